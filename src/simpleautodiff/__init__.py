@@ -1,0 +1,217 @@
+"""Automatic differentiation of Python functions, with every step to be seen."""
+
+# These two give nodes their operators and their ways of being copied.
+from simpleautodiff import copying as copying
+from simpleautodiff import operators as operators
+from simpleautodiff.check import Check as Check
+from simpleautodiff.check import check_grad as check_grad
+from simpleautodiff.checkpoint import checkpoint as checkpoint
+from simpleautodiff.custom import primitive as primitive
+from simpleautodiff.derivative import derivative as derivative
+from simpleautodiff.derivative import grad as grad
+from simpleautodiff.derivative import hessian as hessian
+from simpleautodiff.derivative import hvp as hvp
+from simpleautodiff.derivative import jacfwd as jacfwd
+from simpleautodiff.derivative import jacobian as jacobian
+from simpleautodiff.derivative import jacrev as jacrev
+from simpleautodiff.derivative import jvp as jvp
+from simpleautodiff.derivative import linearize as linearize
+from simpleautodiff.derivative import stop_gradient as stop_gradient
+from simpleautodiff.derivative import value_and_grad as value_and_grad
+from simpleautodiff.derivative import vjp as vjp
+from simpleautodiff.errors import ArgumentError as ArgumentError
+from simpleautodiff.errors import AutodiffError as AutodiffError
+from simpleautodiff.errors import CheckError as CheckError
+from simpleautodiff.errors import DomainError as DomainError
+from simpleautodiff.errors import DomainWarning as DomainWarning
+from simpleautodiff.errors import FormulaError as FormulaError
+from simpleautodiff.errors import LostDerivativeError as LostDerivativeError
+from simpleautodiff.errors import MissingExtraError as MissingExtraError
+from simpleautodiff.errors import OrderError as OrderError
+from simpleautodiff.errors import ResultError as ResultError
+from simpleautodiff.errors import RuleError as RuleError
+from simpleautodiff.errors import TraceError as TraceError
+from simpleautodiff.errors import ValueKindError as ValueKindError
+from simpleautodiff.linear import ZERO as ZERO
+from simpleautodiff.node import Node as Node
+from simpleautodiff.number import register_number as register_number
+from simpleautodiff.order import all_orders as all_orders
+from simpleautodiff.order import check_order as check_order
+from simpleautodiff.order import execution_order as execution_order
+from simpleautodiff.order import preorder as preorder
+from simpleautodiff.order import reachable as reachable
+from simpleautodiff.order import topological_order as topological_order
+from simpleautodiff.paper import forward as forward
+from simpleautodiff.paper import reverse as reverse
+from simpleautodiff.primitive import Kink as Kink
+from simpleautodiff.program import Program as Program
+from simpleautodiff.program import trace as trace
+from simpleautodiff.rules.arithmetic import add as add
+from simpleautodiff.rules.arithmetic import div as div
+from simpleautodiff.rules.arithmetic import floor_divide as floor_divide
+from simpleautodiff.rules.arithmetic import mod as mod
+from simpleautodiff.rules.arithmetic import mul as mul
+from simpleautodiff.rules.arithmetic import neg as neg
+from simpleautodiff.rules.arithmetic import pos as pos
+from simpleautodiff.rules.arithmetic import power as power
+from simpleautodiff.rules.arithmetic import sub as sub
+from simpleautodiff.rules.elementary import cbrt as cbrt
+from simpleautodiff.rules.elementary import exp as exp
+from simpleautodiff.rules.elementary import exp2 as exp2
+from simpleautodiff.rules.elementary import expm1 as expm1
+from simpleautodiff.rules.elementary import log as log
+from simpleautodiff.rules.elementary import log1p as log1p
+from simpleautodiff.rules.elementary import log2 as log2
+from simpleautodiff.rules.elementary import log10 as log10
+from simpleautodiff.rules.elementary import logaddexp as logaddexp
+from simpleautodiff.rules.elementary import logaddexp2 as logaddexp2
+from simpleautodiff.rules.elementary import reciprocal as reciprocal
+from simpleautodiff.rules.elementary import sigmoid as sigmoid
+from simpleautodiff.rules.elementary import softplus as softplus
+from simpleautodiff.rules.elementary import sqrt as sqrt
+from simpleautodiff.rules.elementary import square as square
+from simpleautodiff.rules.piecewise import absolute as absolute
+from simpleautodiff.rules.piecewise import ceil as ceil
+from simpleautodiff.rules.piecewise import clip as clip
+from simpleautodiff.rules.piecewise import copysign as copysign
+from simpleautodiff.rules.piecewise import floor as floor
+from simpleautodiff.rules.piecewise import fmax as fmax
+from simpleautodiff.rules.piecewise import fmin as fmin
+from simpleautodiff.rules.piecewise import maximum as maximum
+from simpleautodiff.rules.piecewise import minimum as minimum
+from simpleautodiff.rules.piecewise import relu as relu
+from simpleautodiff.rules.piecewise import rint as rint
+from simpleautodiff.rules.piecewise import sign as sign
+from simpleautodiff.rules.piecewise import trunc as trunc
+from simpleautodiff.rules.piecewise import where as where
+from simpleautodiff.rules.special import digamma as digamma
+from simpleautodiff.rules.special import erf as erf
+from simpleautodiff.rules.special import erfc as erfc
+from simpleautodiff.rules.special import gamma as gamma
+from simpleautodiff.rules.special import lgamma as lgamma
+from simpleautodiff.rules.special import polygamma as polygamma
+from simpleautodiff.rules.special import sinc as sinc
+from simpleautodiff.rules.trigonometric import acos as acos
+from simpleautodiff.rules.trigonometric import acosh as acosh
+from simpleautodiff.rules.trigonometric import asin as asin
+from simpleautodiff.rules.trigonometric import asinh as asinh
+from simpleautodiff.rules.trigonometric import atan as atan
+from simpleautodiff.rules.trigonometric import atan2 as atan2
+from simpleautodiff.rules.trigonometric import atanh as atanh
+from simpleautodiff.rules.trigonometric import cos as cos
+from simpleautodiff.rules.trigonometric import cosh as cosh
+from simpleautodiff.rules.trigonometric import deg2rad as deg2rad
+from simpleautodiff.rules.trigonometric import hypot as hypot
+from simpleautodiff.rules.trigonometric import rad2deg as rad2deg
+from simpleautodiff.rules.trigonometric import sin as sin
+from simpleautodiff.rules.trigonometric import sinh as sinh
+from simpleautodiff.rules.trigonometric import tan as tan
+from simpleautodiff.rules.trigonometric import tanh as tanh
+
+__version__ = "0.1.0"
+__all__ = [
+    "ZERO",
+    "ArgumentError",
+    "AutodiffError",
+    "Check",
+    "CheckError",
+    "DomainError",
+    "DomainWarning",
+    "FormulaError",
+    "Kink",
+    "LostDerivativeError",
+    "MissingExtraError",
+    "Node",
+    "OrderError",
+    "Program",
+    "ResultError",
+    "RuleError",
+    "TraceError",
+    "ValueKindError",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "all_orders",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "cbrt",
+    "ceil",
+    "check_grad",
+    "check_order",
+    "checkpoint",
+    "clip",
+    "copysign",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "derivative",
+    "digamma",
+    "div",
+    "erf",
+    "erfc",
+    "execution_order",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "forward",
+    "gamma",
+    "grad",
+    "hessian",
+    "hvp",
+    "hypot",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "lgamma",
+    "linearize",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "logaddexp",
+    "logaddexp2",
+    "maximum",
+    "minimum",
+    "mod",
+    "mul",
+    "neg",
+    "polygamma",
+    "pos",
+    "power",
+    "preorder",
+    "primitive",
+    "rad2deg",
+    "reachable",
+    "reciprocal",
+    "register_number",
+    "relu",
+    "reverse",
+    "rint",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinc",
+    "sinh",
+    "softplus",
+    "sqrt",
+    "square",
+    "stop_gradient",
+    "sub",
+    "tan",
+    "tanh",
+    "topological_order",
+    "trace",
+    "trunc",
+    "value_and_grad",
+    "vjp",
+    "where",
+]

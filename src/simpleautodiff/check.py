@@ -1,0 +1,213 @@
+"""Does a derivative agree with differences, forward with reverse; if not, whose rule is wrong."""
+
+from __future__ import annotations
+
+import math
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simpleautodiff.arguments import name_of
+from simpleautodiff.derivative import derivative, grad, jvp
+from simpleautodiff.difference import complex_step, difference
+from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, DomainWarning
+from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.node import Node, plain
+from simpleautodiff.program import Program, trace
+from simpleautodiff.structure import flatten
+
+F = Callable[..., Any]
+_DIRECTIONS = 10  # of more inputs than this, random directions are checked
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One derivative computed in several ways; `error` is that of the differences."""
+
+    direction: tuple[float, ...]
+    order: int
+    forward: float
+    reverse: float
+    reference: float
+    method: str
+    error: float
+
+
+def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> list[Check]:
+    """Compare the derivatives of `f` at `args`: forward, reverse, and without rules.
+
+    Without rules means the complex step where every operation is analytic, and extrapolated
+    differences elsewhere. For orders above 1 the reference differentiates the derivative one order
+    lower. Each input is checked, or random directions if there are many.
+
+    Raises
+    ------
+    CheckError
+        If two ways disagree. The message names the primitive, the node and the source line whose
+        rule is wrong, if there is one.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> for check in ad.check_grad(lambda x, y: ad.log(x) + x * y - ad.sin(y), 2.0, 5.0):
+    ...     print(check.method, round(check.forward, 3), round(check.reverse, 3))
+    complex step 5.5 5.5
+    complex step 1.716 1.716
+    """
+    if not isinstance(order, int) or order < 1:
+        raise ArgumentError(f"the order of a check is 1, 2, ...; got {order!r}")
+    leaves, rebuild = flatten(args)
+    if not leaves:
+        raise ArgumentError(f"check_grad needs a point: check_grad({name_of(f)}, x, ...)")
+    point = [float(leaf) for leaf in leaves]
+    outputs = len(flatten(f(*rebuild(iter(point))))[0])
+    analytic = order == 1 and _is_analytic(f, rebuild(iter(point)))
+    checks = []
+    for direction in _directions(len(point)):
+        for output in range(outputs):
+
+            def along(t: Any, direction: Any = direction, output: int = output) -> Any:
+                moved = [x + t * d if d else x for x, d in zip(point, direction, strict=True)]
+                return flatten(f(*rebuild(iter(moved))))[0][output]
+
+            check = _check_along(along, direction, order, analytic)
+            _judge(check, f, rebuild(iter(point)), tolerance)
+            checks.append(check)
+    return checks
+
+
+def _directions(size: int) -> list[tuple[float, ...]]:
+    if size <= _DIRECTIONS:
+        return [tuple(float(i == j) for j in range(size)) for i in range(size)]
+    generator = random.Random(size)
+    return [tuple(generator.gauss(0, 1) for _ in range(size)) for _ in range(_DIRECTIONS)]
+
+
+def _check_along(along: F, direction: tuple[float, ...], order: int, analytic: bool) -> Check:
+    nested = along
+    for _ in range(order):
+        nested = grad(nested)
+    forward, reverse = derivative(along, order)(0.0), nested(0.0)
+    if analytic:
+        return Check(
+            direction, order, forward, reverse, complex_step(along, 0.0), "complex step", 0.0
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DomainWarning)  # differences may look beyond the domain
+        reference, error = difference(derivative(along, order - 1), 0.0)
+    return Check(direction, order, forward, reverse, reference, "differences", error)
+
+
+def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
+    """Tell whether every operation of `f` is analytic and can be done in complex numbers."""
+    try:
+        program = trace(f, *args)
+        rows = [node.primitive for node in program.nodes if node.primitive is not None]
+        if any(row.real or row.kinks or not row.reason for row in rows):
+            return False
+        leaves, rebuild = flatten(args)
+        results = flatten(f(*rebuild(iter([complex(leaf) for leaf in leaves]))))[0]
+    except (AutodiffError, ArithmeticError, TypeError, ValueError):
+        return False
+    return all(isinstance(result, complex) for result in results)
+
+
+def _judge(check: Check, f: F, args: tuple[Any, ...], tolerance: float) -> None:
+    scale = max(1.0, abs(check.reference))
+    bound = tolerance * scale + 10 * check.error
+    if not math.isfinite(check.error):
+        bound = math.inf
+    same_modes = _close(check.forward, check.reverse, tolerance * scale)
+    if same_modes and _close(check.forward, check.reference, bound):
+        return
+    raise CheckError(
+        f"the derivative of {name_of(f)} in the direction {_direction(check)}, order "
+        f"{check.order}: forward {check.forward!r}, reverse {check.reverse!r}, "
+        f"{check.method} {check.reference!r}. "
+        f"{blame(f, *args)}"
+    )
+
+
+def _close(a: Any, b: Any, bound: float) -> bool:
+    return bool(abs(a - b) <= bound) or a == b
+
+
+def _direction(check: Check) -> str:
+    if sorted(check.direction) == [0.0] * (len(check.direction) - 1) + [1.0]:
+        return f"of input {check.direction.index(1.0) + 1}"
+    return "drawn at random"
+
+
+def blame(f: F, *args: Any) -> str:
+    """Say which step of `f` at `args` has a wrong rule, on which line, with both numbers."""
+    program = trace(f, *args)
+    for node in program.nodes:
+        for index, arg in enumerate(node.args):
+            if node.primitive is not None and node.is_parent(arg):
+                complaint = _wrong_rule(program, node, index) or _wrong_second(program, node, index)
+                if complaint:
+                    return complaint
+    return (
+        "Every local rule agrees with differences at its own arguments, so the function itself is "
+        "the cause: a kink at this point, a value that changes from call to call, or differences "
+        "that cannot be trusted here."
+    )
+
+
+def _wrong_rule(program: Program, node: Node, index: int) -> str:
+    row, values = node.primitive, node.values()
+    assert row is not None
+    if any(kink.happens(*values) for kink in row.kinks):
+        return ""
+    given = row.partial(index, node.value, values)
+    return _disagreement(program, node, index, given, row.compute, "")
+
+
+def _wrong_second(program: Program, node: Node, index: int) -> str:
+    """Test the derivative of the rule itself, which second derivatives are made of."""
+    row, values = node.primitive, node.values()
+    assert row is not None
+
+    def slope(*args: Any) -> Any:
+        result = row.partial(index, row.compute(*args), args)
+        return 0.0 if result is ZERO else result
+
+    def recorded(x: Any) -> Any:
+        from simpleautodiff.node import apply
+
+        args = (*values[:index], x, *values[index + 1 :])
+        result = row.partial(index, apply(row, *args), args)
+        return x * 0.0 if result is ZERO else result
+
+    if any(kink.happens(*values) for kink in row.kinks) or isinstance(slope(*values), Linear):
+        return ""
+    _, second = jvp(recorded, (values[index],), (1.0,))
+    return _disagreement(program, node, index, plain(second), slope, "the derivative of ")
+
+
+def _disagreement(
+    program: Program, node: Node, index: int, given: Any, function: F, prefix: str
+) -> str:
+    values = node.values()
+    if isinstance(given, Linear):
+        return ""
+    given = 0.0 if given is ZERO else given
+    try:
+        expected, error = difference(
+            lambda x: function(*values[:index], x, *values[index + 1 :]),
+            float(values[index]),
+            0.01 * max(1.0, abs(values[index])),
+        )
+    except (ArithmeticError, ValueError, TypeError):
+        return ""
+    if _close(given, expected, 1e-7 * max(1.0, abs(expected)) + 10 * error):
+        return ""
+    name = program.names[node]
+    parent = program.names[node.args[index]]
+    line = f", {program.lines[node]}" if node in program.lines else ""
+    return (
+        f"Wrong is {prefix}the rule of {node.operator!r}: {name} = {node.primitive.call(values)}"  # type: ignore[union-attr]
+        f" has ∂{name}/∂{parent} = {given!r} by its rule, {expected!r} by differences{line}"
+    )

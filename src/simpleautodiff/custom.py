@@ -1,0 +1,176 @@
+"""A user's own primitives: one declaration, both modes, every order; tested when it is made."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from simpleautodiff.derivative import jvp
+from simpleautodiff.difference import difference
+from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
+from simpleautodiff.linear import ZERO
+from simpleautodiff.node import plain, wrap
+from simpleautodiff.primitive import REALS, ByType, Domain, Kink, Partial, Primitive
+
+_CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
+_TOLERANCE = 1e-7
+
+
+def primitive(
+    *partials: Partial,
+    domain: Callable[..., Any] | None = None,
+    points: Iterable[Sequence[float] | float] | None = None,
+    kinks: Sequence[Kink] = (),
+    reason: str = "declared by the user",
+    name: str = "",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as a primitive, with its derivative in each argument.
+
+    Parameters
+    ----------
+    partials
+        For each argument a function of `(v, *arguments)` that gives ∂v/∂argument, written with
+        recorded operations; or a whole number; or `ZERO`.
+    domain
+        A test of the arguments: where the function has a value.
+    points
+        Where the rule is tested, if the usual points do not suit.
+    kinks
+        Where the derivative is a choice.
+    reason, name
+        The derivative in words; another name than the function's own.
+
+    Raises
+    ------
+    RuleError
+        If a rule disagrees with extrapolated differences of the function, or its own derivative
+        with those of the rule, at some point: the point and both numbers are named.
+
+    Examples
+    --------
+    >>> import math
+    >>> import simpleautodiff as ad
+    >>> @ad.primitive(lambda v, x: 2 / math.sqrt(math.pi) * ad.exp(-x * x))
+    ... def my_erf(x):
+    ...     return math.erf(x)
+    >>> ad.derivative(my_erf, n=3)(0.5) == ad.derivative(ad.erf, n=3)(0.5)
+    True
+    >>> @ad.primitive(lambda v, x: ad.sin(x))
+    ... def my_sin(x):
+    ...     return math.sin(x)
+    Traceback (most recent call last):
+    simpleautodiff.errors.RuleError: the rule of my_sin for argument 1 is wrong: at x = 0.7 ...
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        own_name = name or function.__name__
+        arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+        row = Primitive(
+            own_name,
+            partials,
+            function,
+            f"{own_name}({arguments})",
+            rf"\operatorname{{{{{own_name}}}}}({arguments})",
+            reason,
+            domain=Domain("its declared domain", domain) if domain else REALS,
+            kinks=tuple(kinks),
+            by_type=ByType(own_name, {}, function),
+        )
+        if not partials:
+            raise RuleError(f"{own_name} needs one rule for each argument: @primitive(rule, ...)")
+        wrapping = wrap(row)
+        wrapping.__doc__ = function.__doc__
+        verify(row, wrapping, None if points is None else [_as_tuple(p) for p in points])
+        return wrapping
+
+    return declare
+
+
+def _as_tuple(point: Sequence[float] | float) -> tuple[float, ...]:
+    return (float(point),) if isinstance(point, (int, float)) else tuple(point)
+
+
+def verify(
+    row: Primitive,
+    wrapping: Callable[..., Any],
+    points: list[tuple[float, ...]] | None = None,
+) -> None:
+    """Test every rule of a row, and its derivative, against differences; raise `RuleError`."""
+    tested = 0
+    for point in points if points is not None else _usual_points(row):
+        try:
+            value = row.compute(*point)
+        except (ArithmeticError, ValueError):
+            if points is not None:
+                raise
+            continue
+        tested += 1
+        for i in range(row.arity):
+            _verify_at(row, wrapping, i, value, point)
+        if points is None and tested == 5:
+            break
+    if not tested:
+        raise RuleError(
+            f"the rule of {row.name} could not be tested: it has no value at the usual points. "
+            "Say where: @primitive(..., points=[...])"
+        )
+
+
+def _usual_points(row: Primitive) -> Iterable[tuple[float, ...]]:
+    for start in range(len(_CANDIDATES)):
+        cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
+        point = tuple(cycle)
+        if row.domain.contains(*point) and not any(kink.happens(*point) for kink in row.kinks):
+            yield point
+
+
+def _verify_at(
+    row: Primitive, wrapping: Callable[..., Any], i: int, value: Any, point: tuple[float, ...]
+) -> None:
+    def along(function: Callable[..., Any]) -> Callable[[float], Any]:
+        return lambda x: function(*point[:i], x, *point[i + 1 :])
+
+    def slope(*args: Any) -> Any:
+        derivative = row.partial(i, wrapping(*args), args)
+        return 0.0 if derivative is ZERO else derivative
+
+    place = ", ".join(
+        f"{n} = {x!r}" for n, x in zip(_argument_names(row.arity), point, strict=True)
+    )
+    given = slope(*point)
+    _compare(
+        f"the rule of {row.name} for argument {i + 1}", place, given, along(row.compute), point[i]
+    )
+    try:
+        _, second = jvp(along(slope), (point[i],), (1.0,))
+    except LostDerivativeError as error:
+        raise RuleError(f"the rule of {row.name} cannot be differentiated again: {error}") from None
+    _compare(
+        f"the derivative of the rule of {row.name} for argument {i + 1}",
+        place,
+        plain(second),
+        along(slope),
+        point[i],
+    )
+
+
+def _compare(what: str, place: str, given: Any, function: Callable[[float], Any], x: float) -> None:
+    try:
+        expected, error = difference(function, x, 0.01 * max(1.0, abs(x)))
+    except AutodiffError:
+        raise
+    except (ArithmeticError, ValueError):
+        return  # the edge of the domain is too near for differences
+    bound = _TOLERANCE * max(1.0, abs(expected)) + 10 * error
+    if not math.isfinite(error) or abs(given - expected) <= bound:
+        return
+    raise RuleError(
+        f"{what} is wrong: at {place} it gives {given!r}, but differences of the function give "
+        f"{expected!r} ± {error:.1e}"
+    )
+
+
+def _argument_names(arity: int) -> list[str]:
+    return ["x"] if arity == 1 else [f"x{i + 1}" for i in range(arity)]

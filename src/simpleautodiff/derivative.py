@@ -1,0 +1,381 @@
+"""Functions to functions: grad, jvp, vjp, linearize, jacobian, hessian, hvp, derivative.
+
+Every call opens a level of its own, so any nesting is right by construction, and leaves nothing
+behind when the function raises. Names and signatures are those of JAX where JAX has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.arguments import Argnums, Selection, call, name_of, select
+from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.jet import Jet, JetLevel
+from simpleautodiff.linear import ZERO
+from simpleautodiff.node import Level, Node, Tape, Traced, plain
+from simpleautodiff.number import check_value, zero_like
+from simpleautodiff.recording import number_result, paused_gc, plain_results, recording
+from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
+from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
+from simpleautodiff.sweep import forward_sweep, reverse_sweep
+
+F = Callable[..., Any]
+
+
+def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+    """Return the function that gives the gradient of `f`, in reverse mode.
+
+    Parameters
+    ----------
+    f
+        A function that returns one number.
+    argnums
+        The argument to differentiate with respect to: its position, its name, or a tuple of these
+        (then the result is a tuple).
+    has_aux
+        Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+    >>> ad.grad(f)(2.0, 5.0)
+    5.5
+    >>> ad.grad(lambda p: p["a"] * p["b"][0])({"a": 3.0, "b": [4.0]})
+    {'a': 4.0, 'b': [3.0]}
+    """
+    both = value_and_grad(f, argnums, has_aux)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return _named(gradient, "grad", f)
+
+
+def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+    """Return the function that gives `(f(*args), gradient)`, evaluated together.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.value_and_grad(lambda x: x**3)(2.0)
+    (8.0, 12.0)
+    """
+
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
+        result = number_result(graph.result, graph.tape, f)
+        gradient = graph.arguments(graph.pull([(result, 1)]))
+        value = result.value if graph.recorded(result) else result
+        return ((value, graph.aux), gradient) if has_aux else (value, gradient)
+
+    return _named(value_and_gradient, "value_and_grad", f)
+
+
+class Graph:
+    """What running a function once recorded; it can be swept any number of times."""
+
+    def __init__(self, f: F, selection: Selection, has_aux: bool = False) -> None:
+        self.tape = Tape()
+        self.inputs: list[Node] = []
+        self.rebuild: Rebuild
+        leaves, self.rebuild = flatten(selection.trees)
+        with paused_gc(), recording(self.tape):
+            for leaf in leaves:
+                self.inputs.append(self.tape.record(None, (), check_value(leaf, _an_argument(f))))
+            self.result = call(f, selection, self.rebuild(iter(self.inputs)))
+        self.aux: Any = None
+        self.single = selection.single
+        if has_aux:
+            self.result, self.aux = _with_aux(self.result, self.tape, f)
+
+    def recorded(self, result: Any) -> bool:
+        """Tell whether `result` depends on the inputs, as far as the tape knows."""
+        return isinstance(result, Node) and result.level is self.tape
+
+    def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """Sweep back from seeded results and return the adjoints of the inputs."""
+        bar: list[Any] = [None] * len(self.tape)
+        for result, seed in seeds:
+            if self.recorded(result) and seed is not ZERO:
+                old = bar[result.index]
+                bar[result.index] = seed if old is None else old + seed
+        with paused_gc():
+            reverse_sweep(self.tape, bar)
+        return [_number(bar[node.index], node.value) for node in self.inputs]
+
+    def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
+        """Sweep forward from seeded inputs and return the tangents of the results."""
+        dot: list[Any] = [None] * len(self.tape)
+        for node, tangent in zip(self.inputs, tangents, strict=True):
+            dot[node.index] = tangent
+        with paused_gc():
+            forward_sweep(self.tape, dot)
+        return [
+            _number(dot[result.index] if self.recorded(result) else None, result)
+            for result in results
+        ]
+
+    def arguments(self, numbers: list[Any]) -> Any:
+        """Put one number per input into the structure of the arguments."""
+        trees = self.rebuild(iter(numbers))
+        return trees[0] if self.single else trees
+
+
+def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), pullback)`; `pullback(seed)` gives one adjoint per argument.
+
+    `f` runs once; the pullback may be called any number of times. With `has_aux` the auxiliary
+    output comes third.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> value, pullback = ad.vjp(lambda x, y: (x * y, x + y), 2.0, 5.0)
+    >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
+    ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
+    """
+    graph = Graph(f, Selection(primals), has_aux)
+    value, results = plain_results(graph.result, graph.tape, f)
+
+    def pullback(seed: Any) -> tuple[Any, ...]:
+        seeds = matching_leaves(seed, value, "the seed of a pullback")
+        adjoints: tuple[Any, ...] = graph.arguments(
+            graph.pull(list(zip(results, seeds, strict=True)))
+        )
+        return adjoints
+
+    return (value, pullback, graph.aux) if has_aux else (value, pullback)
+
+
+def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), f_jvp)`; `f_jvp(*tangents)` gives the tangent of the result.
+
+    `f` runs once; its linearisation may be applied any number of times.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> value, f_jvp = ad.linearize(lambda x, y: x * y, 2.0, 5.0)
+    >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
+    (10.0, 5.0, 2.0)
+    """
+    graph = Graph(f, Selection(primals), has_aux)
+    value, results = plain_results(graph.result, graph.tape, f)
+    _, rebuild = flatten(value)
+
+    def f_jvp(*tangents: Any) -> Any:
+        leaves = matching_leaves(tangents, primals, "the tangents of a linearised function")
+        return rebuild(iter(graph.push(leaves, results)))
+
+    return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
+
+
+def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), tangent)`: the derivative of `f` in one direction, in forward mode.
+
+    Nothing is recorded, so memory does not grow with the length of the computation.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+    >>> ad.jvp(f, (2.0, 5.0), (1.0, 0.0))[1]
+    5.5
+    """
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError(
+            f"jvp takes tuples: jvp(f, (x, y), (dx, dy)); got primals {primals!r} "
+            f"and tangents {tangents!r}"
+        )
+    leaves, rebuild = flatten(tuple(primals))
+    directions = matching_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
+    level = JetLevel(1)
+    jets = [
+        Jet(check_value(leaf, _an_argument(f)), [check_value(direction, "a tangent of jvp")], level)
+        for leaf, direction in zip(leaves, directions, strict=True)
+    ]
+    value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
+    """Return the n-th derivative of a function of one number, in forward (Taylor) mode.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.derivative(ad.sin)(0.0)
+    1.0
+    >>> ad.derivative(lambda x: x**7, n=5)(2)
+    10080
+    """
+    if not isinstance(n, int) or n < 0:
+        raise ArgumentError(f"the order of a derivative is 0, 1, 2, ...; got n={n!r}")
+
+    def nth_derivative(*args: Any, **kwargs: Any) -> Any:
+        selection = select(f, argnums, args, kwargs)
+        if not selection.single or isinstance(selection.trees[0], (list, tuple, dict)):
+            raise ArgumentError(
+                "derivative is with respect to one number; use grad or jacobian for several"
+            )
+        x = check_value(selection.trees[0], _an_argument(f))
+        if n == 0:
+            return call(f, selection, selection.trees)
+        level = JetLevel(n)
+        jet = Jet(x, [1, *[ZERO] * (n - 1)], level)
+        return _run_jets(f, selection.replaced((jet,)), level, has_aux=False)[1]
+
+    return _named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+
+
+def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+    with recording(level):
+        result = call(f, selection, selection.trees)
+    aux = None
+    if has_aux:
+        result, aux = _with_aux(result, level, f)
+    value, results = plain_results(result, level, f)
+    _, rebuild = flatten(value)
+    highest = [
+        _number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else None, leaf)
+        for leaf in results
+    ]
+    return value, rebuild(iter(highest)), aux
+
+
+def jacobian(f: F, argnums: Argnums = 0, mode: str = "auto", has_aux: bool = False) -> F:
+    """Return the function that gives all derivatives of all results of `f`.
+
+    The Jacobian has the structure of the result, with the structure of the argument in each place.
+    `f` runs once; then one sweep per input (`mode="forward"`) or per output (`mode="reverse"`)
+    follows. `"auto"` takes the smaller number of sweeps.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.jacobian(lambda x: [x[0] * x[1], x[0] + x[1], x[1]])([2.0, 5.0])
+    [[5.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
+    """
+    if mode not in ("auto", "forward", "reverse"):
+        raise ArgumentError(f"mode is 'auto', 'forward' or 'reverse'; got {mode!r}")
+
+    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
+        graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
+        value, results = plain_results(graph.result, graph.tape, f)
+        fewer_inputs = len(graph.inputs) <= len(results)
+        if mode == "forward" or (mode == "auto" and fewer_inputs):
+            rows = _rows_forward(graph, results)
+        else:
+            rows = [graph.pull([(result, 1)]) for result in results]
+        _, rebuild = flatten(value)
+        matrix = rebuild(graph.arguments(row) for row in rows)
+        return (matrix, graph.aux) if has_aux else matrix
+
+    return _named(jacobian_of_f, "jacobian", f)
+
+
+def _rows_forward(graph: Graph, results: list[Any]) -> list[list[Any]]:
+    columns = [
+        graph.push([1 if node is wrt else None for node in graph.inputs], results)
+        for wrt in graph.inputs
+    ]
+    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in results]
+
+
+def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+    """Return the Jacobian of `f`, one forward sweep per input; see `jacobian`.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.jacfwd(lambda x: (x, x * x))(3.0)
+    (1.0, 6.0)
+    """
+    return jacobian(f, argnums, "forward", has_aux)
+
+
+def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+    """Return the Jacobian of `f`, one reverse sweep per output; see `jacobian`.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.jacrev(lambda x: x[0] * x[1])([2.0, 5.0])
+    [5.0, 2.0]
+    """
+    return jacobian(f, argnums, "reverse", has_aux)
+
+
+def hessian(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+    """Return the function that gives all second derivatives of `f`: forward over reverse.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.hessian(lambda x: x[0] ** 2 * x[1])([2.0, 5.0])
+    [[10.0, 4.0], [4.0, 0.0]]
+    """
+    return _named(jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux), "hessian", f)
+
+
+def hvp(f: F, primals: Any, tangents: Any) -> Any:
+    """Return the Hessian of `f` at `primals` times `tangents`, without forming the Hessian.
+
+    The result has the structure of the argument; with several arguments, of their tuple.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 5.0],), ([1.0, 0.0],))
+    [10.0, 4.0]
+    """
+    argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(f, argnums), primals, tangents)[1]
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return `x` as a constant: its value is used, its derivative is 0.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)
+    3.0
+    """
+    return map_leaves(_stop_gradient, x)
+
+
+def _with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ResultError(
+            f"has_aux=True needs {name_of(f)} to return (result, auxiliary); it returned {result!r}"
+        )
+
+    def plain_leaf(leaf: Any) -> Any:
+        return leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf
+
+    return result[0], map_leaves(plain_leaf, result[1])
+
+
+def _number(derivative: Any, like: Any) -> Any:
+    """Return a derivative in the kind of number it belongs to.
+
+    Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
+    reached is 0.
+    """
+    if derivative is None or derivative is ZERO:
+        return zero_like(plain(like))
+    return derivative + zero_like(plain(like)) if type(derivative) is int else derivative
+
+
+def _an_argument(f: F) -> str:
+    return f"an argument of {name_of(f)}"
+
+
+def _named(function: F, what: str, f: F) -> F:
+    function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
+    function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
+    return function

@@ -1,0 +1,119 @@
+"""What can go wrong, each with the way out.
+
+    AutodiffError
+    ├── ValueKindError          a value is not a number: a string, None, a list   (TypeError)
+    ├── LostDerivativeError     float(node), math.sin(node), `if node:`           (TypeError)
+    ├── DomainError             outside the domain, in numbers without inf        (ArithmeticError)
+    ├── ResultError             a function returned what cannot be differentiated (TypeError)
+    ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
+    ├── TraceError              a node of another, finished trace                 (RuntimeError)
+    ├── OrderError              an order in which a node stands before its parent (ValueError)
+    ├── RuleError               a derivative rule that is missing or wrong        (ValueError)
+    ├── CheckError              derivatives that disagree                         (AssertionError)
+    ├── FormulaError            a text that is not a formula                      (ValueError)
+    └── MissingExtraError       an optional library that is not installed         (ImportError)
+
+`DomainWarning` is a warning, not an error: Python floats outside a domain become the inf or nan
+that NumPy gives, and the warning names the operation, the operand and the line.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import sys
+import warnings
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+class AutodiffError(Exception):
+    """The root of every error this library raises on purpose."""
+
+
+class ValueKindError(AutodiffError, TypeError):
+    """A value is not a number that can be differentiated."""
+
+
+class LostDerivativeError(AutodiffError, TypeError):
+    """A conversion to a plain number would drop the derivative."""
+
+
+class DomainError(AutodiffError, ArithmeticError):
+    """A function was asked for a value where its kind of number has none."""
+
+
+class ResultError(AutodiffError, TypeError):
+    """A function returned something that has no derivative of the kind asked for."""
+
+
+class ArgumentError(AutodiffError, TypeError):
+    """The arguments do not fit the function or the transformation."""
+
+
+class TraceError(AutodiffError, RuntimeError):
+    """A node of a finished trace was used in another one."""
+
+
+class OrderError(AutodiffError, ValueError):
+    """An order in which some node stands before one of its parents."""
+
+
+class RuleError(AutodiffError, ValueError):
+    """A derivative rule is missing or wrong."""
+
+
+class CheckError(AutodiffError, AssertionError):
+    """Two ways of computing one derivative disagree."""
+
+
+class FormulaError(AutodiffError, ValueError):
+    """The text is not a formula this library can read."""
+
+
+class MissingExtraError(AutodiffError, ImportError):
+    """An optional library is needed; the message says how to install it."""
+
+
+class DomainWarning(RuntimeWarning):
+    """A Python float left the domain of a function and became inf or nan."""
+
+
+def user_frame() -> FrameType | None:
+    """Return the innermost frame that is not this library's own."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return frame
+
+
+def source_line(filename: str, lineno: int) -> str:
+    """Write a place in the user's code as ``model.py:12: y = log(x)``."""
+    text = linecache.getline(filename, lineno).strip()
+    place = f"{os.path.basename(filename)}:{lineno}"
+    return f"{place}: {text}" if text else place
+
+
+def user_line() -> str:
+    """Return the user's own line that is running now, or an empty text."""
+    frame = user_frame()
+    return source_line(frame.f_code.co_filename, frame.f_lineno) if frame else ""
+
+
+def at_line() -> str:
+    """Return `` (at model.py:12: y = log(x))`` for the end of a message."""
+    line = user_line()
+    return f" (at {line})" if line else ""
+
+
+def warn_domain(message: str) -> None:
+    """Warn, as if from the user's own line, that a number left a domain."""
+    frame = user_frame()
+    if frame is None:
+        warnings.warn(message, DomainWarning, stacklevel=2)
+        return
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(
+        message, DomainWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry
+    )

@@ -1,0 +1,80 @@
+"""Local derivatives that are no number: a structural zero, and linear maps with a transpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+
+@final
+class Zero:
+    """A derivative that is *known* to be zero, and therefore never multiplied.
+
+    0 × inf is NaN; a branch that was not taken contributes nothing at all, whatever its own
+    derivative is. There is one instance, `ZERO`.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ZERO"
+
+
+ZERO = Zero()
+
+
+@final
+class Linear:
+    """A linear map: `push` carries a tangent forward, `pull` an adjoint back.
+
+    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy.
+    """
+
+    __slots__ = ("pull", "push")
+
+    def __init__(self, push: Callable[[Any], Any], pull: Callable[[Any], Any]) -> None:
+        self.push = push
+        self.pull = pull
+
+
+class Bundle:
+    """Several numbers as one value: the arguments or the results of a whole function.
+
+    An entry is a number or `ZERO`. Bundles add entry by entry; they are what adjoints and
+    tangents of functions with many arguments are made of.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: tuple[Any, ...]) -> None:
+        self.entries = entries
+
+    def __add__(self, other: Bundle) -> Bundle:
+        pairs = zip(self.entries, other.entries, strict=True)
+        return Bundle(tuple(plus(a, b) for a, b in pairs))
+
+    @classmethod
+    def single(cls, index: int, entry: Any, size: int) -> Bundle:
+        """Put `entry` at `index`; all else is `ZERO`."""
+        return cls(tuple(entry if i == index else ZERO for i in range(size)))
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Add two derivatives, either of which may be `ZERO`."""
+    if a is ZERO:
+        return b
+    return a if b is ZERO else a + b
+
+
+def push(derivative: Any, dot: Any) -> Any:
+    """Carry the tangent `dot` through a local derivative: a number, a map, or `ZERO`."""
+    if derivative is ZERO or dot is ZERO:
+        return ZERO
+    return derivative.push(dot) if type(derivative) is Linear else derivative * dot
+
+
+def pull(derivative: Any, bar: Any) -> Any:
+    """Carry the adjoint `bar` back through a local derivative: a number, a map, or `ZERO`."""
+    if derivative is ZERO or bar is ZERO:
+        return ZERO
+    return derivative.pull(bar) if type(derivative) is Linear else bar * derivative

@@ -1,0 +1,509 @@
+"""Nodes, and `apply`, the one function that makes them: running a function builds its graph.
+
+Vocabulary
+----------
+node        a value that remembers the primitive that made it, and from which arguments
+parent      an argument that is a node of the same level; every other argument is a constant
+level       one use of a transformation (`grad`, `jvp`, ...) or the graphs typed by hand; levels are
+            numbered as they open, and an operation belongs to the highest level of its arguments
+tape        a level that records its nodes in execution order, which is a topological order
+wrapping    the function a user calls for a primitive: it computes the value and makes the node
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, final
+from weakref import ref
+
+import numpy as np
+
+from simpleautodiff.errors import (
+    ArgumentError,
+    LostDerivativeError,
+    RuleError,
+    TraceError,
+    ValueKindError,
+    at_line,
+    warn_domain,
+)
+from simpleautodiff.number import as_numpy_would, check_value
+from simpleautodiff.primitive import Primitive
+
+_numbers = itertools.count(1)
+_REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `evaluate` explains
+UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
+
+
+class Level:
+    """One use of a transformation: who records what happens to its inputs, and how.
+
+    Levels are numbered as they open; those typed by hand have the number they are given.
+    """
+
+    def __init__(self, number: float | None = None) -> None:
+        self.number = next(_numbers) if number is None else number
+        self.open = True
+        self._above: Hand | None = None
+
+    def hand_above(self) -> Hand:
+        """Return the level of nodes typed by hand around values of this level."""
+        if self._above is None:
+            self._above = Hand(self.number + 2**-20)
+        return self._above
+
+    def record(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Any:
+        """Make what stands for `value` = `primitive`(`args`) on this level."""
+        raise NotImplementedError
+
+
+class Recorder(Level):
+    """A level whose record is a graph of nodes."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def append(self, node: Node, /) -> None:
+        """Take the new node in."""
+        raise NotImplementedError
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Make the node whose value is `primitive`(`args`); an input has no primitive."""
+        node: Node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = self
+        node.index = len(self)
+        self.append(node)
+        return node
+
+
+class Tape(list["Node"], Recorder):
+    """A level that keeps its nodes in execution order, which is topological by construction."""
+
+    def __init__(self) -> None:
+        list.__init__(self)
+        Level.__init__(self)
+
+
+@final
+class Hand(Recorder):
+    """The level of graphs typed by hand, as in the paper: parents know their children, weakly."""
+
+    def __len__(self) -> int:
+        return 0
+
+    def append(self, node: Node, /) -> None:
+        """Write the new node into the child lists of its parents."""
+        node.links = None
+        link = ref(node)
+        for arg in node.args:
+            if isinstance(arg, Node) and arg.level is self:
+                _adopt(arg, link)
+
+
+HAND = Hand(0)
+
+
+class Traced:
+    """What every transformation passes to a function in place of a number."""
+
+    __slots__ = ("__weakref__", "level", "value")
+    value: Any
+    level: Level
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise LostDerivativeError(
+            f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
+            f"Write the comparison: `if node != 0:`{at_line()}"
+        )
+
+    def _lost(self, conversion: str) -> LostDerivativeError:
+        return LostDerivativeError(
+            f"{conversion} of {self!r} would drop its derivative. Use simpleautodiff.sin (or "
+            f"np.sin) in place of math.sin; node.value is the plain number{at_line()}"
+        )
+
+    def __float__(self) -> float:
+        raise self._lost("float()")
+
+    def __int__(self) -> int:
+        raise self._lost("int()")
+
+    def __index__(self) -> int:
+        raise self._lost("the use as an index")
+
+    def __complex__(self) -> complex:
+        raise self._lost("complex()")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(
+            f"putting {self!r} into a NumPy array would drop its derivative. "
+            f"Keep nodes in a list{at_line()}"
+        )
+
+    def _sympy_(self) -> Any:
+        """Tell SymPy that a node is none of its own, so that Symbol * node asks the node."""
+        from sympy import SympifyError
+
+        raise SympifyError(self)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        wrapping = UFUNCS.get(ufunc)
+        if wrapping is None:
+            raise RuleError(
+                f"no derivative rule for np.{ufunc.__name__}. Declare one with "
+                f"@simpleautodiff.primitive{at_line()}"
+            )
+        if method != "__call__" or kwargs:
+            raise RuleError(
+                f"np.{ufunc.__name__} of a node takes its arguments alone, not "
+                f"{', '.join(kwargs) or '.' + method}{at_line()}"
+            )
+        return wrapping(*inputs)
+
+    if TYPE_CHECKING:  # installed from the table by `operators`
+
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __rfloordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __rmod__(self, other: Any) -> Any: ...
+        def __divmod__(self, other: Any) -> tuple[Any, Any]: ...
+        def __rdivmod__(self, other: Any) -> tuple[Any, Any]: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __pos__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __round__(self, ndigits: int | None = None) -> Any: ...
+        def __floor__(self) -> Any: ...
+        def __ceil__(self) -> Any: ...
+        def __trunc__(self) -> Any: ...
+        def __lt__(self, other: Any) -> bool: ...
+        def __le__(self, other: Any) -> bool: ...
+        def __gt__(self, other: Any) -> bool: ...
+        def __ge__(self, other: Any) -> bool: ...
+
+
+def plain(x: Any) -> Any:
+    """Return the innermost number of a node of nodes; a number is its own."""
+    while isinstance(x, Traced):
+        x = x.value
+    return x
+
+
+class Node(Traced):
+    """A value that remembers which primitive made it, and from which parents.
+
+    `Node(2)` starts a graph; the wrapping functions and operators grow it.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, mul
+    >>> x1, x2 = Node(2), Node(5)
+    >>> v2 = mul(x1, x2)
+    >>> v2.value, v2.operator, v2.grad_wrt_parents, v2.parent_nodes
+    (10, 'mul', [5, 2], [Node(2), Node(5)])
+    """
+
+    __slots__ = ("_derivative", "args", "index", "links", "primitive")
+    primitive: Primitive | None
+    args: tuple[Any, ...]
+    index: int
+    links: Any  # None, one weak reference, or Links
+
+    def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
+        self.value = check_value(value, "the value of a Node")
+        self.args = tuple(parent_nodes)
+        self.primitive = _stated(operator, ()) if operator or self.args else None
+        self.level = value.level.hand_above() if isinstance(value, Traced) else HAND
+        self.index = 0
+        self.links = None
+        self.__class__ = Result  # the wrapping functions look for that
+
+    @property
+    def operator(self) -> str:
+        """The name of the primitive that made this node; empty for an input."""
+        return self.primitive.name if self.primitive else ""
+
+    @property
+    def parent_nodes(self) -> list[Node]:
+        """The nodes this one was computed from, in the order of the arguments."""
+        return [arg for arg in self.args if self.is_parent(arg)]
+
+    def is_parent(self, arg: Any) -> bool:
+        """Tell a parent from a constant: a node of the same level."""
+        return isinstance(arg, Node) and arg.level is self.level
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the numbers this node was computed from."""
+        return tuple(arg.value if self.is_parent(arg) else arg for arg in self.args)
+
+    def local_derivatives(self) -> list[tuple[Node, Any]]:
+        """Return each parent with ∂self/∂parent: a number, a linear map, or `ZERO`."""
+        if self.primitive is None:
+            return []
+        values = self.values()
+        return [
+            (arg, self.primitive.partial(i, self.value, values))
+            for i, arg in enumerate(self.args)
+            if self.is_parent(arg)
+        ]
+
+    @property
+    def grad_wrt_parents(self) -> list[Any]:
+        """∂self/∂parent for each of `parent_nodes`."""
+        if self.primitive is not None and len(self.primitive.partials) < len(self.args):
+            return []  # made by hand, and not stated yet
+        return [derivative for _, derivative in self.local_derivatives()]
+
+    @grad_wrt_parents.setter
+    def grad_wrt_parents(self, derivatives: list[Any]) -> None:
+        if len(derivatives) != len(self.args):
+            raise ArgumentError(
+                f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
+                f"numbers; got {len(derivatives)}"
+            )
+        self.primitive = _stated(self.operator, derivatives)
+
+    @property
+    def child_nodes(self) -> list[Node]:
+        """The living nodes computed from this one, in the order they were made."""
+        try:
+            links = self.links
+        except AttributeError:
+            raise TraceError(
+                "a node inside a function that is being differentiated keeps no list of children; "
+                "build the graph by hand with Node(...), or look at trace(f, ...)"
+            ) from None
+        return Children(self, list(living(links)))
+
+    @property
+    def partial_derivative(self) -> Any:
+        """What the last `forward` or `reverse` over this graph found for this node; 0 at first."""
+        return getattr(self, "_derivative", 0)
+
+    @partial_derivative.setter
+    def partial_derivative(self, derivative: Any) -> None:
+        self._derivative = derivative
+
+    def __repr__(self) -> str:
+        operator = f", operator={self.operator!r}" if self.operator else ""
+        return f"Node({self.value!r}{operator})"
+
+
+@final
+class Result(Node):
+    """A node as operations make it: without running `Node.__init__`, which saves much time."""
+
+    __slots__ = ()
+    __init__ = object.__init__
+
+
+@final
+class Links(list["ref[Node]"]):
+    """Weak references to several children; the dead ones are swept out as the list doubles."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, links: list[ref[Node]]) -> None:
+        super().__init__(links)
+        self.limit = 8
+
+    def add(self, link: ref[Node]) -> None:
+        """Append one child, unless it is the last one already (as in x * x)."""
+        if self[-1] is link:
+            return
+        if len(self) >= self.limit:
+            self[:] = [link for link in self if link() is not None]
+            self.limit = max(8, 2 * len(self))
+        self.append(link)
+
+
+@final
+class Children(list[Node]):
+    """A list of child nodes; appending to it tells the parent, as the paper's listing does."""
+
+    def __init__(self, parent: Node, nodes: list[Node]) -> None:
+        super().__init__(nodes)
+        self.parent = parent
+
+    def append(self, child: Node) -> None:
+        """Make `child` a child of the node this list came from."""
+        super().append(child)
+        _adopt(self.parent, ref(child))
+
+
+def living(links: Any) -> Iterator[Node]:
+    """Yield the children that are still alive."""
+    for link in [links] if type(links) is ref else links or ():
+        child = link()
+        if child is not None:
+            yield child
+
+
+def _adopt(parent: Node, link: ref[Node]) -> None:
+    links = parent.links
+    if links is None:
+        parent.links = link
+    elif type(links) is Links:
+        links.add(link)
+    elif links is not link:
+        parent.links = Links([links, link])
+
+
+def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
+    """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
+    partials = tuple(lambda v, *args, number=number: number for number in derivatives)
+
+    def compute(*args: Any) -> Any:
+        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
+
+    return Primitive(operator, partials, compute, operator, operator, "stated by hand")
+
+
+# Making nodes. ------------------------------------------------------------------------------------
+
+
+def apply(primitive: Primitive, *args: Any) -> Any:
+    """Run one primitive on nodes and numbers, on the highest level among them."""
+    if len(args) != primitive.arity:
+        raise ArgumentError(
+            f"{primitive.name} takes {primitive.arity} argument"
+            f"{'s' * (primitive.arity != 1)}, got {len(args)}{at_line()}"
+        )
+    level: Level | None = None
+    for arg in args:
+        if isinstance(arg, Traced) and (level is None or arg.level.number > level.number):
+            level = arg.level
+    if level is None:
+        return evaluate(primitive, args)
+    values = tuple(
+        arg.value if isinstance(arg, Traced) and arg.level is level else arg for arg in args
+    )
+    return level.record(primitive, args, evaluate(primitive, values))
+
+
+def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """Compute the value of a primitive; what is a node on a lower level is recorded there."""
+    if any(isinstance(arg, Traced) for arg in args):
+        return apply(primitive, *args)
+    try:
+        return primitive.compute(*args)
+    except (ZeroDivisionError, OverflowError, ValueError) as error:
+        if isinstance(error, RuleError):
+            raise
+        result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
+        warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")
+        return result
+    except TypeError as error:
+        for i, arg in enumerate(args):
+            check_value(arg, f"argument {i + 1} of {primitive.name}")
+        raise ValueKindError(
+            f"{primitive.call(args)}: {error}. Convert the numbers to one kind{at_line()}"
+        ) from None
+
+
+def wrap(primitive: Primitive) -> Callable[..., Any]:
+    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    match primitive.arity:
+        case 1:
+            wrapping = _wrap_unary(primitive)
+        case 2:
+            wrapping = _wrap_binary(primitive)
+        case _:
+
+            def wrapping(*args: Any) -> Any:
+                return apply(primitive, *args)
+
+    wrapping.__name__ = wrapping.__qualname__ = primitive.name
+    wrapping.__doc__ = _document(primitive)
+    wrapping.primitive = primitive  # type: ignore[attr-defined]
+    return wrapping
+
+
+def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
+    by_type = primitive.by_type
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != 1:
+            return apply(primitive, *args)
+        (x,) = args
+        if type(x) is Result:
+            try:
+                value = by_type[type(x.value)](x.value)
+            except _REFUSED:
+                return apply(primitive, x)
+        elif type(x) is float:
+            try:
+                return by_type[float](x)
+            except _REFUSED:
+                return apply(primitive, x)
+        else:
+            return apply(primitive, x)
+        node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = level = x.level
+        node.index = len(level)
+        level.append(node)
+        return node
+
+    by_type[Result] = by_type[Node] = wrapping
+    return wrapping
+
+
+def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
+    compute = primitive.compute
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != 2:
+            return apply(primitive, *args)
+        a, b = args
+        if type(a) is Result:
+            level, x = a.level, a.value
+            if type(b) is Result and b.level is level:
+                y = b.value
+            elif type(b) is float or type(b) is int:
+                y = b
+            else:
+                return apply(primitive, a, b)
+        elif type(b) is Result and (type(a) is float or type(a) is int):
+            level, x, y = b.level, a, b.value
+        else:
+            return apply(primitive, a, b)
+        try:
+            value = compute(x, y)
+        except _REFUSED:
+            return apply(primitive, a, b)
+        node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = level
+        node.index = len(level)
+        level.append(node)
+        return node
+
+    return wrapping
+
+
+def _document(primitive: Primitive) -> str:
+    lines = [f"{primitive.text.format('x', 'y', 'z')}, recorded if an argument is a node.", ""]
+    lines.append(f"Derivative: {primitive.reason}.")
+    lines.append(f"Domain: {primitive.domain.text}.")
+    lines += [f"At {kink.text}: {kink.choice}." for kink in primitive.kinks]
+    return "\n".join(lines)

@@ -1,0 +1,268 @@
+"""Any number: which kinds a node may hold, and where each keeps its elementary functions.
+
+Arithmetic is Python's own (`a + b` asks the numbers themselves). Elementary functions are looked
+up once per kind: `math` for int, float and Fraction, `cmath` for complex, NumPy for its scalars,
+mpmath and SymPy for theirs, and what `register_number` was told for a user's own type. A function
+that a kind does not have is computed by its row's definition in simpler ones.
+"""
+
+from __future__ import annotations
+
+import cmath
+import decimal
+import importlib
+import math
+import numbers
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import DomainError, MissingExtraError, ValueKindError, at_line
+
+Function = Callable[..., Any]
+Names = Mapping[str, str | Function]  # library -> its name for a function, or the function itself
+
+_OWN: dict[type, Mapping[str, Function]] = {}
+
+
+def register_number(kind: type, functions: Mapping[str, Function]) -> None:
+    """Tell the library the elementary functions of a number type of yours.
+
+    The type needs arithmetic (`+ - * /`, and `**` for powers); `functions` maps names of the
+    table (`"sin"`, `"exp"`, `"log"`, ...) to functions of such numbers. What is left out is
+    computed from what is given where its row has a definition, as `softplus` from `exp`.
+
+    Examples
+    --------
+    >>> import math
+    >>> import simpleautodiff as ad
+    >>> class Degrees(float):
+    ...     pass
+    >>> ad.register_number(Degrees, {"sin": lambda x: math.sin(math.radians(x))})
+    >>> round(ad.sin(Degrees(30.0)), 12)
+    0.5
+    """
+    if not isinstance(kind, type):
+        raise ValueKindError(f"register_number needs a type, got {kind!r}: pass the class itself.")
+    _OWN[kind] = {**_OWN.get(kind, {}), **functions}
+    for forget in _forget:
+        forget(kind)
+
+
+_forget: list[Callable[[type], None]] = []  # rows drop what they had looked up for a kind
+
+
+def on_register(forget: Callable[[type], None]) -> None:
+    """Ask to be told when a kind of number gets new functions."""
+    _forget.append(forget)
+
+
+def check_value(value: Any, what: str) -> Any:
+    """Return `value` if it is a number (0-d arrays become scalars); refuse anything else.
+
+    A number is what has + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own.
+    """
+    if isinstance(value, (float, int, complex)):
+        return value
+    if isinstance(value, np.ndarray):
+        if value.ndim == 0:
+            return value[()]
+        raise ValueKindError(
+            f"{what} is an array of shape {value.shape}; a node holds one number. "
+            f"Pass the numbers as a list: x.tolist(){at_line()}"
+        )
+    kind = type(value)
+    if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
+        return value
+    fix = {
+        str: "Convert it first: float(text).",
+        type(None): "Did a function forget to return its result?",
+    }.get(kind, "Pass a number, or a list, tuple or dict of numbers to grad and its relatives.")
+    raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{at_line()}")
+
+
+def lift(number: int, like: Any) -> Any:
+    """Write a whole number in the kind of `like`: 2 as mpf(2), Decimal(2), float32(2).
+
+    Constants of rules such as log 2 come from this, so that they have all digits of their kind.
+    """
+    kind = type(like)
+    if kind in (float, int, bool, Fraction):
+        return float(number)
+    try:
+        return kind(number)
+    except Exception:  # a user's own type may be built in any way at all
+        return like * 0 + number
+
+
+def zero_like(value: Any) -> Any:
+    """Return the 0 of the kind of `value`, for a derivative that does not exist in the graph."""
+    if isinstance(value, bool):
+        return 0
+    if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
+        return type(value)(0)
+    return lift(0, value) if _library_of(type(value)) == "mpmath" else value - value
+
+
+def is_complex(value: Any) -> bool:
+    """Tell complex numbers from all others."""
+    return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
+
+
+# How the libraries are asked, from the narrowest kind of number to the widest. ------------------
+
+
+def _python(name: str, names: Names) -> Function | None:
+    found = _named(math, name, names.get("math"))
+    return found or _special(name, names)
+
+
+def _complex(name: str, names: Names) -> Function | None:
+    found = _named(cmath, name, names.get("math"))
+    if found:
+        return found
+    ufunc = _named(np, name, names.get("numpy"))
+    return (lambda *xs: complex(ufunc(*xs))) if isinstance(ufunc, np.ufunc) else None
+
+
+def _numpy(name: str, names: Names) -> Function | None:
+    return _named(np, name, names.get("numpy")) or _special(name, names)
+
+
+def _decimal(name: str, names: Names) -> Function | None:
+    native = {"exp": "exp", "log": "ln", "log10": "log10", "sqrt": "sqrt"}.get(name)
+    if native:
+        return lambda x: getattr(decimal.Decimal(x), native)()
+    if names.get("mpmath") == "":
+        return None
+    return lambda *xs: _decimal_by_mpmath(name, names, xs)
+
+
+def _decimal_by_mpmath(name: str, names: Names, xs: tuple[Any, ...]) -> Any:
+    """Compute with mpmath at the precision of the decimal context, and round back."""
+    mpmath = _optional("mpmath", f"{name} of a Decimal")
+    digits = decimal.getcontext().prec
+    with mpmath.workdps(digits + 5):
+        function = _mpmath(name, names)
+        if function is None:
+            raise ValueKindError(f"mpmath has no {name}, so there is none for Decimal.")
+        result = function(*[x if isinstance(x, int) else mpmath.mpf(str(x)) for x in xs])
+        return +decimal.Decimal(mpmath.nstr(result, digits + 3, strip_zeros=False))
+
+
+def _mpmath(name: str, names: Names) -> Function | None:
+    given = names.get("mpmath", name)
+    if callable(given):
+        return given
+    context = importlib.import_module("mpmath").mp
+    if not given or not hasattr(context, given):
+        return None
+    return lambda *xs: getattr(_context(xs), given)(*xs)
+
+
+def _context(xs: tuple[Any, ...]) -> Any:
+    """Return the context that the numbers belong to: `mpmath.mp`, or `mpmath.iv` for intervals."""
+    return next(x.context for x in xs if hasattr(x, "context"))
+
+
+def _sympy(name: str, names: Names) -> Function | None:
+    return _named(importlib.import_module("sympy"), name, names.get("sympy"))
+
+
+_LIBRARIES: dict[str, tuple[int, Callable[[str, Names], Function | None]]] = {
+    "builtins": (0, _python),
+    "fractions": (0, _python),
+    "complex": (1, _complex),
+    "numpy": (2, _numpy),
+    "decimal": (3, _decimal),
+    "mpmath": (4, _mpmath),
+    "sympy": (5, _sympy),
+}
+_WIDEST = 6
+
+
+def _named(library: Any, name: str, given: str | Function | None) -> Function | None:
+    if callable(given):
+        return given
+    found = getattr(library, name if given is None else given, None) if given != "" else None
+    return found if callable(found) else None
+
+
+def _special(name: str, names: Names) -> Function | None:
+    """Return the function of scipy.special, or mpmath's in floats, where `math` has none."""
+    given = names.get("scipy")
+    if given is None:
+        return None
+    if callable(given):
+        return given
+    try:
+        return _as_float(getattr(importlib.import_module("scipy.special"), given))
+    except ImportError:
+        mpmath = _optional("mpmath", name, also="scipy")
+    return lambda *xs: float(getattr(mpmath, str(names.get("mpmath", name)))(*xs))
+
+
+def _as_float(function: Function) -> Function:
+    def of_python(*xs: Any) -> Any:
+        result = function(*xs)
+        return result if any(isinstance(x, np.generic) for x in xs) else result.item()
+
+    return of_python
+
+
+def _optional(library: str, purpose: str, also: str = "") -> Any:
+    try:
+        return importlib.import_module(library)
+    except ImportError:
+        either = f"{also} or {library}" if also else library
+        raise MissingExtraError(
+            f"{purpose} needs {either}, which is not installed: pip install {also or library}"
+        ) from None
+
+
+def _library_of(kind: type) -> str:
+    for base in kind.__mro__:
+        root = "complex" if base is complex else base.__module__.partition(".")[0]
+        if base is not object and root in _LIBRARIES:
+            return root
+    return ""
+
+
+def width(kind: type) -> int:
+    """Order kinds of numbers: in f(a, b) the wider kind decides whose function is used."""
+    if any(base in _OWN for base in kind.__mro__):
+        return _WIDEST
+    return _LIBRARIES.get(_library_of(kind), (_WIDEST, None))[0]
+
+
+def implementation(name: str, names: Names, kind: type) -> Function | None:
+    """Find the function called `name` for one kind of number, or None."""
+    for base in kind.__mro__:
+        if name in _OWN.get(base, {}):
+            return _OWN[base][name]
+    library = _library_of(kind)
+    return _LIBRARIES[library][1](name, names) if library else None
+
+
+# Outside the domain. ------------------------------------------------------------------------------
+
+
+def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) -> Any:
+    """Redo a computation that Python's floats refuse, with NumPy's inf and nan.
+
+    Numbers that have no inf (Fraction, Decimal) get a `DomainError` with `complaint`.
+    """
+    if not all(isinstance(arg, (int, float, complex)) for arg in args):
+        raise DomainError(f"{complaint}, and numbers of this kind have no inf or nan{at_line()}")
+    try:
+        with np.errstate(all="ignore"):
+            result = function(
+                *[np.complex128(a) if isinstance(a, complex) else np.float64(a) for a in args]
+            )
+    except OverflowError:
+        raise DomainError(
+            f"{complaint}: the numbers are too large for a float{at_line()}"
+        ) from None
+    return result.item() if isinstance(result, np.generic) else result

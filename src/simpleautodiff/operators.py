@@ -1,0 +1,73 @@
+"""Python's operators on nodes: each is the wrapping function of a row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.errors import ValueKindError, at_line
+from simpleautodiff.node import Traced, plain
+from simpleautodiff.rules import arithmetic, piecewise
+
+BINARY = {
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+    "truediv": arithmetic.div,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.mod,
+    "pow": arithmetic.power,
+}
+UNARY = {
+    "neg": arithmetic.neg,
+    "pos": arithmetic.pos,
+    "abs": piecewise.absolute,
+    "floor": piecewise.floor,
+    "ceil": piecewise.ceil,
+    "trunc": piecewise.trunc,
+}
+COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+
+
+def install() -> None:
+    """Give `Traced`, and so every node, its operators."""
+    for name, wrapping in BINARY.items():
+        setattr(Traced, f"__{name}__", wrapping)
+        setattr(Traced, f"__r{name}__", _reflected(wrapping))
+    for name, wrapping in UNARY.items():
+        setattr(Traced, f"__{name}__", wrapping)
+    for name in COMPARISONS:
+        setattr(Traced, f"__{name}__", _comparison(getattr(operator, name)))
+    others: dict[str, Callable[..., Any]] = {
+        "__divmod__": lambda x, y: (x // y, x % y),
+        "__rdivmod__": lambda x, y: (y // x, y % x),
+        "__round__": lambda x, ndigits=None: piecewise.round_(x, ndigits),
+        "__matmul__": _refuse_matmul,
+        "__rmatmul__": _refuse_matmul,
+    }
+    for name, method in others.items():
+        setattr(Traced, name, method)
+
+
+def _reflected(wrapping: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def reflected(self: Any, other: Any) -> Any:
+        return wrapping(other, self)
+
+    return reflected
+
+
+def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Compare the plain numbers: a comparison has no derivative; it decides which way code goes."""
+
+    def comparison(self: Any, other: Any) -> Any:
+        return compare(plain(self), plain(other))
+
+    return comparison
+
+
+def _refuse_matmul(self: Any, other: Any) -> Any:
+    raise ValueKindError(f"@ multiplies arrays; for numbers write *{at_line()}")
+
+
+install()

@@ -1,0 +1,156 @@
+"""The record of one primitive: everything the library knows about one operation, in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import AutodiffError, RuleError, at_line, warn_domain
+from simpleautodiff.linear import ZERO
+from simpleautodiff.number import (
+    Function,
+    Names,
+    as_numpy_would,
+    implementation,
+    is_complex,
+    on_register,
+    width,
+)
+
+# How tightly a printed form binds: what needs parentheses inside what.
+SUM, PRODUCT, SIGN, POWER, CALL = 1, 2, 3, 4, 5
+
+Partial = Any  # a function of (v, *args), the number 1 or -1, or ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where a function of real numbers has a value: in words, and as a test."""
+
+    text: str
+    contains: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kink:
+    """Where a derivative is not unique or not finite: in words, as a test, and the choice made."""
+
+    text: str
+    happens: Callable[..., Any]
+    choice: str
+
+
+REALS = Domain("every real number", lambda *xs: True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """One row of the table: a value, its local derivatives, and how both are said.
+
+    `partials[i](v, *args)` is ∂v/∂args[i], written with recorded operations from the result `v`
+    and the arguments, so that it can be differentiated again. Instead of a function it may be the
+    number 1 or -1, or `ZERO` for "known to be zero".
+    """
+
+    name: str
+    partials: tuple[Partial, ...]
+    compute: Function
+    text: str
+    latex: str
+    reason: str
+    numpy: tuple[str, ...] = ()
+    domain: Domain = REALS
+    kinks: tuple[Kink, ...] = ()
+    binds: int = CALL
+    real: bool = False
+    by_type: dict[type, Function] = field(default_factory=dict)
+
+    @property
+    def arity(self) -> int:
+        """How many arguments the primitive takes."""
+        return len(self.partials)
+
+    def partial(self, index: int, value: Any, args: tuple[Any, ...]) -> Any:
+        """Return ∂v/∂args[index] as a number, a linear map or `ZERO`."""
+        rule = self.partials[index]
+        if not callable(rule):
+            return rule
+        try:
+            return rule(value, *args)
+        except AutodiffError:
+            raise
+        except (ZeroDivisionError, OverflowError, ValueError):
+            result = as_numpy_would(
+                rule, (value, *args), self.complaint(args, "the derivative of ")
+            )
+            if result is not ZERO and not np.isfinite(result):
+                warn_domain(f"the derivative of {self.call(args)} is {result}{at_line()}")
+            return result
+
+    def call(self, args: tuple[Any, ...]) -> str:
+        """Write the call with its numbers: ``log(0.0)``."""
+        return f"{self.name}({', '.join(map(repr, args))})"
+
+    def complaint(self, args: tuple[Any, ...], prefix: str = "") -> str:
+        """Say which operation was asked outside which domain."""
+        domain = "" if self.domain is REALS else f"; {self.name} needs {self.domain.text}"
+        return f"{prefix}{self.call(args)} is not a finite number{domain}"
+
+
+class ByType(dict[type, Function]):
+    """Which function computes a primitive of one argument, for each kind of number met so far."""
+
+    def __init__(self, name: str, names: Names, define: Function | None) -> None:
+        super().__init__()
+        self.find = name, names, define
+        on_register(self.forget)
+
+    def forget(self, kind: type) -> None:
+        """Look again, next time, for the function of `kind`."""
+        for known in [known for known in self if issubclass(known, kind)]:
+            del self[known]
+
+    def __missing__(self, kind: type) -> Function:
+        name, names, define = self.find
+        found = implementation(name, names, kind) or define
+        if found is None:
+            raise no_function(name, kind)
+        self[kind] = found
+        return found
+
+
+def no_function(name: str, kind: type) -> RuleError:
+    """Say that a kind of number lacks an elementary function, and where to give it."""
+    return RuleError(
+        f"there is no {name} for numbers of type {kind.__name__}. Give it in one line: "
+        f"register_number({kind.__name__}, {{'{name}': your_function}})"
+    )
+
+
+def by_widest(by_type: ByType) -> Function:
+    """Compute a primitive of several arguments by the function of the widest kind among them."""
+
+    def compute(*args: Any) -> Any:
+        kinds = [type(arg) for arg in args]
+        return by_type[kinds[0] if len(set(kinds)) == 1 else max(kinds, key=width)](*args)
+
+    return compute
+
+
+def real_only(name: str, rule: Partial) -> Partial:
+    """Refuse complex arguments in a local derivative that exists for real ones only."""
+    if not callable(rule):
+        return rule
+
+    def checked(v: Any, *args: Any) -> Any:
+        if any(is_complex(arg) for arg in args):
+            raise RuleError(
+                f"{name} has no complex derivative: it is not holomorphic. "
+                "Differentiate with respect to the real and imaginary parts instead."
+            )
+        return rule(v, *args)
+
+    return checked

@@ -1,0 +1,206 @@
+"""A graph as a numbered list of steps: the waist between what is recorded and what is shown.
+
+Names belong to a program, not to nodes: inputs are x1, x2, ... (or a function's own parameters),
+the others v1, v2, ... in one of two numberings: the paper's, or the order of execution.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from simpleautodiff.arguments import Selection, call, name_of
+from simpleautodiff.errors import ArgumentError, ResultError, source_line, user_frame
+from simpleautodiff.node import Node, Tape
+from simpleautodiff.number import check_value
+from simpleautodiff.order import ends, execution_order, in_paper_order
+from simpleautodiff.recording import paused_gc, plain_results, recording
+from simpleautodiff.structure import flatten, paths
+from simpleautodiff.sweep import accumulations, as_tape, forward_sweep
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a program: `name` = `operator`(`args`) = `value`.
+
+    An argument is the name of another step, or a constant. `line` is the user's own source line
+    where it is known.
+    """
+
+    name: str
+    operator: str
+    args: tuple[Any, ...]
+    value: Any
+    line: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One step of a reverse sweep: the adjoint of `parent` gains `derivative` × that of `child`.
+
+    `first` says that the sum starts here; `total` is the sum so far.
+    """
+
+    parent: str
+    child: str
+    derivative: Any
+    first: bool
+    total: Any
+
+
+class Program:
+    """The numbered steps that compute some outputs.
+
+    Parameters
+    ----------
+    execution
+        All nodes, in an order in which they can be computed.
+    numbering
+        `"paper"`: by distance from the inputs, as in the paper's tables; `"execution"`: as given.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, Program, execution_order, log, sin
+    >>> x1, x2 = Node(2.0), Node(5.0)
+    >>> y = log(x1) + x1 * x2 - sin(x2)
+    >>> for step in Program(execution_order(y)).steps:
+    ...     print(step.name, step.operator, step.args)
+    x1  ()
+    x2  ()
+    v1 log ('x1',)
+    v2 mul ('x1', 'x2')
+    v3 sin ('x2',)
+    v4 add ('v1', 'v2')
+    v5 sub ('v4', 'v3')
+    """
+
+    def __init__(
+        self,
+        execution: Sequence[Node],
+        numbering: str = "paper",
+        names: dict[Node, str] | None = None,
+        lines: dict[Node, str] | None = None,
+        outputs: Sequence[Node] = (),
+    ) -> None:
+        if numbering not in ("paper", "execution"):
+            raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
+        inputs = [node for node in execution if node.primitive is None]
+        others = [node for node in execution if node.primitive is not None]
+        if numbering == "paper":
+            others = [n for n in in_paper_order(execution) if n.primitive is not None]
+        self.nodes = [*inputs, *others]
+        self.inputs = inputs
+        self.outputs = list(outputs) or ends(self.nodes)
+        own = names or {}
+        self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
+        self.names |= {node: f"v{i}" for i, node in enumerate(others, 1)}
+        self.lines = lines or {}
+        self._place = {node: i for i, node in enumerate(self.nodes)}
+        self.steps = [self._step(node) for node in self.nodes]
+
+    def _step(self, node: Node) -> Step:
+        args = tuple(self.names[arg] if node.is_parent(arg) else arg for arg in node.args)
+        return Step(self.names[node], node.operator, args, node.value, self.lines.get(node, ""))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def node(self, name: str) -> Node:
+        """Return the node called `name`."""
+        for node, its_name in self.names.items():
+            if its_name == name:
+                return node
+        raise ArgumentError(
+            f"there is no {name!r} here; there are {', '.join(self.names.values())}"
+        )
+
+    def rename(self, node: Node, name: str) -> None:
+        """Call an input by another name."""
+        self.names[node] = name
+        self.steps = [self._step(each) for each in self.nodes]
+
+    def position(self, node: Node) -> int:
+        """Return where a node stands in the numbering."""
+        return self._place[node]
+
+    def tangents(self, wrt: str) -> dict[str, Any]:
+        """Sweep forward from one node and return every derivative with respect to it, by name."""
+        dot: list[Any] = [None] * len(self.nodes)
+        dot[self.position(self.node(wrt))] = 1
+        forward_sweep(as_tape(self.nodes), dot)
+        return {step.name: 0 if d is None else d for step, d in zip(self.steps, dot, strict=True)}
+
+    def accumulations(self, output: str = "") -> list[Accumulation]:
+        """Sweep back from one output and return each accumulation, in the order it happens."""
+        bar: list[Any] = [None] * len(self.nodes)
+        bar[self.position(self.node(output) if output else self.outputs[0])] = 1
+        result = []
+        reached = {i for i, b in enumerate(bar) if b is not None}
+        for child, parent, derivative, total in accumulations(as_tape(self.nodes), bar):
+            names = self.steps[parent.index].name, self.steps[child.index].name
+            result.append(Accumulation(*names, derivative, parent.index not in reached, total))
+            reached.add(parent.index)
+        return result
+
+    def adjoints(self, output: str = "") -> dict[str, Any]:
+        """Return the derivative of one output with respect to every node, by name."""
+        totals = {step.name: 0 for step in self.steps}
+        totals[output or self.names[self.outputs[0]]] = 1
+        return totals | {item.parent: item.total for item in self.accumulations(output)}
+
+
+class LocatedTape(Tape):
+    """A tape that also keeps the user's source line of every node."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[tuple[str, int]] = []
+
+    def append(self, node: Node, /) -> None:
+        """Take the new node in, and note where the user's code stands."""
+        super().append(node)
+        frame = user_frame()
+        self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
+
+
+def trace(f: Callable[..., Any], *args: Any, numbering: str = "paper") -> Program:
+    """Run `f` once and return its program: every step with its name, value and source line.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
+    >>> program.adjoints()["x1"], program.tangents("x1")["v5"]
+    (5.5, 5.5)
+    """
+    leaves, rebuild = flatten(args)
+    tape = LocatedTape()
+    with paused_gc(), recording(tape):
+        inputs = [
+            tape.record(None, (), check_value(leaf, f"an argument of {name_of(f)}"))
+            for leaf in leaves
+        ]
+        result = call(f, Selection(args), rebuild(iter(inputs)))
+    _, results = plain_results(result, tape, f)
+    outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
+    if not outputs:
+        raise ResultError(f"no result of {name_of(f)} depends on its arguments: nothing to show")
+    needed = set(execution_order(*outputs)) | set(inputs)
+    names = dict(zip(inputs, _input_names(f, args), strict=True))
+    lines = {
+        node: source_line(*place)
+        for node, place in zip(tape, tape.places, strict=True)
+        if node in needed and node.primitive is not None
+    }
+    return Program([node for node in tape if node in needed], numbering, names, lines, outputs)
+
+
+def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """Name the inputs by the parameters of `f` and the paths inside their structures."""
+    try:
+        bound = inspect.signature(f).bind(*args).arguments
+    except (TypeError, ValueError):
+        bound = {f"x{i}": arg for i, arg in enumerate(args, 1)}
+    return [path for name, arg in bound.items() for path in paths(arg, name)]

@@ -1,0 +1,108 @@
+"""The time during which a level is open, and what a function may return from it."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import name_of
+from simpleautodiff.errors import ResultError, TraceError
+from simpleautodiff.node import Level, Traced
+from simpleautodiff.number import check_value
+from simpleautodiff.structure import flatten, paths
+
+
+class _Collector:
+    """Python's cyclic garbage collector, paused while any thread records.
+
+    A graph is a large, growing, acyclic heap: scanning it again and again for cycles costs several
+    times what building it does. Reference counting frees nodes; nothing here makes a cycle.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._pauses = 0
+        self._was_enabled = False
+
+    def pause(self) -> None:
+        with self._lock:
+            self._pauses += 1
+            if self._pauses == 1:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+
+    def resume(self) -> None:
+        with self._lock:
+            self._pauses -= 1
+            if self._pauses == 0 and self._was_enabled:
+                gc.enable()
+
+
+_collector = _Collector()
+
+
+@contextmanager
+def paused_gc() -> Iterator[None]:
+    """Keep the cyclic garbage collector from scanning a growing graph again and again."""
+    _collector.pause()
+    try:
+        yield
+    finally:
+        _collector.resume()
+
+
+@contextmanager
+def recording(level: Level) -> Iterator[None]:
+    """Keep `level` open, and close it whatever happens."""
+    level.open = True
+    try:
+        yield
+    finally:
+        level.open = False
+
+
+def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
+    """Return the result of `f` if it is one number; say what to do if it is not."""
+    if isinstance(result, (list, tuple, dict, np.ndarray)):
+        count = len(flatten(result)[0])
+        raise ResultError(
+            f"grad needs one number, but {name_of(f)} returned a {type(result).__name__} of "
+            f"{count}. Use jacobian for all derivatives of all results, or return their sum."
+        )
+    return _checked(result, "", level, f)
+
+
+def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
+    """Return the result of `f` with plain numbers, and its leaves as they were recorded."""
+    leaves, rebuild = flatten(result)
+    if not leaves:
+        raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
+    for leaf, path in zip(leaves, paths(result), strict=True):
+        _checked(leaf, path, level, f)
+    values = [
+        leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
+    ]
+    return rebuild(iter(values)), leaves
+
+
+def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
+    what = f"the result{path} of {name_of(f)}"
+    if isinstance(leaf, Traced):
+        if leaf.level is not level and not leaf.level.open:
+            raise TraceError(
+                f"{what} contains {leaf!r}, a node of another derivative that has already been "
+                "computed. Do not keep nodes in variables outside the function; return them with "
+                "has_aux=True instead."
+            )
+        return leaf
+    if isinstance(leaf, (bool, np.bool_)):
+        raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
+    try:
+        return check_value(leaf, what)
+    except TypeError as error:
+        raise ResultError(str(error)) from None

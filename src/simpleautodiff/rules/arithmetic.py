@@ -1,0 +1,129 @@
+"""Rows: the operators + - * / // % ** and their relatives."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from simpleautodiff.linear import ZERO
+from simpleautodiff.number import is_complex
+from simpleautodiff.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink
+from simpleautodiff.rules.elementary import log, reciprocal
+from simpleautodiff.rules.row import row
+
+DIVISOR = Domain("y ≠ 0", lambda x, y: y != 0)
+MULTIPLE = Kink("x a multiple of y", lambda x, y: x % y == 0, "as if x were not a multiple")
+
+add = row(
+    "add",
+    1,
+    1,
+    value=operator.add,
+    text="{0} + {1}",
+    latex="{0} + {1}",
+    reason="a sum grows as much as either of its terms",
+    binds=SUM,
+)
+sub = row(
+    "sub",
+    1,
+    -1,
+    value=operator.sub,
+    numpy=["subtract"],
+    text="{0} - {1}",
+    latex="{0} - {1}",
+    reason="a difference grows with its first term and shrinks with its second",
+    binds=SUM,
+)
+mul = row(
+    "mul",
+    lambda v, x, y: y,
+    lambda v, x, y: x,
+    value=operator.mul,
+    numpy=["multiply"],
+    text="{0} × {1}",
+    latex=r"{0} \times {1}",
+    reason="a product grows in each factor by the other factor",
+    binds=PRODUCT,
+)
+div = row(
+    "div",
+    lambda v, x, y: reciprocal(y),
+    lambda v, x, y: -v * reciprocal(y),
+    value=operator.truediv,
+    numpy=["divide", "true_divide"],
+    text="{0} / {1}",
+    latex=r"{0} / {1}",
+    reason="from v y = x follows dv y + v dy = dx: the derivatives are 1/y and -v/y",
+    domain=DIVISOR,
+    binds=PRODUCT,
+)
+neg = row(
+    "neg",
+    -1,
+    value=operator.neg,
+    numpy=["negative"],
+    text="-{0}",
+    latex="-{0}",
+    reason="the negative shrinks as its argument grows",
+    binds=SIGN,
+)
+pos = row(
+    "pos",
+    1,
+    value=operator.pos,
+    numpy=["positive"],
+    text="+{0}",
+    latex="+{0}",
+    reason="the number itself",
+    binds=SIGN,
+)
+
+
+def _power(x: Any, y: Any) -> Any:
+    result = x**y
+    if type(result) is complex and not is_complex(x) and not is_complex(y):
+        raise ValueError("a negative number to a fractional power")  # NumPy gives nan, so do we
+    return result
+
+
+power = row(
+    "power",
+    lambda v, x, y: ZERO if y == 0 else y * x ** (y - 1),
+    lambda v, x, y: ZERO if x == 0 and y > 0 else v * log(x),
+    value=_power,
+    numpy=["power", "float_power"],
+    text="{0}^{1}",
+    latex="{0}^{{{1}}}",
+    reason="in the base y x^(y-1); in the exponent, from x^y = exp(y log x), v log x",
+    domain=Domain("x > 0, or y a whole number (and then x ≠ 0 if y < 0)", lambda x, y: x > 0),
+    kinks=[Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity")],
+    binds=POWER,
+)
+floor_divide = row(
+    "floor_divide",
+    ZERO,
+    ZERO,
+    value=operator.floordiv,
+    text="{0} // {1}",
+    latex=r"\lfloor {0} / {1} \rfloor",
+    reason="a whole number does not change by a little",
+    domain=DIVISOR,
+    kinks=[MULTIPLE],
+    binds=PRODUCT,
+    real=True,
+)
+mod = row(
+    "mod",
+    1,
+    lambda v, x, y: -(x // y),
+    value=operator.mod,
+    numpy=["remainder", "mod"],
+    text="{0} % {1}",
+    latex=r"{0} \bmod {1}",
+    reason="x % y = x - (x // y) y, in which x // y does not change by a little",
+    domain=DIVISOR,
+    kinks=[MULTIPLE],
+    binds=PRODUCT,
+    real=True,
+)

@@ -1,0 +1,242 @@
+"""Rows: functions made of pieces, with kinks or jumps between them.
+
+Where the derivative is not unique the rows follow one rule: of the subgradients the one of least
+norm; several equal candidates of a maximum share equally.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.linear import ZERO
+from simpleautodiff.primitive import Domain, Kink
+from simpleautodiff.rules.row import Wrapping, row
+
+LEAST = "0, the subgradient of least norm"
+TIE = Kink("x = y", lambda x, y: x == y, "1/2 each: ties share equally")
+STEP = "0, as on either side"
+
+
+def _half(x: Any) -> Any:
+    """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
+    return 0.5 if isinstance(x, (float, int, np.generic)) else 1 / (x * 0 + 2)
+
+
+absolute = row(
+    "abs",
+    lambda v, x: sign(x),
+    value=abs,
+    numpy=["absolute", "fabs"],
+    text="|{0}|",
+    latex=r"|{0}|",
+    reason="|x| grows with x where x is positive and shrinks where it is negative",
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    real=True,
+)
+
+
+def _sign(x: Any) -> Any:
+    return x * 0 + (1 if x > 0 else -1 if x < 0 else 0) if x == x else x
+
+
+sign: Wrapping = row(
+    "sign",
+    ZERO,
+    define=_sign,
+    text="sign({0})",
+    latex=r"\operatorname{{sign}} {0}",
+    reason="a constant on each side of 0",
+    kinks=[Kink("x = 0", lambda x: x == 0, STEP)],
+    real=True,
+)
+relu = row(
+    "relu",
+    lambda v, x: 1 if x > 0 else ZERO,
+    define=lambda x: x if x > 0 or x != x else x * 0,
+    names={"numpy": lambda x: np.maximum(x, x * 0), "sympy": lambda x: _sympy("Max")(x, 0)},
+    numpy=(),
+    text="relu({0})",
+    latex=r"\max({0}, 0)",
+    reason="relu passes positive numbers and stops the others",
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    real=True,
+)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    """Return how much of the maximum comes from x: all, half or nothing."""
+    return 1 if x > y else _half(x) if x == y else ZERO
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    return x if x > y or x != x else y
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    return x if x < y or x != x else y
+
+
+maximum = row(
+    "maximum",
+    lambda v, x, y: _larger(x, y),
+    lambda v, x, y: _larger(y, x),
+    define=_maximum,
+    names={"sympy": lambda x, y: _sympy("Max")(x, y)},
+    text="max({0}, {1})",
+    latex=r"\max({0}, {1})",
+    reason="the maximum moves with the larger argument",
+    kinks=[TIE],
+    real=True,
+)
+minimum = row(
+    "minimum",
+    lambda v, x, y: _larger(y, x),
+    lambda v, x, y: _larger(x, y),
+    define=_minimum,
+    names={"sympy": lambda x, y: _sympy("Min")(x, y)},
+    text="min({0}, {1})",
+    latex=r"\min({0}, {1})",
+    reason="the minimum moves with the smaller argument",
+    kinks=[TIE],
+    real=True,
+)
+fmax = row(
+    "fmax",
+    lambda v, x, y: 1 if y != y else _larger(x, y),
+    lambda v, x, y: 1 if x != x else _larger(y, x),
+    define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
+    names={"mpmath": "", "sympy": lambda x, y: _sympy("Max")(x, y)},
+    text="fmax({0}, {1})",
+    latex=r"\max({0}, {1})",
+    reason="the maximum moves with the larger argument, and ignores a nan",
+    kinks=[TIE],
+    real=True,
+)
+fmin = row(
+    "fmin",
+    lambda v, x, y: 1 if y != y else _larger(y, x),
+    lambda v, x, y: 1 if x != x else _larger(x, y),
+    define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
+    names={"mpmath": "", "sympy": lambda x, y: _sympy("Min")(x, y)},
+    text="fmin({0}, {1})",
+    latex=r"\min({0}, {1})",
+    reason="the minimum moves with the smaller argument, and ignores a nan",
+    kinks=[TIE],
+    real=True,
+)
+
+
+def _inside(x: Any, low: Any, high: Any) -> Any:
+    """Return how much of clip(x, low, high) comes from x."""
+    if x < low or x > high:
+        return ZERO
+    return _half(x) if x in (low, high) else 1
+
+
+clip = row(
+    "clip",
+    lambda v, x, low, high: _inside(x, low, high),
+    lambda v, x, low, high: 1 if x < low else _half(x) if x == low else ZERO,
+    lambda v, x, low, high: 1 if x > high else _half(x) if x == high else ZERO,
+    define=lambda x, low, high: _minimum(_maximum(x, low), high),
+    names={"sympy": lambda x, low, high: _sympy("Min")(_sympy("Max")(x, low), high)},
+    text="clip({0}, {1}, {2})",
+    latex=r"\operatorname{{clip}}({0}, {1}, {2})",
+    reason="clip moves with x between its bounds, and with a bound beyond it",
+    domain=Domain("low < high", lambda x, low, high: low < high),
+    kinks=[
+        Kink("x = low or x = high", lambda x, low, high: x in (low, high), "1/2 each: a tie shares")
+    ],
+    real=True,
+)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if type(condition).__module__.startswith("sympy"):
+        return _sympy("Piecewise")((x, condition), (y, True))
+    return x if condition else y
+
+
+where = row(
+    "where",
+    ZERO,
+    lambda v, condition, x, y: 1 if condition else ZERO,
+    lambda v, condition, x, y: ZERO if condition else 1,
+    value=_where,
+    numpy=(),
+    text="where({0}, {1}, {2})",
+    latex=r"({1} \text{{ if }} {0} \text{{ else }} {2})",
+    reason="only the branch that was taken counts; the other has the derivative 0, known as such",
+)
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    return abs(x) if y >= 0 else -abs(x)
+
+
+copysign: Wrapping = row(
+    "copysign",
+    lambda v, x, y: sign(x) * copysign(1, y),
+    ZERO,
+    define=_copysign,
+    names={"mpmath": "", "sympy": ""},
+    text="copysign({0}, {1})",
+    latex=r"\operatorname{{copysign}}({0}, {1})",
+    reason="|x| with the sign of y; a sign does not change by a little",
+    kinks=[Kink("x = 0 or y = 0", lambda x, y: x == 0 or y == 0, LEAST)],
+    real=True,
+)
+
+
+def _stepwise(name: str, python: Any, meaning: str, names: dict[str, Any]) -> Any:
+    at_step = Kink("x a whole number", lambda x: x == math.floor(x), STEP)
+    if name == "rint":
+        at_step = Kink("x half-way between whole numbers", lambda x: (2 * x) % 2 == 1, STEP)
+    return row(
+        name,
+        ZERO,
+        define=python,
+        names=names,
+        text=f"{name}({{0}})",
+        latex=rf"\operatorname{{{{{name}}}}} {{0}}",
+        reason=f"{meaning} does not change by a little",
+        kinks=[at_step],
+        real=True,
+    )
+
+
+floor = _stepwise("floor", math.floor, "a whole number", {})
+ceil = _stepwise("ceil", math.ceil, "a whole number", {"sympy": "ceiling"})
+trunc = _stepwise(
+    "trunc", math.trunc, "a whole number", {"mpmath": lambda x: x.context.mpf(int(x)), "sympy": ""}
+)
+rint = _stepwise("rint", round, "a whole number", {"mpmath": "nint", "sympy": ""})
+round_ = row(
+    "round",
+    ZERO,
+    ZERO,
+    value=lambda x, digits: round(x) if digits is None else round(x, digits),
+    numpy=(),
+    text="round({0}, {1})",
+    latex=r"\operatorname{{round}}({0}, {1})",
+    reason="a rounded number does not change by a little",
+    real=True,
+)
+stop_gradient = row(
+    "stop_gradient",
+    ZERO,
+    value=lambda x: x,
+    numpy=(),
+    text="stop_gradient({0})",
+    latex=r"\operatorname{{stop}}({0})",
+    reason="declared constant: the value is used, the derivative is 0",
+)
+
+
+def _sympy(name: str) -> Any:
+    import sympy
+
+    return getattr(sympy, name)

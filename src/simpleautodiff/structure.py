@@ -1,0 +1,112 @@
+"""Arguments and results as nested dict, list, tuple, namedtuple and dataclass of numbers.
+
+A *leaf* is whatever is none of these; None is a structure with no leaf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from simpleautodiff.errors import ArgumentError
+
+Rebuild = Callable[[Iterator[Any]], Any]
+
+
+def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
+    """Return the leaves of `tree`, and a function that puts new leaves in their places.
+
+    Examples
+    --------
+    >>> leaves, rebuild = flatten({"w": [1.0, 2.0], "b": 3.0})
+    >>> leaves
+    [1.0, 2.0, 3.0]
+    >>> rebuild(iter([10.0, 20.0, 30.0]))
+    {'w': [10.0, 20.0], 'b': 30.0}
+    """
+    leaves: list[Any] = []
+    return leaves, _flatten(tree, leaves)
+
+
+def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
+    parts = children(tree)
+    if parts is None:
+        leaves.append(tree)
+        return next
+    rebuilds = [_flatten(part, leaves) for _, part in parts]
+    return lambda new: assemble(tree, [rebuild(new) for rebuild in rebuilds])
+
+
+def children(tree: Any) -> list[tuple[str, Any]] | None:
+    """Return the parts of a container with their paths (`[0]`, `['w']`, `.w`); None for a leaf."""
+    match tree:
+        case None:
+            return []
+        case dict():
+            return [(f"[{key!r}]", part) for key, part in tree.items()]
+        case tuple() | list():
+            return [(f"[{i}]", part) for i, part in enumerate(tree)]
+    if is_dataclass(tree) and not isinstance(tree, type):
+        return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
+    return None
+
+
+def assemble(tree: Any, parts: list[Any]) -> Any:
+    """Make a container of the same kind as `tree` around new parts."""
+    match tree:
+        case None:
+            return None
+        case dict():
+            return (
+                type(tree)(zip(tree, parts, strict=True))
+                if type(tree) is dict
+                else _dict(tree, parts)
+            )
+        case tuple() if hasattr(tree, "_make"):
+            return tree._make(parts)
+        case tuple() | list():
+            return type(tree)(parts)
+    new = object.__new__(type(tree))
+    for field, part in zip(fields(tree), parts, strict=True):
+        object.__setattr__(new, field.name, part)
+    return new
+
+
+def _dict(tree: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
+    new = tree.copy()  # keeps what a subclass adds, such as a default factory
+    new.update(zip(tree, parts, strict=True))
+    return new
+
+
+def paths(tree: Any, prefix: str = "") -> list[str]:
+    """Name every leaf: `['w'][0]`, `.bias`; the empty text for a lone number."""
+    parts = children(tree)
+    if parts is None:
+        return [prefix]
+    return [path for step, part in parts for path in paths(part, prefix + step)]
+
+
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """Apply `function` to every leaf and keep the structure."""
+    leaves, rebuild = flatten(tree)
+    return rebuild(iter([function(leaf) for leaf in leaves]))
+
+
+def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
+    """Return the leaves of `tree`, which must have the structure of `like`."""
+    if paths(tree) != paths(like):
+        raise ArgumentError(
+            f"{what} must have the structure of {_shape(like)}, but has that of {_shape(tree)}. "
+            f"Pass one number for each number."
+        )
+    return flatten(tree)[0]
+
+
+def _shape(tree: Any) -> str:
+    return repr(map_leaves(lambda leaf: _Star(), tree))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
