@@ -5,47 +5,43 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from simpleautodiff.errors import ArgumentError
 
 Argnums = int | str | tuple[int | str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The arguments of one call: `trees` stand at `places`, the others are as given.
 
-    A place is a position or a keyword.
+    A place is a position or a keyword; without places the trees are all the arguments.
     """
 
     trees: tuple[Any, ...]
-    places: tuple[int | str, ...] | None = None  # None: trees are all the arguments
+    places: tuple[int | str, ...] | None = None
     args: tuple[Any, ...] = ()
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     single: bool = False
-
-    def replaced(self, trees: tuple[Any, ...]) -> Selection:
-        """Return the same selection with other arguments in the selected places."""
-        return replace(self, trees=trees)
 
 
 def select(
     f: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Selection:
     """Find the arguments that `argnums` names, by position or by parameter name."""
-    if type(argnums) is int and -len(args) <= argnums < len(args):
-        return Selection((args[argnums],), (argnums % len(args),), args, kwargs, True)
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return Selection((args[argnums],), (argnums,), args, kwargs, True)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
     places = tuple(_place(f, which, args, kwargs) for which in wanted)
-    trees = tuple(kwargs[place] if isinstance(place, str) else args[place] for place in places)
+    trees = tuple(kwargs[place] if type(place) is str else args[place] for place in places)  # type: ignore[index]
     return Selection(trees, places, args, kwargs, not isinstance(argnums, tuple))
 
 
 def _place(
     f: Callable[..., Any], which: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> int | str:
+    if type(which) is int and 0 <= which < len(args):
+        return which
     if isinstance(which, bool) or not isinstance(which, (int, str)):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
@@ -71,15 +67,15 @@ def _place(
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
     """Call `f` with `trees` in the selected places."""
-    args, kwargs = trees, selection.kwargs
-    if selection.places is not None:
-        new_args, kwargs = list(selection.args), dict(kwargs)
+    args, kwargs = list(selection.args), selection.kwargs
+    if selection.places is None:
+        args = list(trees)
+    else:
         for place, tree in zip(selection.places, trees, strict=True):
-            if isinstance(place, str):
-                kwargs[place] = tree
+            if type(place) is int:
+                args[place] = tree
             else:
-                new_args[place] = tree
-        args = tuple(new_args)
+                kwargs = {**kwargs, place: tree}  # type: ignore[dict-item]
     try:
         return f(*args, **kwargs)
     except TypeError:
@@ -87,7 +83,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
         raise
 
 
-def _explain_arity(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
     """Raise a clear error if a TypeError came from a wrong number of arguments."""
     try:
         signature = inspect.signature(f)

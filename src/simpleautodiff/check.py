@@ -14,7 +14,7 @@ from simpleautodiff.derivative import derivative, grad, jvp
 from simpleautodiff.difference import complex_step, difference
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, DomainWarning
 from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.node import Node, plain
+from simpleautodiff.node import Node, Result, plain
 from simpleautodiff.program import Program, trace
 from simpleautodiff.structure import flatten
 
@@ -145,7 +145,7 @@ def blame(f: F, *args: Any) -> str:
     program = trace(f, *args)
     for node in program.nodes:
         for index, arg in enumerate(node.args):
-            if node.primitive is not None and node.is_parent(arg):
+            if node.primitive is not None and type(arg) is Result:
                 complaint = _wrong_rule(program, node, index) or _wrong_second(program, node, index)
                 if complaint:
                     return complaint

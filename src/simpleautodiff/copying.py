@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simpleautodiff.errors import RuleError, TraceError
-from simpleautodiff.node import HAND, Node
+from simpleautodiff.node import HAND, Node, Result
 from simpleautodiff.order import execution_order
 from simpleautodiff.rules.row import TABLE
 
@@ -24,7 +24,7 @@ def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
     _only_by_hand(node)
     for old in order:
         if id(old) not in memo:
-            args = tuple(memo[id(arg)] if old.is_parent(arg) else arg for arg in old.args)
+            args = tuple(memo[id(arg)] if type(arg) is Result else arg for arg in old.args)
             memo[id(old)] = HAND.record(old.primitive, args, old.value)
     copy: Node = memo[id(node)]
     return copy
@@ -39,7 +39,9 @@ def _reduce(node: Node) -> tuple[Any, tuple[_Flat]]:
     for old in order:
         if old.primitive is not None and TABLE.get(old.operator) is not old.primitive:
             raise RuleError(f"{old!r} cannot be pickled: {old.operator!r} is not in the table")
-        args = tuple((True, place[arg]) if old.is_parent(arg) else (False, arg) for arg in old.args)
+        args = tuple(
+            (True, place[arg]) if type(arg) is Result else (False, arg) for arg in old.args
+        )
         flat.append((old.value, old.operator, args))
     return _restore, (flat,)
 

@@ -15,7 +15,7 @@ from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import Level, Node, Tape, Traced, plain
 from simpleautodiff.number import check_value, zero_like
-from simpleautodiff.recording import number_result, paused_gc, plain_results, recording
+from simpleautodiff.recording import number_result, paused_gc, plain_results
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
@@ -65,9 +65,10 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     """
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
-        result = number_result(graph.result, graph.tape, f)
-        gradient = graph.arguments(graph.pull([(result, 1)]))
+        with paused_gc:
+            graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
+            result = number_result(graph.result, graph.tape, f)
+            gradient = graph.arguments(graph.pull([(result, 1)]))
         value = result.value if graph.recorded(result) else result
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
@@ -82,9 +83,9 @@ class Graph:
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
-        with paused_gc(), recording(self.tape):
-            for leaf in leaves:
-                self.inputs.append(self.tape.record(None, (), check_value(leaf, _an_argument(f))))
+        for leaf in leaves:
+            self.inputs.append(self.tape.input(_checked(leaf, f)))
+        with self.tape:
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
         self.aux: Any = None
         self.single = selection.single
@@ -102,8 +103,7 @@ class Graph:
             if self.recorded(result) and seed is not ZERO:
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
-        with paused_gc():
-            reverse_sweep(self.tape, bar)
+        reverse_sweep(self.tape, bar)
         return [_number(bar[node.index], node.value) for node in self.inputs]
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
@@ -111,8 +111,7 @@ class Graph:
         dot: list[Any] = [None] * len(self.tape)
         for node, tangent in zip(self.inputs, tangents, strict=True):
             dot[node.index] = tangent
-        with paused_gc():
-            forward_sweep(self.tape, dot)
+        forward_sweep(self.tape, dot)
         return [
             _number(dot[result.index] if self.recorded(result) else None, result)
             for result in results
@@ -137,7 +136,8 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
-    graph = Graph(f, Selection(primals), has_aux)
+    with paused_gc:
+        graph = Graph(f, Selection(primals), has_aux)
     value, results = plain_results(graph.result, graph.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
@@ -162,7 +162,8 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
     (10.0, 5.0, 2.0)
     """
-    graph = Graph(f, Selection(primals), has_aux)
+    with paused_gc:
+        graph = Graph(f, Selection(primals), has_aux)
     value, results = plain_results(graph.result, graph.tape, f)
     _, rebuild = flatten(value)
 
@@ -194,7 +195,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     directions = matching_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
-        Jet(check_value(leaf, _an_argument(f)), [check_value(direction, "a tangent of jvp")], level)
+        Jet(_checked(leaf, f), [check_value(direction, "a tangent of jvp")], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
     value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
@@ -221,18 +222,18 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             raise ArgumentError(
                 "derivative is with respect to one number; use grad or jacobian for several"
             )
-        x = check_value(selection.trees[0], _an_argument(f))
+        x = _checked(selection.trees[0], f)
         if n == 0:
             return call(f, selection, selection.trees)
         level = JetLevel(n)
         jet = Jet(x, [1, *[ZERO] * (n - 1)], level)
-        return _run_jets(f, selection.replaced((jet,)), level, has_aux=False)[1]
+        return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
 
     return _named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
 
 
 def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
-    with recording(level):
+    with level:
         result = call(f, selection, selection.trees)
     aux = None
     if has_aux:
@@ -263,7 +264,8 @@ def jacobian(f: F, argnums: Argnums = 0, mode: str = "auto", has_aux: bool = Fal
         raise ArgumentError(f"mode is 'auto', 'forward' or 'reverse'; got {mode!r}")
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
+        with paused_gc:
+            graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
         value, results = plain_results(graph.result, graph.tape, f)
         fewer_inputs = len(graph.inputs) <= len(results)
         if mode == "forward" or (mode == "auto" and fewer_inputs):
@@ -366,13 +368,17 @@ def _number(derivative: Any, like: Any) -> Any:
     Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
     reached is 0.
     """
+    if type(derivative) is float:
+        return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
     return derivative + zero_like(plain(like)) if type(derivative) is int else derivative
 
 
-def _an_argument(f: F) -> str:
-    return f"an argument of {name_of(f)}"
+def _checked(argument: Any, f: F) -> Any:
+    if type(argument) is float:
+        return argument
+    return check_value(argument, f"an argument of {name_of(f)}")
 
 
 def _named(function: F, what: str, f: F) -> F:

@@ -13,6 +13,7 @@ wrapping    the function a user calls for a primitive: it computes the value and
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, final
 from weakref import ref
@@ -33,6 +34,7 @@ from simpleautodiff.primitive import Primitive
 
 _numbers = itertools.count(1)
 _REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `evaluate` explains
+_MISSING = object()
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -44,13 +46,20 @@ class Level:
 
     def __init__(self, number: float | None = None) -> None:
         self.number = next(_numbers) if number is None else number
-        self.open = True
+        self.open = False
         self._above: Hand | None = None
+
+    def __enter__(self) -> None:
+        self.open = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = False
 
     def hand_above(self) -> Hand:
         """Return the level of nodes typed by hand around values of this level."""
         if self._above is None:
             self._above = Hand(self.number + 2**-20)
+            self._above.open = True
         return self._above
 
     def record(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Any:
@@ -69,11 +78,13 @@ class Recorder(Level):
         raise NotImplementedError
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
-        """Make the node whose value is `primitive`(`args`); an input has no primitive."""
+        """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
         node: Node = Result()
         node.value = value
         node.primitive = primitive
-        node.args = args
+        node.args = tuple(
+            Held(arg) if isinstance(arg, Traced) and arg.level is not self else arg for arg in args
+        )
         node.level = self
         node.index = len(self)
         self.append(node)
@@ -86,6 +97,17 @@ class Tape(list["Node"], Recorder):
     def __init__(self) -> None:
         list.__init__(self)
         Level.__init__(self)
+
+    def input(self, value: Any) -> Node:
+        """Begin the graph: a node with no parents."""
+        node: Node = Result()
+        node.value = value
+        node.primitive = None
+        node.args = ()
+        node.level = self
+        node.index = len(self)
+        self.append(node)
+        return node
 
 
 @final
@@ -100,11 +122,12 @@ class Hand(Recorder):
         node.links = None
         link = ref(node)
         for arg in node.args:
-            if isinstance(arg, Node) and arg.level is self:
+            if type(arg) is Result:
                 _adopt(arg, link)
 
 
 HAND = Hand(0)
+HAND.open = True
 
 
 class Traced:
@@ -226,7 +249,7 @@ class Node(Traced):
 
     def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
         self.value = check_value(value, "the value of a Node")
-        self.args = tuple(parent_nodes)
+        self.args = tuple(parent_nodes)  # typed by hand: all of them are parents
         self.primitive = _stated(operator, ()) if operator or self.args else None
         self.level = value.level.hand_above() if isinstance(value, Traced) else HAND
         self.index = 0
@@ -241,15 +264,13 @@ class Node(Traced):
     @property
     def parent_nodes(self) -> list[Node]:
         """The nodes this one was computed from, in the order of the arguments."""
-        return [arg for arg in self.args if self.is_parent(arg)]
-
-    def is_parent(self, arg: Any) -> bool:
-        """Tell a parent from a constant: a node of the same level."""
-        return isinstance(arg, Node) and arg.level is self.level
+        return [arg for arg in self.args if type(arg) is Result]
 
     def values(self) -> tuple[Any, ...]:
         """Return the numbers this node was computed from."""
-        return tuple(arg.value if self.is_parent(arg) else arg for arg in self.args)
+        return tuple(
+            arg.value if type(arg) is Result or type(arg) is Held else arg for arg in self.args
+        )
 
     def local_derivatives(self) -> list[tuple[Node, Any]]:
         """Return each parent with ∂self/∂parent: a number, a linear map, or `ZERO`."""
@@ -259,7 +280,7 @@ class Node(Traced):
         return [
             (arg, self.primitive.partial(i, self.value, values))
             for i, arg in enumerate(self.args)
-            if self.is_parent(arg)
+            if type(arg) is Result
         ]
 
     @property
@@ -310,6 +331,22 @@ class Result(Node):
 
     __slots__ = ()
     __init__ = object.__init__
+
+
+@final
+class Held:
+    """A node of another level among the arguments of a node, to which it is a constant.
+
+    So whatever is a node among the arguments is a parent.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
 
 
 @final
@@ -379,6 +416,7 @@ def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
 
 def apply(primitive: Primitive, *args: Any) -> Any:
     """Run one primitive on nodes and numbers, on the highest level among them."""
+    args = tuple(arg for arg in args if arg is not _MISSING)
     if len(args) != primitive.arity:
         raise ArgumentError(
             f"{primitive.name} takes {primitive.arity} argument"
@@ -466,38 +504,46 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
     return wrapping
 
 
-def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
-    compute = primitive.compute
-
-    def wrapping(*args: Any) -> Any:
-        if len(args) != 2:
-            return apply(primitive, *args)
-        a, b = args
-        if type(a) is Result:
-            level, x = a.level, a.value
-            if type(b) is Result and b.level is level:
-                y = b.value
-            elif type(b) is float or type(b) is int:
-                y = b
-            else:
-                return apply(primitive, a, b)
-        elif type(b) is Result and (type(a) is float or type(a) is int):
-            level, x, y = b.level, a, b.value
+# Two arguments are the bulk of all operations. The function is made from its text so that + - * /
+# can be written into it as operators: calling `operator.mul` instead is a fifth slower.
+_BINARY = """
+def wrapping(a=_MISSING, b=_MISSING, *rest):
+    if rest:
+        return apply(primitive, a, b, *rest)
+    if type(a) is Result:
+        level, x = a.level, a.value
+        if type(b) is Result and b.level is level:
+            y = b.value
+        elif type(b) is float or type(b) is int:
+            y = b
         else:
             return apply(primitive, a, b)
-        try:
-            value = compute(x, y)
-        except _REFUSED:
-            return apply(primitive, a, b)
-        node = Result()
-        node.value = value
-        node.primitive = primitive
-        node.args = args
-        node.level = level
-        node.index = len(level)
-        level.append(node)
-        return node
+    elif type(b) is Result and (type(a) is float or type(a) is int):
+        level, x, y = b.level, a, b.value
+    else:
+        return apply(primitive, a, b)
+    try:
+        value = {value}
+    except _REFUSED:
+        return apply(primitive, a, b)
+    node = Result()
+    node.value = value
+    node.primitive = primitive
+    node.args = (a, b)
+    node.level = level
+    node.index = len(level)
+    level.append(node)
+    return node
+"""
 
+
+def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
+    infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+    sign = infix.get(primitive.compute)
+    source = _BINARY.format(value=f"x {sign} y" if sign else "compute(x, y)")
+    names = {**globals(), "primitive": primitive, "compute": primitive.compute}
+    exec(compile(source, __file__, "exec"), names)
+    wrapping: Callable[..., Any] = names["wrapping"]
     return wrapping
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simpleautodiff.errors import ArgumentError, OrderError
-from simpleautodiff.node import Node, living
+from simpleautodiff.node import Node, Result, living
 
 
 def topological_order(root: Node) -> list[Node]:
@@ -72,12 +72,11 @@ def execution_order(*outputs: Node) -> list[Node]:
     visited: set[Node] = set()
     for output in outputs:
         _check_node(output)
-        level = output.level
         stack = [output] if output not in visited else []
         visited.update(stack)
         while stack:
             for arg in stack[-1].args:
-                if isinstance(arg, Node) and arg.level is level and arg not in visited:
+                if type(arg) is Result and arg not in visited:
                     visited.add(arg)
                     stack.append(arg)
                     break

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.node import Node, Tape, living
+from simpleautodiff.node import Node, Result, Tape, living
 from simpleautodiff.order import ends, execution_order, topological_order
 from simpleautodiff.program import Program, Step
 from simpleautodiff.recording import paused_gc
@@ -51,7 +51,7 @@ def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
     (5.5, 5.5, 0)
     """
     seeds = _seeds(root, seed)
-    with paused_gc():
+    with paused_gc:
         order = _joined([topological_order(node) for node in seeds])
         return _sweep(forward_sweep, order, seeds, "forward" if verbose else "")
 
@@ -78,7 +78,7 @@ def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
     (5.5, 1.716)
     """
     seeds = _seeds(root, seed)
-    with paused_gc():
+    with paused_gc:
         return _sweep(reverse_sweep, execution_order(*seeds), seeds, "reverse" if verbose else "")
 
 
@@ -132,7 +132,7 @@ def _connected(order: Iterable[Node]) -> list[Node]:
     seen = set(nodes)
     for node in nodes:
         for neighbour in (*node.args, *living(node.links)):
-            if node.is_parent(neighbour) and neighbour not in seen:
+            if type(neighbour) is Result and neighbour not in seen:
                 seen.add(neighbour)
                 nodes.append(neighbour)
     return nodes

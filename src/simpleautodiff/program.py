@@ -13,10 +13,10 @@ from typing import Any
 
 from simpleautodiff.arguments import Selection, call, name_of
 from simpleautodiff.errors import ArgumentError, ResultError, source_line, user_frame
-from simpleautodiff.node import Node, Tape
+from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, in_paper_order
-from simpleautodiff.recording import paused_gc, plain_results, recording
+from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.structure import flatten, paths
 from simpleautodiff.sweep import accumulations, as_tape, forward_sweep
 
@@ -101,7 +101,7 @@ class Program:
         self.steps = [self._step(node) for node in self.nodes]
 
     def _step(self, node: Node) -> Step:
-        args = tuple(self.names[arg] if node.is_parent(arg) else arg for arg in node.args)
+        args = tuple(self.names[arg] if type(arg) is Result else arg for arg in node.args)
         return Step(self.names[node], node.operator, args, node.value, self.lines.get(node, ""))
 
     def __len__(self) -> int:
@@ -177,11 +177,8 @@ def trace(f: Callable[..., Any], *args: Any, numbering: str = "paper") -> Progra
     """
     leaves, rebuild = flatten(args)
     tape = LocatedTape()
-    with paused_gc(), recording(tape):
-        inputs = [
-            tape.record(None, (), check_value(leaf, f"an argument of {name_of(f)}"))
-            for leaf in leaves
-        ]
+    with paused_gc, tape:
+        inputs = [tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves]
         result = call(f, Selection(args), rebuild(iter(inputs)))
     _, results = plain_results(result, tape, f)
     outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]

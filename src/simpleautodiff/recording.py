@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from simpleautodiff.number import check_value
 from simpleautodiff.structure import flatten, paths
 
 
-class _Collector:
+class _PausedCollector:
     """Python's cyclic garbage collector, paused while any thread records.
 
     A graph is a large, growing, acyclic heap: scanning it again and again for cycles costs several
@@ -29,45 +28,27 @@ class _Collector:
         self._pauses = 0
         self._was_enabled = False
 
-    def pause(self) -> None:
+    def __enter__(self) -> None:
         with self._lock:
             self._pauses += 1
             if self._pauses == 1:
                 self._was_enabled = gc.isenabled()
                 gc.disable()
 
-    def resume(self) -> None:
+    def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._pauses -= 1
             if self._pauses == 0 and self._was_enabled:
                 gc.enable()
 
 
-_collector = _Collector()
-
-
-@contextmanager
-def paused_gc() -> Iterator[None]:
-    """Keep the cyclic garbage collector from scanning a growing graph again and again."""
-    _collector.pause()
-    try:
-        yield
-    finally:
-        _collector.resume()
-
-
-@contextmanager
-def recording(level: Level) -> Iterator[None]:
-    """Keep `level` open, and close it whatever happens."""
-    level.open = True
-    try:
-        yield
-    finally:
-        level.open = False
+paused_gc = _PausedCollector()
 
 
 def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; say what to do if it is not."""
+    if isinstance(result, Traced):
+        return _checked(result, "", level, f)
     if isinstance(result, (list, tuple, dict, np.ndarray)):
         count = len(flatten(result)[0])
         raise ResultError(
@@ -91,6 +72,8 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
 
 
 def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
+    if isinstance(leaf, Traced) and leaf.level is level:
+        return leaf
     what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, Traced):
         if leaf.level is not level and not leaf.level.open:

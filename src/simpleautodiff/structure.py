@@ -25,12 +25,14 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild(iter([10.0, 20.0, 30.0]))
     {'w': [10.0, 20.0], 'b': 30.0}
     """
+    if type(tree) is tuple and all(type(part) is float for part in tree):
+        return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
-    parts = children(tree)
+    parts = None if type(tree) is float else children(tree)
     if parts is None:
         leaves.append(tree)
         return next

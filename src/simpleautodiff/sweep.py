@@ -6,13 +6,11 @@ A sweep fills a list, one place per node; None means "not reached", so the deriv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from types import FunctionType
 from typing import Any
 
 from simpleautodiff.linear import ZERO, pull, push
-from simpleautodiff.node import Node, Result, Tape
-
-_ONE = 1
+from simpleautodiff.node import Held, Node, Result, Tape
+from simpleautodiff.primitive import first, second
 
 
 def forward_sweep(tape: Tape, dot: list[Any]) -> None:
@@ -32,9 +30,10 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
 def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    One and two arguments, which is nearly all nodes, are written out: this loop is the time that
-    reverse mode takes.
+    This loop is the time that reverse mode takes, so the frequent cases are written out: nodes of
+    two arguments, and the rules 1 and "the other factor".
     """
+    one, zero, result = 1, ZERO, Result
     for node in reversed(tape):
         adjoint = bar[node.index]
         primitive = node.primitive
@@ -43,54 +42,55 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
         args = node.args
         if len(args) == 2:
             a, b = args
-            a_is_parent = type(a) is Result and a.level is tape
-            b_is_parent = type(b) is Result and b.level is tape
-            x = a.value if a_is_parent else a
-            y = b.value if b_is_parent else b
             rule_a, rule_b = primitive.partials
-            if a_is_parent:
-                if rule_a is _ONE:
+            if type(a) is result:
+                if rule_a is one:
                     term = adjoint
-                elif type(rule_a) is FunctionType:
-                    try:
-                        derivative = rule_a(node.value, x, y)
-                    except (ArithmeticError, ValueError):
-                        derivative = primitive.partial(0, node.value, (x, y))
-                    if type(derivative) is float:
-                        term = adjoint * derivative
-                    else:
-                        term = pull(derivative, adjoint)
+                elif rule_a is second and type(b) is result:
+                    term = adjoint * b.value
                 else:
-                    term = pull(rule_a, adjoint)
-                if term is not ZERO:
+                    term = _pulled(node, 0, adjoint)
+                if term is not zero:
                     i = a.index
                     old = bar[i]
                     bar[i] = term if old is None else old + term
-            if b_is_parent:
-                if rule_b is _ONE:
+            if type(b) is result:
+                if rule_b is one:
                     term = adjoint
-                elif type(rule_b) is FunctionType:
-                    try:
-                        derivative = rule_b(node.value, x, y)
-                    except (ArithmeticError, ValueError):
-                        derivative = primitive.partial(1, node.value, (x, y))
-                    if type(derivative) is float:
-                        term = adjoint * derivative
-                    else:
-                        term = pull(derivative, adjoint)
+                elif rule_b is first and type(a) is result:
+                    term = adjoint * a.value
                 else:
-                    term = pull(rule_b, adjoint)
-                if term is not ZERO:
+                    term = _pulled(node, 1, adjoint)
+                if term is not zero:
                     i = b.index
                     old = bar[i]
                     bar[i] = term if old is None else old + term
         else:
-            for parent, derivative in node.local_derivatives():
-                term = pull(derivative, adjoint)
-                if term is not ZERO:
-                    i = parent.index
-                    old = bar[i]
-                    bar[i] = term if old is None else old + term
+            for k, arg in enumerate(args):
+                if type(arg) is result:
+                    term = _pulled(node, k, adjoint)
+                    if term is not zero:
+                        i = arg.index
+                        old = bar[i]
+                        bar[i] = term if old is None else old + term
+
+
+def _pulled(node: Node, k: int, adjoint: Any) -> Any:
+    """Return what a node's adjoint contributes to that of its k-th argument."""
+    primitive = node.primitive
+    assert primitive is not None
+    rule = primitive.partials[k]
+    if callable(rule):
+        values = [
+            arg.value if type(arg) is Result or type(arg) is Held else arg for arg in node.args
+        ]
+        try:
+            derivative = rule(node.value, *values)
+        except (ArithmeticError, ValueError):
+            derivative = primitive.partial(k, node.value, tuple(values))
+    else:
+        derivative = rule
+    return adjoint * derivative if type(derivative) is float else pull(derivative, adjoint)
 
 
 def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, Node, Any, Any]]:
@@ -119,7 +119,7 @@ def as_tape(order: Iterable[Node]) -> Tape:
     copies: dict[Any, Node] = {}
     for node in order:
         args = tuple(
-            copies.get(arg, arg.value) if node.is_parent(arg) else arg for arg in node.args
+            copies.get(arg, arg.value) if type(arg) is Result else arg for arg in node.args
         )
         copies[node] = tape.record(node.primitive, args, node.value)
     return tape

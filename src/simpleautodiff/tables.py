@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.node import Node
+from simpleautodiff.node import Node, Result
 from simpleautodiff.program import Program
 from simpleautodiff.text import Term, render, short
 
@@ -111,13 +111,13 @@ def barred(name: str) -> str:
 
 def _names(program: Program, node: Node) -> list[Any]:
     return [
-        Term(program.names[arg], value=arg.value) if node.is_parent(arg) else arg
+        Term(program.names[arg], value=arg.value) if type(arg) is Result else arg
         for arg in node.args
     ]
 
 
 def _numbers(node: Node) -> list[Any]:
-    return [Term(arg.value) if node.is_parent(arg) else arg for arg in node.args]
+    return [Term(arg.value) if type(arg) is Result else arg for arg in node.args]
 
 
 def _rendered(node: Node, args: list[Any]) -> Term:

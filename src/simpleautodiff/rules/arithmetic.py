@@ -7,7 +7,7 @@ from typing import Any
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import is_complex
-from simpleautodiff.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink
+from simpleautodiff.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
 
@@ -37,8 +37,8 @@ sub = row(
 )
 mul = row(
     "mul",
-    lambda v, x, y: y,
-    lambda v, x, y: x,
+    second,
+    first,
     value=operator.mul,
     numpy=["multiply"],
     text="{0} × {1}",
