@@ -5,20 +5,8 @@ from simpleautodiff import copying as copying
 from simpleautodiff import operators as operators
 from simpleautodiff.check import Check as Check
 from simpleautodiff.check import check_grad as check_grad
-from simpleautodiff.checkpoint import checkpoint as checkpoint
+from simpleautodiff.checkpointing import checkpoint as checkpoint
 from simpleautodiff.custom import primitive as primitive
-from simpleautodiff.derivative import derivative as derivative
-from simpleautodiff.derivative import grad as grad
-from simpleautodiff.derivative import hessian as hessian
-from simpleautodiff.derivative import hvp as hvp
-from simpleautodiff.derivative import jacfwd as jacfwd
-from simpleautodiff.derivative import jacobian as jacobian
-from simpleautodiff.derivative import jacrev as jacrev
-from simpleautodiff.derivative import jvp as jvp
-from simpleautodiff.derivative import linearize as linearize
-from simpleautodiff.derivative import stop_gradient as stop_gradient
-from simpleautodiff.derivative import value_and_grad as value_and_grad
-from simpleautodiff.derivative import vjp as vjp
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -43,7 +31,7 @@ from simpleautodiff.order import reachable as reachable
 from simpleautodiff.order import topological_order as topological_order
 from simpleautodiff.paper import forward as forward
 from simpleautodiff.paper import reverse as reverse
-from simpleautodiff.primitive import Kink as Kink
+from simpleautodiff.primitives import Kink as Kink
 from simpleautodiff.program import Program as Program
 from simpleautodiff.program import trace as trace
 from simpleautodiff.rules.arithmetic import add as add
@@ -107,6 +95,18 @@ from simpleautodiff.rules.trigonometric import sin as sin
 from simpleautodiff.rules.trigonometric import sinh as sinh
 from simpleautodiff.rules.trigonometric import tan as tan
 from simpleautodiff.rules.trigonometric import tanh as tanh
+from simpleautodiff.transform import derivative as derivative
+from simpleautodiff.transform import grad as grad
+from simpleautodiff.transform import hessian as hessian
+from simpleautodiff.transform import hvp as hvp
+from simpleautodiff.transform import jacfwd as jacfwd
+from simpleautodiff.transform import jacobian as jacobian
+from simpleautodiff.transform import jacrev as jacrev
+from simpleautodiff.transform import jvp as jvp
+from simpleautodiff.transform import linearize as linearize
+from simpleautodiff.transform import stop_gradient as stop_gradient
+from simpleautodiff.transform import value_and_grad as value_and_grad
+from simpleautodiff.transform import vjp as vjp
 
 __version__ = "0.1.0"
 __all__ = [

@@ -32,8 +32,8 @@ def select(
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
-    places = tuple(_place(f, which, args, kwargs) for which in wanted)
-    trees = tuple(kwargs[place] if type(place) is str else args[place] for place in places)  # type: ignore[index]
+    places = tuple([_place(f, which, args, kwargs) for which in wanted])
+    trees = tuple([kwargs[p] if type(p) is str else args[p] for p in places])  # type: ignore[index]
     return Selection(trees, places, args, kwargs, not isinstance(argnums, tuple))
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.arguments import name_of
-from simpleautodiff.derivative import derivative, grad, jvp
 from simpleautodiff.difference import complex_step, difference
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, DomainWarning
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Node, Result, plain
 from simpleautodiff.program import Program, trace
 from simpleautodiff.structure import flatten
+from simpleautodiff.transform import derivative, grad, jvp
 
 F = Callable[..., Any]
 _DIRECTIONS = 10  # of more inputs than this, random directions are checked
@@ -104,8 +104,8 @@ def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     """Tell whether every operation of `f` is analytic and can be done in complex numbers."""
     try:
         program = trace(f, *args)
-        rows = [node.primitive for node in program.nodes if node.primitive is not None]
-        if any(row.real or row.kinks or not row.reason for row in rows):
+        steps = [(node.primitive, node.values()) for node in program.nodes if node.primitive]
+        if any(row.real or row.at_kink(values) for row, values in steps):
             return False
         leaves, rebuild = flatten(args)
         results = flatten(f(*rebuild(iter([complex(leaf) for leaf in leaves]))))[0]
@@ -159,7 +159,7 @@ def blame(f: F, *args: Any) -> str:
 def _wrong_rule(program: Program, node: Node, index: int) -> str:
     row, values = node.primitive, node.values()
     assert row is not None
-    if any(kink.happens(*values) for kink in row.kinks):
+    if row.at_kink(values):
         return ""
     given = row.partial(index, node.value, values)
     return _disagreement(program, node, index, given, row.compute, "")
@@ -181,7 +181,7 @@ def _wrong_second(program: Program, node: Node, index: int) -> str:
         result = row.partial(index, apply(row, *args), args)
         return x * 0.0 if result is ZERO else result
 
-    if any(kink.happens(*values) for kink in row.kinks) or isinstance(slope(*values), Linear):
+    if row.at_kink(values) or isinstance(slope(*values), Linear):
         return ""
     _, second = jvp(recorded, (values[index],), (1.0,))
     return _disagreement(program, node, index, plain(second), slope, "the derivative of ")

@@ -7,12 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from simpleautodiff.derivative import jvp
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain, wrap
-from simpleautodiff.primitive import REALS, ByType, Domain, Kink, Partial, Primitive
+from simpleautodiff.primitives import REALS, ByType, Domain, Kink, Partial, Primitive
+from simpleautodiff.transform import jvp
 
 _CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
 _TOLERANCE = 1e-7
@@ -122,7 +122,7 @@ def _usual_points(row: Primitive) -> Iterable[tuple[float, ...]]:
     for start in range(len(_CANDIDATES)):
         cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
         point = tuple(cycle)
-        if row.domain.contains(*point) and not any(kink.happens(*point) for kink in row.kinks):
+        if row.domain.contains(*point) and not row.at_kink(point):
             yield point
 
 

@@ -17,7 +17,7 @@ from typing import Any, final
 
 from simpleautodiff.linear import ZERO, plus, push
 from simpleautodiff.node import Level, Traced
-from simpleautodiff.primitive import Primitive
+from simpleautodiff.primitives import Primitive
 
 
 @final

@@ -30,7 +30,7 @@ from simpleautodiff.errors import (
     warn_domain,
 )
 from simpleautodiff.number import as_numpy_would, check_value
-from simpleautodiff.primitive import Primitive
+from simpleautodiff.primitives import Primitive
 
 _numbers = itertools.count(1)
 _REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `evaluate` explains
@@ -426,6 +426,8 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     for arg in args:
         if isinstance(arg, Traced) and (level is None or arg.level.number > level.number):
             level = arg.level
+        elif isinstance(arg, np.ndarray):
+            check_value(arg, f"an argument of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
     values = tuple(

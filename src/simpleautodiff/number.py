@@ -89,7 +89,7 @@ def lift(number: int, like: Any) -> Any:
     Constants of rules such as log 2 come from this, so that they have all digits of their kind.
     """
     kind = type(like)
-    if kind in (float, int, bool, Fraction):
+    if kind in (float, int, bool):
         return float(number)
     try:
         return kind(number)

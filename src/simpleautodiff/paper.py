@@ -14,7 +14,7 @@ from simpleautodiff.node import Node, Result, Tape, living
 from simpleautodiff.order import ends, execution_order, topological_order
 from simpleautodiff.program import Program, Step
 from simpleautodiff.recording import paused_gc
-from simpleautodiff.sweep import as_tape, forward_sweep, reverse_sweep
+from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
 from simpleautodiff.text import short
 
 
@@ -113,9 +113,9 @@ def _sweep(
     seeds: dict[Node, Any],
     verbose: str,
 ) -> Sweep:
-    tape = as_tape(order)
     numbers = [seeds.get(node) for node in order]
-    sweep(tape, numbers)
+    with numbered(order) as tape:
+        sweep(tape, numbers)
     found = zip(order, numbers, strict=True)
     result = Sweep((node, number) for node, number in found if number is not None)
     graph = _connected(order)

@@ -18,7 +18,7 @@ from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, in_paper_order
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.structure import flatten, paths
-from simpleautodiff.sweep import accumulations, as_tape, forward_sweep
+from simpleautodiff.sweep import accumulations, forward_sweep, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,8 @@ class Program:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         dot: list[Any] = [None] * len(self.nodes)
         dot[self.position(self.node(wrt))] = 1
-        forward_sweep(as_tape(self.nodes), dot)
+        with numbered(self.nodes) as tape:
+            forward_sweep(tape, dot)
         return {step.name: 0 if d is None else d for step, d in zip(self.steps, dot, strict=True)}
 
     def accumulations(self, output: str = "") -> list[Accumulation]:
@@ -138,10 +139,11 @@ class Program:
         bar[self.position(self.node(output) if output else self.outputs[0])] = 1
         result = []
         reached = {i for i, b in enumerate(bar) if b is not None}
-        for child, parent, derivative, total in accumulations(as_tape(self.nodes), bar):
-            names = self.steps[parent.index].name, self.steps[child.index].name
-            result.append(Accumulation(*names, derivative, parent.index not in reached, total))
-            reached.add(parent.index)
+        with numbered(self.nodes) as tape:
+            for child, parent, derivative, total in accumulations(tape, bar):
+                names = self.steps[parent.index].name, self.steps[child.index].name
+                result.append(Accumulation(*names, derivative, parent.index not in reached, total))
+                reached.add(parent.index)
         return result
 
     def adjoints(self, output: str = "") -> dict[str, Any]:
@@ -191,7 +193,9 @@ def trace(f: Callable[..., Any], *args: Any, numbering: str = "paper") -> Progra
         for node, place in zip(tape, tape.places, strict=True)
         if node in needed and node.primitive is not None
     }
-    return Program([node for node in tape if node in needed], numbering, names, lines, outputs)
+    nodes = [node for node in tape if node in needed]
+    tape.clear()
+    return Program(nodes, numbering, names, lines, outputs)
 
 
 def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

@@ -71,17 +71,21 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
     return rebuild(iter(values)), leaves
 
 
+def still_open(number: Any, what: str) -> Any:
+    """Return `number` unless it is a node of a derivative that has already been computed."""
+    if isinstance(number, Traced) and not number.level.open:
+        raise TraceError(
+            f"{what} contains {number!r}, a node of another derivative that has already been "
+            "computed. Do not keep nodes in variables outside the function; return them with "
+            "has_aux=True instead."
+        )
+    return number
+
+
 def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
-    if isinstance(leaf, Traced) and leaf.level is level:
-        return leaf
     what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, Traced):
-        if leaf.level is not level and not leaf.level.open:
-            raise TraceError(
-                f"{what} contains {leaf!r}, a node of another derivative that has already been "
-                "computed. Do not keep nodes in variables outside the function; return them with "
-                "has_aux=True instead."
-            )
+        still_open(leaf.value if leaf.level is level else leaf, what)
         return leaf
     if isinstance(leaf, (bool, np.bool_)):
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")

@@ -25,7 +25,7 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild(iter([10.0, 20.0, 30.0]))
     {'w': [10.0, 20.0], 'b': 30.0}
     """
-    if type(tree) is tuple and all(type(part) is float for part in tree):
+    if type(tree) is tuple and {*map(type, tree)} == {float}:
         return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)

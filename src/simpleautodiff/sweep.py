@@ -6,11 +6,12 @@ A sweep fills a list, one place per node; None means "not reached", so the deriv
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from simpleautodiff.linear import ZERO, pull, push
-from simpleautodiff.node import Held, Node, Result, Tape
-from simpleautodiff.primitive import first, second
+from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.primitives import first, second
 
 
 def forward_sweep(tape: Tape, dot: list[Any]) -> None:
@@ -49,7 +50,7 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
                 elif rule_a is second and type(b) is result:
                     term = adjoint * b.value
                 else:
-                    term = _pulled(node, 0, adjoint)
+                    term = _pulled(node, 0, adjoint, *node.values())
                 if term is not zero:
                     i = a.index
                     old = bar[i]
@@ -60,36 +61,39 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
                 elif rule_b is first and type(a) is result:
                     term = adjoint * a.value
                 else:
-                    term = _pulled(node, 1, adjoint)
+                    term = _pulled(node, 1, adjoint, *node.values())
                 if term is not zero:
                     i = b.index
                     old = bar[i]
                     bar[i] = term if old is None else old + term
+        elif len(args) == 1:
+            (a,) = args
+            term = _pulled(node, 0, adjoint, a.value)
+            if term is not zero:
+                i = a.index
+                old = bar[i]
+                bar[i] = term if old is None else old + term
         else:
+            values = node.values()
             for k, arg in enumerate(args):
                 if type(arg) is result:
-                    term = _pulled(node, k, adjoint)
+                    term = _pulled(node, k, adjoint, *values)
                     if term is not zero:
                         i = arg.index
                         old = bar[i]
                         bar[i] = term if old is None else old + term
 
 
-def _pulled(node: Node, k: int, adjoint: Any) -> Any:
+def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
     """Return what a node's adjoint contributes to that of its k-th argument."""
-    primitive = node.primitive
-    assert primitive is not None
+    primitive: Any = node.primitive
     rule = primitive.partials[k]
-    if callable(rule):
-        values = [
-            arg.value if type(arg) is Result or type(arg) is Held else arg for arg in node.args
-        ]
-        try:
-            derivative = rule(node.value, *values)
-        except (ArithmeticError, ValueError):
-            derivative = primitive.partial(k, node.value, tuple(values))
-    else:
-        derivative = rule
+    if type(rule) is int:
+        return adjoint if rule == 1 else -adjoint
+    try:
+        derivative = rule(node.value, *values)
+    except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
+        derivative = primitive.partial(k, node.value, values)
     return adjoint * derivative if type(derivative) is float else pull(derivative, adjoint)
 
 
@@ -110,8 +114,9 @@ def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, Node, Any,
             yield node, parent, derivative, bar[parent.index]
 
 
-def as_tape(order: Iterable[Node]) -> Tape:
-    """Copy the nodes of an order to a tape, which numbers them.
+@contextmanager
+def numbered(order: Iterable[Node]) -> Iterator[Tape]:
+    """Copy the nodes of an order to a tape, which numbers them, for the time of a sweep.
 
     A parent that is not in the order is a constant to it.
     """
@@ -122,4 +127,7 @@ def as_tape(order: Iterable[Node]) -> Tape:
             copies.get(arg, arg.value) if type(arg) is Result else arg for arg in node.args
         )
         copies[node] = tape.record(node.primitive, args, node.value)
-    return tape
+    try:
+        yield tape
+    finally:
+        tape.clear()

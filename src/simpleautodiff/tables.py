@@ -101,12 +101,12 @@ def output_names(program: Program) -> list[tuple[str, Node]]:
 
 def dotted(name: str) -> str:
     """Write ẋ1: the tangent of x1."""
-    return name[0] + DOT + name[1:]
+    return unicodedata.normalize("NFC", name[0] + DOT + name[1:])
 
 
 def barred(name: str) -> str:
     """Write x̄1: the adjoint of x1."""
-    return name[0] + BAR + name[1:]
+    return unicodedata.normalize("NFC", name[0] + BAR + name[1:])
 
 
 def _names(program: Program, node: Node) -> list[Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.number import register_number
-from simpleautodiff.primitive import CALL, PRODUCT, SIGN, SUM, Primitive
+from simpleautodiff.primitives import CALL, PRODUCT, SIGN, SUM, Primitive
 from simpleautodiff.rules.row import TABLE
 
 
@@ -153,8 +153,11 @@ def _binds(number: Any, text: str) -> int:
 
 
 def _try(function: Callable[..., Any], *values: Any) -> Any:
-    """Return the value behind a formula, or None where a symbol has none."""
-    return None if any(value is None for value in values) else function(*values)
+    """Return the value behind a formula, or None where there is none."""
+    try:
+        return None if any(value is None for value in values) else function(*values)
+    except (ArithmeticError, ValueError):
+        return None
 
 
 def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:

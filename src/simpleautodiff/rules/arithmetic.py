@@ -6,8 +6,9 @@ import operator
 from typing import Any
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.number import is_complex
-from simpleautodiff.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
+from simpleautodiff.node import plain
+from simpleautodiff.number import is_complex, lift
+from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
 
@@ -46,10 +47,17 @@ mul = row(
     reason="a product grows in each factor by the other factor",
     binds=PRODUCT,
 )
+
+
+def _inverse(v: Any, y: Any) -> Any:
+    """Return 1/y; a whole y becomes a number like v first, so that a Fraction stays exact."""
+    return reciprocal(lift(y, plain(v)) if type(y) is int else y)
+
+
 div = row(
     "div",
-    lambda v, x, y: reciprocal(y),
-    lambda v, x, y: -v * reciprocal(y),
+    lambda v, x, y: _inverse(v, y),
+    lambda v, x, y: -v * _inverse(v, y),
     value=operator.truediv,
     numpy=["divide", "true_divide"],
     text="{0} / {1}",

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.node import plain
 from simpleautodiff.number import lift
-from simpleautodiff.primitive import Domain, Kink
+from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.row import row
 
 POSITIVE = Domain("x > 0", lambda x: x > 0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.primitive import Domain, Kink
+from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.row import Wrapping, row
 
 LEAST = "0, the subgradient of least norm"

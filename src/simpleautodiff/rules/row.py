@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.node import UFUNCS, wrap
 from simpleautodiff.number import Function, Names
-from simpleautodiff.primitive import (
+from simpleautodiff.primitives import (
     CALL,
     REALS,
     ByType,

@@ -7,7 +7,7 @@ from typing import Any
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import lift
-from simpleautodiff.primitive import Domain
+from simpleautodiff.primitives import Domain
 from simpleautodiff.rules.elementary import exp, sqrt
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.trigonometric import pi, sin

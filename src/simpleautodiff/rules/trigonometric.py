@@ -8,7 +8,7 @@ from typing import Any
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
 from simpleautodiff.number import lift
-from simpleautodiff.primitive import Domain, Kink
+from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.elementary import sqrt
 from simpleautodiff.rules.row import Wrapping, row
 

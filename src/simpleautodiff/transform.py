@@ -15,7 +15,7 @@ from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import Level, Node, Tape, Traced, plain
 from simpleautodiff.number import check_value, zero_like
-from simpleautodiff.recording import number_result, paused_gc, plain_results
+from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
@@ -69,7 +69,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.pull([(result, 1)]))
-        value = result.value if graph.recorded(result) else result
+        value = still_open(result.value if graph.recorded(result) else result, "the result")
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
     return _named(value_and_gradient, "value_and_grad", f)
@@ -91,6 +91,9 @@ class Graph:
         self.single = selection.single
         if has_aux:
             self.result, self.aux = _with_aux(self.result, self.tape, f)
+
+    def __del__(self) -> None:
+        self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
 
     def recorded(self, result: Any) -> bool:
         """Tell whether `result` depends on the inputs, as far as the tape knows."""
@@ -372,7 +375,9 @@ def _number(derivative: Any, like: Any) -> Any:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    return derivative + zero_like(plain(like)) if type(derivative) is int else derivative
+    if type(derivative) is int:
+        return derivative + zero_like(plain(like))
+    return still_open(derivative, "the derivative")
 
 
 def _checked(argument: Any, f: F) -> Any:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.arguments import Selection
-from simpleautodiff.derivative import Graph, jvp
 from simpleautodiff.linear import ZERO, Bundle, Linear
 from simpleautodiff.node import Level, Recorder, Traced, apply
-from simpleautodiff.primitive import Primitive
+from simpleautodiff.primitives import Primitive
 from simpleautodiff.structure import flatten
+from simpleautodiff.transform import Graph, jvp
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:

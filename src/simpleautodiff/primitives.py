@@ -100,6 +100,10 @@ class Primitive:
                 warn_domain(f"the derivative of {self.call(args)} is {result}{at_line()}")
             return result
 
+    def at_kink(self, args: tuple[Any, ...]) -> bool:
+        """Tell whether the derivative at these arguments is a choice."""
+        return any(kink.happens(*args) for kink in self.kinks)
+
     def call(self, args: tuple[Any, ...]) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
         return f"{self.name}({', '.join(map(repr, args))})"
