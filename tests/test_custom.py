@@ -8,9 +8,9 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import ZERO, check_grad, derivative, grad, jvp, primitive
-from simpleautodiff.node import wrap
 from simpleautodiff.primitives import ByType, Primitive
 from simpleautodiff.rules import TABLE
+from simpleautodiff.wrapping import wrap
 
 
 @primitive(lambda v, x: 1 / (1 + abs(x)) ** 2, kinks=[ad.Kink("x = 0", lambda x: x == 0, "1")])

@@ -10,9 +10,10 @@ from typing import Any
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import plain, wrap
+from simpleautodiff.node import plain
 from simpleautodiff.primitives import REALS, ByType, Domain, Kink, Partial, Primitive
 from simpleautodiff.transform import jvp
+from simpleautodiff.wrapping import wrap
 
 _CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
 _TOLERANCE = 1e-7

@@ -13,13 +13,13 @@ wrapping    the function a user calls for a primitive: it computes the value and
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, final
 from weakref import ref
 
 import numpy as np
 
+from simpleautodiff.children import Children, adopt, living
 from simpleautodiff.errors import (
     ArgumentError,
     LostDerivativeError,
@@ -33,8 +33,7 @@ from simpleautodiff.number import as_numpy_would, check_value
 from simpleautodiff.primitives import Primitive
 
 _numbers = itertools.count(1)
-_REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `evaluate` explains
-_MISSING = object()
+MISSING = object()  # an argument that was not given
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -123,7 +122,7 @@ class Hand(Recorder):
         link = ref(node)
         for arg in node.args:
             if type(arg) is Result:
-                _adopt(arg, link)
+                adopt(arg, link)
 
 
 HAND = Hand(0)
@@ -349,58 +348,6 @@ class Held:
         return repr(self.value)
 
 
-@final
-class Links(list["ref[Node]"]):
-    """Weak references to several children; the dead ones are swept out as the list doubles."""
-
-    __slots__ = ("limit",)
-
-    def __init__(self, links: list[ref[Node]]) -> None:
-        super().__init__(links)
-        self.limit = 8
-
-    def add(self, link: ref[Node]) -> None:
-        """Append one child, unless it is the last one already (as in x * x)."""
-        if self[-1] is link:
-            return
-        if len(self) >= self.limit:
-            self[:] = [link for link in self if link() is not None]
-            self.limit = max(8, 2 * len(self))
-        self.append(link)
-
-
-@final
-class Children(list[Node]):
-    """A list of child nodes; appending to it tells the parent, as the paper's listing does."""
-
-    def __init__(self, parent: Node, nodes: list[Node]) -> None:
-        super().__init__(nodes)
-        self.parent = parent
-
-    def append(self, child: Node) -> None:
-        """Make `child` a child of the node this list came from."""
-        super().append(child)
-        _adopt(self.parent, ref(child))
-
-
-def living(links: Any) -> Iterator[Node]:
-    """Yield the children that are still alive."""
-    for link in [links] if type(links) is ref else links or ():
-        child = link()
-        if child is not None:
-            yield child
-
-
-def _adopt(parent: Node, link: ref[Node]) -> None:
-    links = parent.links
-    if links is None:
-        parent.links = link
-    elif type(links) is Links:
-        links.add(link)
-    elif links is not link:
-        parent.links = Links([links, link])
-
-
 def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
     """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
     partials = tuple(lambda v, *args, number=number: number for number in derivatives)
@@ -416,7 +363,7 @@ def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
 
 def apply(primitive: Primitive, *args: Any) -> Any:
     """Run one primitive on nodes and numbers, on the highest level among them."""
-    args = tuple(arg for arg in args if arg is not _MISSING)
+    args = tuple(arg for arg in args if arg is not MISSING)
     if len(args) != primitive.arity:
         raise ArgumentError(
             f"{primitive.name} takes {primitive.arity} argument"
@@ -454,104 +401,3 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
         raise ValueKindError(
             f"{primitive.call(args)}: {error}. Convert the numbers to one kind{at_line()}"
         ) from None
-
-
-def wrap(primitive: Primitive) -> Callable[..., Any]:
-    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
-    match primitive.arity:
-        case 1:
-            wrapping = _wrap_unary(primitive)
-        case 2:
-            wrapping = _wrap_binary(primitive)
-        case _:
-
-            def wrapping(*args: Any) -> Any:
-                return apply(primitive, *args)
-
-    wrapping.__name__ = wrapping.__qualname__ = primitive.name
-    wrapping.__doc__ = _document(primitive)
-    wrapping.primitive = primitive  # type: ignore[attr-defined]
-    return wrapping
-
-
-def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
-    by_type = primitive.by_type
-
-    def wrapping(*args: Any) -> Any:
-        if len(args) != 1:
-            return apply(primitive, *args)
-        (x,) = args
-        if type(x) is Result:
-            try:
-                value = by_type[type(x.value)](x.value)
-            except _REFUSED:
-                return apply(primitive, x)
-        elif type(x) is float:
-            try:
-                return by_type[float](x)
-            except _REFUSED:
-                return apply(primitive, x)
-        else:
-            return apply(primitive, x)
-        node = Result()
-        node.value = value
-        node.primitive = primitive
-        node.args = args
-        node.level = level = x.level
-        node.index = len(level)
-        level.append(node)
-        return node
-
-    by_type[Result] = by_type[Node] = wrapping
-    return wrapping
-
-
-# Two arguments are the bulk of all operations. The function is made from its text so that + - * /
-# can be written into it as operators: calling `operator.mul` instead is a fifth slower.
-_BINARY = """
-def wrapping(a=_MISSING, b=_MISSING, *rest):
-    if rest:
-        return apply(primitive, a, b, *rest)
-    if type(a) is Result:
-        level, x = a.level, a.value
-        if type(b) is Result and b.level is level:
-            y = b.value
-        elif type(b) is float or type(b) is int:
-            y = b
-        else:
-            return apply(primitive, a, b)
-    elif type(b) is Result and (type(a) is float or type(a) is int):
-        level, x, y = b.level, a, b.value
-    else:
-        return apply(primitive, a, b)
-    try:
-        value = {value}
-    except _REFUSED:
-        return apply(primitive, a, b)
-    node = Result()
-    node.value = value
-    node.primitive = primitive
-    node.args = (a, b)
-    node.level = level
-    node.index = len(level)
-    level.append(node)
-    return node
-"""
-
-
-def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
-    infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
-    sign = infix.get(primitive.compute)
-    source = _BINARY.format(value=f"x {sign} y" if sign else "compute(x, y)")
-    names = {**globals(), "primitive": primitive, "compute": primitive.compute}
-    exec(compile(source, __file__, "exec"), names)
-    wrapping: Callable[..., Any] = names["wrapping"]
-    return wrapping
-
-
-def _document(primitive: Primitive) -> str:
-    lines = [f"{primitive.text.format('x', 'y', 'z')}, recorded if an argument is a node.", ""]
-    lines.append(f"Derivative: {primitive.reason}.")
-    lines.append(f"Domain: {primitive.domain.text}.")
-    lines += [f"At {kink.text}: {kink.choice}." for kink in primitive.kinks]
-    return "\n".join(lines)

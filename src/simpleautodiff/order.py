@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from simpleautodiff.children import living
 from simpleautodiff.errors import ArgumentError, OrderError
-from simpleautodiff.node import Node, Result, living
+from simpleautodiff.node import Node, Result
 
 
 def topological_order(root: Node) -> list[Node]:

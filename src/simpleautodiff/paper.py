@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from simpleautodiff.children import living
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.node import Node, Result, Tape, living
+from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.order import ends, execution_order, topological_order
 from simpleautodiff.program import Program, Step
 from simpleautodiff.recording import paused_gc

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import UFUNCS, wrap
+from simpleautodiff.node import UFUNCS
 from simpleautodiff.number import Function, Names
 from simpleautodiff.primitives import (
     CALL,
@@ -20,6 +20,7 @@ from simpleautodiff.primitives import (
     by_widest,
     real_only,
 )
+from simpleautodiff.wrapping import wrap
 
 Wrapping = Callable[..., Any]
 TABLE: dict[str, Primitive] = {}

@@ -1,0 +1,120 @@
+"""Wrapping functions: what a user calls for a primitive, with short ways for the frequent cases."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.node import MISSING, Node, Result, apply
+from simpleautodiff.primitives import Primitive
+
+REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
+
+
+def wrap(primitive: Primitive) -> Callable[..., Any]:
+    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    match primitive.arity:
+        case 1:
+            wrapping = _wrap_unary(primitive)
+        case 2:
+            wrapping = _wrap_binary(primitive)
+        case _:
+
+            def wrapping(*args: Any) -> Any:
+                return apply(primitive, *args)
+
+    wrapping.__name__ = wrapping.__qualname__ = primitive.name
+    wrapping.__doc__ = _document(primitive)
+    wrapping.primitive = primitive  # type: ignore[attr-defined]
+    return wrapping
+
+
+def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
+    by_type = primitive.by_type
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != 1:
+            return apply(primitive, *args)
+        (x,) = args
+        if type(x) is Result:
+            try:
+                value = by_type[type(x.value)](x.value)
+            except REFUSED:
+                return apply(primitive, x)
+        elif type(x) is float:
+            try:
+                return by_type[float](x)
+            except REFUSED:
+                return apply(primitive, x)
+        else:
+            return apply(primitive, x)
+        node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = level = x.level
+        node.index = len(level)
+        level.append(node)
+        return node
+
+    by_type[Result] = by_type[Node] = wrapping
+    return wrapping
+
+
+# Two arguments are the bulk of all operations. The function is made from its text so that + - * /
+# can be written into it as operators: calling `operator.mul` instead is a fifth slower.
+_BINARY = """
+def wrapping(a=MISSING, b=MISSING, *rest):
+    if rest:
+        return apply(primitive, a, b, *rest)
+    if type(a) is Result:
+        level, x = a.level, a.value
+        if type(b) is Result and b.level is level:
+            y = b.value
+        elif type(b) is float or type(b) is int:
+            y = b
+        else:
+            return apply(primitive, a, b)
+    elif type(b) is Result and (type(a) is float or type(a) is int):
+        level, x, y = b.level, a, b.value
+    else:
+        return apply(primitive, a, b)
+    try:
+        value = {value}
+    except REFUSED:
+        return apply(primitive, a, b)
+    node = Result()
+    node.value = value
+    node.primitive = primitive
+    node.args = (a, b)
+    node.level = level
+    node.index = len(level)
+    level.append(node)
+    return node
+"""
+
+
+def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
+    infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+    sign = infix.get(primitive.compute)
+    source = _BINARY.format(value=f"x {sign} y" if sign else "compute(x, y)")
+    names: dict[str, Any] = {
+        "MISSING": MISSING,
+        "REFUSED": REFUSED,
+        "Result": Result,
+        "apply": apply,
+        "compute": primitive.compute,
+        "primitive": primitive,
+    }
+    exec(compile(source, __file__, "exec"), names)
+    wrapping: Callable[..., Any] = names["wrapping"]
+    return wrapping
+
+
+def _document(primitive: Primitive) -> str:
+    lines = [f"{primitive.text.format('x', 'y', 'z')}, recorded if an argument is a node.", ""]
+    lines.append(f"Derivative: {primitive.reason}.")
+    lines.append(f"Domain: {primitive.domain.text}.")
+    lines += [f"At {kink.text}: {kink.choice}." for kink in primitive.kinks]
+    return "\n".join(lines)
