@@ -29,21 +29,26 @@ class JetLevel(Level):
         self.order = order
         self.lazy = LazyLevel(self.number)
 
-    def record(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Jet:
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
         """Return the jet of `primitive`(`args`)."""
         if self.order == 1:
-            return Jet(value, [self._tangent(primitive, args, value)], self)
+            return Jet(value, [self._tangent(primitive, args, values, value)], self)
         lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)
-        jet = self.lazy.record(primitive, lazy_args, value)
+        jet = self.lazy.result(primitive, lazy_args, values, value)
         jet.nth(self.order)
         return Jet(value, jet.higher, self)
 
-    def _tangent(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Any:
-        values = tuple(arg.value if _is_jet(arg, self) else arg for arg in args)
+    def _tangent(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Any:
+        """Return v̇ = Σ over arguments u of (∂v/∂u) u̇."""
         dot: Any = ZERO
         for i, arg in enumerate(args):
-            if _is_jet(arg, self) and arg.higher[0] is not ZERO:
-                dot = plus(dot, push(primitive.partial(i, value, values), arg.higher[0]))
+            if type(arg) is Jet and arg.level is self:
+                term = push(primitive.partial(i, value, values), arg.higher[0])
+                dot = term if dot is ZERO else plus(dot, term)
         return dot
 
 
@@ -54,7 +59,9 @@ class LazyLevel(Level):
     The rule of sin asks for cos, whose rule asks for sin, ...; each asks for one order less.
     """
 
-    def record(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Jet:
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
         """Return a jet that knows how to extend itself."""
         return Jet(value, [], self, (primitive, args))
 

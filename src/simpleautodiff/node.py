@@ -61,8 +61,10 @@ class Level:
             self._above.open = True
         return self._above
 
-    def record(self, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Any:
-        """Make what stands for `value` = `primitive`(`args`) on this level."""
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Any:
+        """Make what stands on this level for `value`, computed from the `values` of `args`."""
         raise NotImplementedError
 
 
@@ -75,6 +77,12 @@ class Recorder(Level):
     def append(self, node: Node, /) -> None:
         """Take the new node in."""
         raise NotImplementedError
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Node:
+        """Make the node of an operation."""
+        return self.record(primitive, args, value)
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
@@ -363,8 +371,8 @@ def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
 
 def apply(primitive: Primitive, *args: Any) -> Any:
     """Run one primitive on nodes and numbers, on the highest level among them."""
-    args = tuple(arg for arg in args if arg is not MISSING)
-    if len(args) != primitive.arity:
+    if len(args) != primitive.arity or args[-1] is MISSING:
+        args = tuple(arg for arg in args if arg is not MISSING)
         raise ArgumentError(
             f"{primitive.name} takes {primitive.arity} argument"
             f"{'s' * (primitive.arity != 1)}, got {len(args)}{at_line()}"
@@ -378,15 +386,16 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     if level is None:
         return evaluate(primitive, args)
     values = tuple(
-        arg.value if isinstance(arg, Traced) and arg.level is level else arg for arg in args
+        [arg.value if isinstance(arg, Traced) and arg.level is level else arg for arg in args]
     )
-    return level.record(primitive, args, evaluate(primitive, values))
+    return level.result(primitive, args, values, evaluate(primitive, values))
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """Compute the value of a primitive; what is a node on a lower level is recorded there."""
-    if any(isinstance(arg, Traced) for arg in args):
-        return apply(primitive, *args)
+    for arg in args:
+        if isinstance(arg, Traced):
+            return apply(primitive, *args)
     try:
         return primitive.compute(*args)
     except (ZeroDivisionError, OverflowError, ValueError) as error:
