@@ -22,6 +22,7 @@ import numpy as np
 from simpleautodiff.children import Children, adopt, living
 from simpleautodiff.errors import (
     ArgumentError,
+    AutodiffError,
     LostDerivativeError,
     RuleError,
     TraceError,
@@ -398,9 +399,9 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
             return apply(primitive, *args)
     try:
         return primitive.compute(*args)
-    except (ZeroDivisionError, OverflowError, ValueError) as error:
-        if isinstance(error, RuleError):
-            raise
+    except AutodiffError:
+        raise
+    except (ArithmeticError, ValueError):
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
         warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")
         return result

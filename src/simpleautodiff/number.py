@@ -11,6 +11,7 @@ from __future__ import annotations
 import cmath
 import decimal
 import importlib
+import importlib.util
 import math
 import numbers
 from collections.abc import Callable, Mapping
@@ -114,45 +115,52 @@ def is_complex(value: Any) -> bool:
 # How the libraries are asked, from the narrowest kind of number to the widest. ------------------
 
 
-def _python(name: str, names: Names) -> Function | None:
-    found = _named(math, name, names.get("math"))
-    return found or _special(name, names)
+def _python(name: str, names: Names, kind: type) -> Function | None:
+    return _named(math, name, names.get("math")) or _special(name, names)
 
 
-def _complex(name: str, names: Names) -> Function | None:
-    found = _named(cmath, name, names.get("math"))
+def _complex(name: str, names: Names, kind: type) -> Function | None:
+    found = _named(cmath, name, None)
     if found:
         return found
-    ufunc = _named(np, name, names.get("numpy"))
-    return (lambda *xs: complex(ufunc(*xs))) if isinstance(ufunc, np.ufunc) else None
+    ufunc = _complex_ufunc(name, names)
+    return (lambda *xs: complex(ufunc(*xs))) if ufunc else None
 
 
-def _numpy(name: str, names: Names) -> Function | None:
+def _numpy(name: str, names: Names, kind: type) -> Function | None:
+    if issubclass(kind, np.complexfloating):
+        return _complex_ufunc(name, names)
     return _named(np, name, names.get("numpy")) or _special(name, names)
 
 
-def _decimal(name: str, names: Names) -> Function | None:
+def _complex_ufunc(name: str, names: Names) -> Function | None:
+    """Return NumPy's function if it takes complex numbers."""
+    given = names.get("numpy", name)
+    found = getattr(np, given, None) if isinstance(given, str) else None
+    takes = isinstance(found, np.ufunc) and any("D" in kinds for kinds in found.types)
+    return found if takes else None
+
+
+def _decimal(name: str, names: Names, kind: type) -> Function | None:
     native = {"exp": "exp", "log": "ln", "log10": "log10", "sqrt": "sqrt"}.get(name)
     if native:
         return lambda x: getattr(decimal.Decimal(x), native)()
-    if names.get("mpmath") == "":
-        return None
-    return lambda *xs: _decimal_by_mpmath(name, names, xs)
+    function = _mpmath(name, names, kind) if importlib.util.find_spec("mpmath") else None
+    return (lambda *xs: _decimal_by_mpmath(function, xs)) if function else None
 
 
-def _decimal_by_mpmath(name: str, names: Names, xs: tuple[Any, ...]) -> Any:
+def _decimal_by_mpmath(function: Function, xs: tuple[Any, ...]) -> Any:
     """Compute with mpmath at the precision of the decimal context, and round back."""
-    mpmath = _optional("mpmath", f"{name} of a Decimal")
+    mpmath = importlib.import_module("mpmath")
     digits = decimal.getcontext().prec
     with mpmath.workdps(digits + 5):
-        function = _mpmath(name, names)
-        if function is None:
-            raise ValueKindError(f"mpmath has no {name}, so there is none for Decimal.")
         result = function(*[x if isinstance(x, int) else mpmath.mpf(str(x)) for x in xs])
+        if isinstance(result, mpmath.mpc):
+            raise ValueError("the result is complex")
         return +decimal.Decimal(mpmath.nstr(result, digits + 3, strip_zeros=False))
 
 
-def _mpmath(name: str, names: Names) -> Function | None:
+def _mpmath(name: str, names: Names, kind: type) -> Function | None:
     given = names.get("mpmath", name)
     if callable(given):
         return given
@@ -164,14 +172,15 @@ def _mpmath(name: str, names: Names) -> Function | None:
 
 def _context(xs: tuple[Any, ...]) -> Any:
     """Return the context that the numbers belong to: `mpmath.mp`, or `mpmath.iv` for intervals."""
-    return next(x.context for x in xs if hasattr(x, "context"))
+    contexts = (getattr(x, "context", None) or getattr(x, "ctx", None) for x in xs)
+    return next(filter(None, contexts), importlib.import_module("mpmath").mp)
 
 
-def _sympy(name: str, names: Names) -> Function | None:
+def _sympy(name: str, names: Names, kind: type) -> Function | None:
     return _named(importlib.import_module("sympy"), name, names.get("sympy"))
 
 
-_LIBRARIES: dict[str, tuple[int, Callable[[str, Names], Function | None]]] = {
+_LIBRARIES: dict[str, tuple[int, Callable[[str, Names, type], Function | None]]] = {
     "builtins": (0, _python),
     "fractions": (0, _python),
     "complex": (1, _complex),
@@ -207,7 +216,8 @@ def _special(name: str, names: Names) -> Function | None:
 def _as_float(function: Function) -> Function:
     def of_python(*xs: Any) -> Any:
         result = function(*xs)
-        return result if any(isinstance(x, np.generic) for x in xs) else result.item()
+        kinds = [type(x) for x in xs if isinstance(x, np.generic)]
+        return kinds[0](result) if kinds else result.item()
 
     return of_python
 
@@ -243,7 +253,22 @@ def implementation(name: str, names: Names, kind: type) -> Function | None:
         if name in _OWN.get(base, {}):
             return _OWN[base][name]
     library = _library_of(kind)
-    return _LIBRARIES[library][1](name, names) if library else None
+    return _LIBRARIES[library][1](name, names, kind) if library else None
+
+
+def in_kind(number: Any, like: Any) -> Any:
+    """Return a Python number in the kind of `like`, where that is a wider one.
+
+    Seeds and constants are Python numbers, which mix with every kind; a derivative that is made of
+    them alone has to be told its kind.
+    """
+    if type(number) is int:
+        return number + zero_like(like)
+    if type(number) is float and isinstance(like, np.inexact):
+        return type(like)(number)
+    if type(number) is float and _library_of(type(like)) == "mpmath":
+        return number + zero_like(like)
+    return number
 
 
 # Outside the domain. ------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.errors import ValueKindError, at_line
-from simpleautodiff.node import Traced, plain
+from simpleautodiff.node import UFUNCS, Traced, plain
 from simpleautodiff.rules import arithmetic, piecewise
 
 BINARY = {
@@ -27,7 +29,15 @@ UNARY = {
     "ceil": piecewise.ceil,
     "trunc": piecewise.trunc,
 }
-COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+COMPARISONS = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+PREDICATES: tuple[Any, ...] = (np.isnan, np.isinf, np.isfinite, np.signbit)
 
 
 def install() -> None:
@@ -37,8 +47,12 @@ def install() -> None:
         setattr(Traced, f"__r{name}__", _reflected(wrapping))
     for name, wrapping in UNARY.items():
         setattr(Traced, f"__{name}__", wrapping)
-    for name in COMPARISONS:
-        setattr(Traced, f"__{name}__", _comparison(getattr(operator, name)))
+    for name, ufunc in COMPARISONS.items():
+        comparison = _comparison(getattr(operator, name))
+        setattr(Traced, f"__{name}__", comparison)
+        UFUNCS[ufunc] = comparison
+    for question in PREDICATES:
+        UFUNCS[question] = _predicate(question)
     others: dict[str, Callable[..., Any]] = {
         "__divmod__": lambda x, y: (x // y, x % y),
         "__rdivmod__": lambda x, y: (y // x, y % x),
@@ -64,6 +78,11 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
         return compare(plain(self), plain(other))
 
     return comparison
+
+
+def _predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Ask a question that has a plain answer of the plain number."""
+    return lambda x: ufunc(plain(x))
 
 
 def _refuse_matmul(self: Any, other: Any) -> Any:

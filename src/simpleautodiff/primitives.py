@@ -15,7 +15,6 @@ from simpleautodiff.number import (
     Names,
     as_numpy_would,
     implementation,
-    is_complex,
     on_register,
     width,
 )
@@ -76,7 +75,7 @@ class Primitive:
     kinks: tuple[Kink, ...] = ()
     binds: int = CALL
     real: bool = False
-    by_type: dict[type, Function] = field(default_factory=dict)
+    by_type: ByType = field(default_factory=lambda: ByType("", {}, None))
 
     @property
     def arity(self) -> int:
@@ -92,7 +91,7 @@ class Primitive:
             return rule(value, *args)
         except AutodiffError:
             raise
-        except (ZeroDivisionError, OverflowError, ValueError):
+        except (ArithmeticError, ValueError):
             result = as_numpy_would(
                 rule, (value, *args), self.complaint(args, "the derivative of ")
             )
@@ -120,7 +119,12 @@ class ByType(dict[type, Function]):
     def __init__(self, name: str, names: Names, define: Function | None) -> None:
         super().__init__()
         self.find = name, names, define
+        self.deferred: tuple[type, Function] | None = None
         on_register(self.forget)
+
+    def defer(self, base: type, function: Function) -> None:
+        """Give numbers that are nodes themselves to the wrapping function."""
+        self.deferred = base, function
 
     def forget(self, kind: type) -> None:
         """Look again, next time, for the function of `kind`."""
@@ -128,12 +132,18 @@ class ByType(dict[type, Function]):
             del self[known]
 
     def __missing__(self, kind: type) -> Function:
-        name, names, define = self.find
-        found = implementation(name, names, kind) or define
+        found = self.look_up(kind)
+        if self.deferred and issubclass(kind, self.deferred[0]):
+            found = self.deferred[1]
         if found is None:
-            raise no_function(name, kind)
+            raise no_function(self.find[0], kind)
         self[kind] = found
         return found
+
+    def look_up(self, kind: type) -> Function | None:
+        """Ask the library of a kind of number, then the definition in simpler functions."""
+        name, names, define = self.find
+        return implementation(name, names, kind) or define
 
 
 def no_function(name: str, kind: type) -> RuleError:
@@ -141,6 +151,7 @@ def no_function(name: str, kind: type) -> RuleError:
     return RuleError(
         f"there is no {name} for numbers of type {kind.__name__}. Give it in one line: "
         f"register_number({kind.__name__}, {{'{name}': your_function}})"
+        f"{'; or install mpmath, which has it' * (kind.__name__ == 'Decimal')}"
     )
 
 
@@ -152,19 +163,3 @@ def by_widest(by_type: ByType) -> Function:
         return by_type[kinds[0] if len(set(kinds)) == 1 else max(kinds, key=width)](*args)
 
     return compute
-
-
-def real_only(name: str, rule: Partial) -> Partial:
-    """Refuse complex arguments in a local derivative that exists for real ones only."""
-    if not callable(rule):
-        return rule
-
-    def checked(v: Any, *args: Any) -> Any:
-        if any(is_complex(arg) for arg in args):
-            raise RuleError(
-                f"{name} has no complex derivative: it is not holomorphic. "
-                "Differentiate with respect to the real and imaginary parts instead."
-            )
-        return rule(v, *args)
-
-    return checked

@@ -14,7 +14,7 @@ from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import Level, Node, Tape, Traced, plain
-from simpleautodiff.number import check_value, zero_like
+from simpleautodiff.number import check_value, in_kind, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
@@ -371,13 +371,11 @@ def _number(derivative: Any, like: Any) -> Any:
     Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
     reached is 0.
     """
-    if type(derivative) is float:
+    if type(derivative) is float and type(like) is float:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    if type(derivative) is int:
-        return derivative + zero_like(plain(like))
-    return still_open(derivative, "the derivative")
+    return in_kind(still_open(derivative, "the derivative"), plain(like))
 
 
 def _checked(argument: Any, f: F) -> Any:

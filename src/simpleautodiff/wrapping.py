@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.node import MISSING, Node, Result, apply
+from simpleautodiff.node import MISSING, Result, Traced, apply
 from simpleautodiff.primitives import Primitive
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
@@ -24,6 +24,7 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
             def wrapping(*args: Any) -> Any:
                 return apply(primitive, *args)
 
+    primitive.by_type.defer(Traced, wrapping)
     wrapping.__name__ = wrapping.__qualname__ = primitive.name
     wrapping.__doc__ = _document(primitive)
     wrapping.primitive = primitive  # type: ignore[attr-defined]
@@ -58,7 +59,6 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         level.append(node)
         return node
 
-    by_type[Result] = by_type[Node] = wrapping
     return wrapping
 
 

@@ -49,15 +49,15 @@ mul = row(
 )
 
 
-def _inverse(v: Any, y: Any) -> Any:
-    """Return 1/y; a whole y becomes a number like v first, so that a Fraction stays exact."""
-    return reciprocal(lift(y, plain(v)) if type(y) is int else y)
+def _like(v: Any, number: Any) -> Any:
+    """Return a whole number as one like v: a Fraction stays exact, an mpf gets all its digits."""
+    return lift(number, plain(v)) if type(number) is int else number
 
 
 div = row(
     "div",
-    lambda v, x, y: _inverse(v, y),
-    lambda v, x, y: -v * _inverse(v, y),
+    lambda v, x, y: reciprocal(_like(v, y)),
+    lambda v, x, y: -v * reciprocal(_like(v, y)),
     value=operator.truediv,
     numpy=["divide", "true_divide"],
     text="{0} / {1}",
@@ -98,7 +98,7 @@ def _power(x: Any, y: Any) -> Any:
 power = row(
     "power",
     lambda v, x, y: ZERO if y == 0 else y * x ** (y - 1),
-    lambda v, x, y: ZERO if x == 0 and y > 0 else v * log(x),
+    lambda v, x, y: ZERO if x == 0 and y > 0 else v * log(_like(v, x)),
     value=_power,
     numpy=["power", "float_power"],
     text="{0}^{1}",
@@ -108,11 +108,20 @@ power = row(
     kinks=[Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity")],
     binds=POWER,
 )
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    try:
+        return x // y
+    except TypeError:  # mpmath's numbers have % but not //
+        return (x - x % y) / y
+
+
 floor_divide = row(
     "floor_divide",
     ZERO,
     ZERO,
-    value=operator.floordiv,
+    value=_floor_divide,
     text="{0} // {1}",
     latex=r"\lfloor {0} / {1} \rfloor",
     reason="a whole number does not change by a little",
@@ -124,7 +133,7 @@ floor_divide = row(
 mod = row(
     "mod",
     1,
-    lambda v, x, y: -(x // y),
+    lambda v, x, y: -floor_divide(x, y),
     value=operator.mod,
     numpy=["remainder", "mod"],
     text="{0} % {1}",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.node import plain
-from simpleautodiff.number import lift
+from simpleautodiff.number import lift, zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.row import row
 
@@ -93,7 +93,7 @@ cbrt = row(
     "cbrt",
     lambda v, x: 1 / (3 * v * v),
     define=lambda x: x ** (lift(1, x) / 3),
-    names={"sympy": lambda x: _sympy_cbrt(x)},
+    names={"mpmath": lambda x: _mpmath_cbrt(x)},
     text="cbrt({0})",
     latex=r"\sqrt[3]{{{0}}}",
     reason="from v³ = x follows 3 v² dv = dx",
@@ -118,10 +118,10 @@ reciprocal = row(
 )
 
 
-def _sympy_cbrt(x: Any) -> Any:
-    import sympy
-
-    return sympy.cbrt(x)
+def _mpmath_cbrt(x: Any) -> Any:
+    """Return the real cube root of a real number; mpmath's own is the principal, complex one."""
+    real = not hasattr(x, "_mpc_")
+    return -x.context.cbrt(-x) if real and x < 0 else x.context.cbrt(x)
 
 
 def _logaddexp(a: float, b: float) -> float:
@@ -177,7 +177,7 @@ softplus = row(
     "softplus",
     lambda v, x: sigmoid(x),
     define=lambda x: log(1 + exp(x)),
-    names={"math": _softplus, "numpy": lambda x: np.logaddexp(x, x * 0)},
+    names={"math": _softplus, "numpy": lambda x: np.logaddexp(x, zero_like(x))},
     numpy=(),
     text="softplus({0})",
     latex=r"\mathrm{{softplus}}({0})",

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
+from simpleautodiff.node import plain
+from simpleautodiff.number import zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.row import Wrapping, row
 
@@ -39,7 +41,7 @@ absolute = row(
 
 
 def _sign(x: Any) -> Any:
-    return x * 0 + (1 if x > 0 else -1 if x < 0 else 0) if x == x else x
+    return zero_like(x) + (1 if x > 0 else -1 if x < 0 else 0) if x == x else x
 
 
 sign: Wrapping = row(
@@ -55,8 +57,8 @@ sign: Wrapping = row(
 relu = row(
     "relu",
     lambda v, x: 1 if x > 0 else ZERO,
-    define=lambda x: x if x > 0 or x != x else x * 0,
-    names={"numpy": lambda x: np.maximum(x, x * 0), "sympy": lambda x: _sympy("Max")(x, 0)},
+    define=lambda x: x if x > 0 or x != x else zero_like(x),
+    names={"numpy": lambda x: np.maximum(x, zero_like(x)), "sympy": lambda x: _sympy("Max")(x, 0)},
     numpy=(),
     text="relu({0})",
     latex=r"\max({0}, 0)",
@@ -173,15 +175,16 @@ where = row(
 )
 
 
-def _copysign(x: Any, y: Any) -> Any:
-    return abs(x) if y >= 0 else -abs(x)
+def _side(y: Any) -> int:
+    """Return the sign of y as a whole number; that of -0.0 is -1."""
+    return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
 
 
-copysign: Wrapping = row(
+copysign = row(
     "copysign",
-    lambda v, x, y: sign(x) * copysign(1, y),
+    lambda v, x, y: sign(x) * _side(y),
     ZERO,
-    define=_copysign,
+    define=lambda x, y: abs(x) * _side(y),
     names={"mpmath": "", "sympy": ""},
     text="copysign({0}, {1})",
     latex=r"\operatorname{{copysign}}({0}, {1})",

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import UFUNCS
-from simpleautodiff.number import Function, Names
+from simpleautodiff.errors import RuleError
+from simpleautodiff.node import UFUNCS, plain
+from simpleautodiff.number import Function, Names, is_complex
 from simpleautodiff.primitives import (
     CALL,
     REALS,
@@ -18,7 +19,6 @@ from simpleautodiff.primitives import (
     Partial,
     Primitive,
     by_widest,
-    real_only,
 )
 from simpleautodiff.wrapping import wrap
 
@@ -61,13 +61,13 @@ def row(
     real
         Say that the derivative exists for real numbers only.
     """
-    by_type = ByType(name, names or {}, define)
-    if value is not None:
-        by_type = _Always(value)
+    if real and define:
+        define = _of_reals(name, define)
+    by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
     compute = value or by_widest(by_type)
     primitive = Primitive(
         name,
-        tuple(real_only(name, partial) for partial in partials) if real else partials,
+        tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
         compute,
         text,
         latex,
@@ -90,9 +90,30 @@ def row(
 class _Always(ByType):
     """One function for every kind of number."""
 
-    def __init__(self, value: Function) -> None:
-        dict.__init__(self)
-        self.value = value
+    def look_up(self, kind: type) -> Function | None:
+        return self.find[2]
 
-    def __missing__(self, kind: type) -> Function:
-        return self.value
+
+def _rule_of_reals(name: str, rule: Partial) -> Partial:
+    """Refuse complex arguments in a local derivative that exists for real ones only."""
+
+    def checked(v: Any, *args: Any) -> Any:
+        if any(is_complex(plain(arg)) for arg in args):
+            raise RuleError(
+                f"{name} has no complex derivative: it is not holomorphic. "
+                "Differentiate with respect to the real and imaginary parts instead."
+            )
+        return rule(v, *args) if callable(rule) else rule
+
+    return checked
+
+
+def _of_reals(name: str, define: Function) -> Function:
+    """Refuse complex arguments in a definition that compares or rounds."""
+
+    def checked(*args: Any) -> Any:
+        if any(is_complex(arg) for arg in args):
+            raise TypeError(f"{name} is a function of real numbers")
+        return define(*args)
+
+    return checked
