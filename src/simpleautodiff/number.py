@@ -100,7 +100,7 @@ def lift(number: int, like: Any) -> Any:
 
 def zero_like(value: Any) -> Any:
     """Return the 0 of the kind of `value`, for a derivative that does not exist in the graph."""
-    if isinstance(value, bool):
+    if isinstance(value, (bool, np.bool_)):
         return 0
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)

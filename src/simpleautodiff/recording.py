@@ -49,7 +49,7 @@ def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; say what to do if it is not."""
     if isinstance(result, Traced):
         return _checked(result, "", level, f)
-    if isinstance(result, (list, tuple, dict, np.ndarray)):
+    if isinstance(result, (list, tuple, dict)) or np.ndim(result) > 0:
         count = len(flatten(result)[0])
         raise ResultError(
             f"grad needs one number, but {name_of(f)} returned a {type(result).__name__} of "

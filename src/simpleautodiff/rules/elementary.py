@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.node import plain
 from simpleautodiff.number import lift, zero_like
 from simpleautodiff.primitives import Domain, Kink
-from simpleautodiff.rules.row import row
+from simpleautodiff.rules.row import Wrapping, row
 
 POSITIVE = Domain("x > 0", lambda x: x > 0)
 NOT_NEGATIVE = Domain("x ≥ 0", lambda x: x >= 0)
@@ -131,7 +131,7 @@ def _logaddexp(a: float, b: float) -> float:
 
 
 def _logaddexp2(a: float, b: float) -> float:
-    return float(np.logaddexp2(a, b))
+    return float(np.logaddexp2(float(a), float(b)))
 
 
 def _sigmoid(x: float) -> float:
@@ -163,15 +163,15 @@ logaddexp2 = row(
     latex=r"\log_2(2^{{{0}}} + 2^{{{1}}})",
     reason="each argument counts by its share of the sum: 2^(a - v) and 2^(b - v)",
 )
-sigmoid = row(
+sigmoid: Wrapping = row(
     "sigmoid",
-    lambda v, x: v * (1 - v),
+    lambda v, x: v * sigmoid(-x),
     define=lambda x: 1 / (1 + exp(-x)),
     names={"math": _sigmoid, "numpy": lambda x: _numpy_sigmoid(x), "sympy": ""},
     numpy=(),
     text="sigmoid({0})",
     latex=r"\sigma({0})",
-    reason="σ = 1/(1 + exp(-x)) has the derivative σ (1 - σ)",
+    reason="σ(x) = 1/(1 + exp(-x)) has the derivative σ(x) (1 - σ(x)) = σ(x) σ(-x)",
 )
 softplus = row(
     "softplus",

@@ -24,7 +24,15 @@ STEP = "0, as on either side"
 
 def _half(x: Any) -> Any:
     """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
-    return 0.5 if isinstance(x, (float, int, np.generic)) else 1 / (x * 0 + 2)
+    return 0.5 if isinstance(plain(x), (float, int, np.generic)) else 1 / (x * 0 + 2)
+
+
+def _choose(condition: Any, chosen: Any, otherwise: Any) -> Any:
+    """Return one of two local derivatives; for a condition between symbols, both in a formula."""
+    if not type(condition).__module__.startswith("sympy") or condition in (True, False):
+        return chosen if condition else otherwise
+    branches = [0 if value is ZERO else value for value in (chosen, otherwise)]
+    return _sympy("Piecewise")((branches[0], condition), (branches[1], True))
 
 
 absolute = row(
@@ -56,7 +64,7 @@ sign: Wrapping = row(
 )
 relu = row(
     "relu",
-    lambda v, x: 1 if x > 0 else ZERO,
+    lambda v, x: _choose(x > 0, 1, ZERO),
     define=lambda x: x if x > 0 or x != x else zero_like(x),
     names={"numpy": lambda x: np.maximum(x, zero_like(x)), "sympy": lambda x: _sympy("Max")(x, 0)},
     numpy=(),
@@ -70,7 +78,7 @@ relu = row(
 
 def _larger(x: Any, y: Any) -> Any:
     """Return how much of the maximum comes from x: all, half or nothing."""
-    return 1 if x > y else _half(x) if x == y else ZERO
+    return _choose(x > y, 1, _half(x) if x == y else ZERO)
 
 
 def _maximum(x: Any, y: Any) -> Any:
@@ -133,18 +141,18 @@ fmin = row(
 
 def _inside(x: Any, low: Any, high: Any) -> Any:
     """Return how much of clip(x, low, high) comes from x."""
-    if x < low or x > high:
-        return ZERO
-    return _half(x) if x in (low, high) else 1
+    inside = _half(x) if x in (low, high) else 1
+    return _choose(x < low, ZERO, _choose(x > high, ZERO, inside))
 
 
 clip = row(
     "clip",
     lambda v, x, low, high: _inside(x, low, high),
-    lambda v, x, low, high: 1 if x < low else _half(x) if x == low else ZERO,
-    lambda v, x, low, high: 1 if x > high else _half(x) if x == high else ZERO,
+    lambda v, x, low, high: _choose(x < low, 1, _half(x) if x == low else ZERO),
+    lambda v, x, low, high: _choose(x > high, 1, _half(x) if x == high else ZERO),
     define=lambda x, low, high: _minimum(_maximum(x, low), high),
     names={"sympy": lambda x, low, high: _sympy("Min")(_sympy("Max")(x, low), high)},
+    numpy=(),
     text="clip({0}, {1}, {2})",
     latex=r"\operatorname{{clip}}({0}, {1}, {2})",
     reason="clip moves with x between its bounds, and with a bound beyond it",
@@ -165,8 +173,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 where = row(
     "where",
     ZERO,
-    lambda v, condition, x, y: 1 if condition else ZERO,
-    lambda v, condition, x, y: ZERO if condition else 1,
+    lambda v, condition, x, y: _choose(condition, 1, ZERO),
+    lambda v, condition, x, y: _choose(condition, ZERO, 1),
     value=_where,
     numpy=(),
     text="where({0}, {1}, {2})",

@@ -19,6 +19,7 @@ erf = row(
     "erf",
     lambda v, x: 2 / sqrt(pi(x)) * exp(-x * x),
     names={"scipy": "erf"},
+    numpy=(),
     text="erf({0})",
     latex=r"\operatorname{{erf}} {0}",
     reason="erf is the integral of 2/√π exp(-t²)",
@@ -27,6 +28,7 @@ erfc = row(
     "erfc",
     lambda v, x: -2 / sqrt(pi(x)) * exp(-x * x),
     names={"scipy": "erfc"},
+    numpy=(),
     text="erfc({0})",
     latex=r"\operatorname{{erfc}} {0}",
     reason="erfc = 1 - erf",
@@ -35,6 +37,7 @@ gamma = row(
     "gamma",
     lambda v, x: v * digamma(x),
     names={"scipy": "gamma"},
+    numpy=(),
     text="gamma({0})",
     latex=r"\Gamma({0})",
     reason="digamma is the derivative of log Γ, so Γ' = Γ digamma",
@@ -44,15 +47,18 @@ lgamma = row(
     "lgamma",
     lambda v, x: digamma(x),
     names={"scipy": "gammaln", "mpmath": lambda x: x.context.loggamma(x).real, "sympy": "loggamma"},
+    numpy=(),
     text="lgamma({0})",
     latex=r"\log|\Gamma({0})|",
     reason="digamma is the derivative of log Γ",
     domain=NOT_A_POLE,
+    real=True,
 )
 digamma: Wrapping = row(
     "digamma",
     lambda v, x: polygamma(1, x),
     names={"scipy": "digamma"},
+    numpy=(),
     text="digamma({0})",
     latex=r"\psi({0})",
     reason="polygamma(n) is the n-th derivative of digamma",
@@ -95,9 +101,10 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     symbolic = type(x).__module__.startswith("sympy")
     if not symbolic and abs(t) <= n + 1:
         return circle**n * _sinc_series(n, t)
-    s = sin(t) / t
+    angle = circle * math.remainder(x, 2) if isinstance(x, float) else t  # sin has the period 2π
+    s = sin(angle) / t
     for k in range(1, n + 1):
-        s = (sin(t + k * (circle / 2)) - k * s) / t
+        s = (sin(angle + k * (circle / 2)) - k * s) / t
     return circle**n * s
 
 

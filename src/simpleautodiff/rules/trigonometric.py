@@ -7,7 +7,7 @@ from typing import Any
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
-from simpleautodiff.number import lift
+from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.elementary import sqrt
 from simpleautodiff.rules.row import Wrapping, row
@@ -77,8 +77,8 @@ atan = row(
 )
 atan2 = row(
     "atan2",
-    lambda v, y, x: ZERO if x == 0 and y == 0 else x / (x * x + y * y),
-    lambda v, y, x: ZERO if x == 0 and y == 0 else -y / (x * x + y * y),
+    lambda v, y, x: ZERO if x == 0 and y == 0 else x / hypot(x, y) / hypot(x, y),
+    lambda v, y, x: ZERO if x == 0 and y == 0 else -y / hypot(x, y) / hypot(x, y),
     names={"numpy": "arctan2"},
     numpy=["arctan2"],
     text="atan2({0}, {1})",
@@ -113,7 +113,7 @@ tanh = row(
 )
 asinh = row(
     "asinh",
-    lambda v, x: 1 / sqrt(1 + x * x),
+    lambda v, x: 1 / (sqrt(1 + x * x) if is_complex(plain(x)) else hypot(1, x)),
     names={"numpy": "arcsinh"},
     numpy=["arcsinh"],
     text="asinh({0})",
@@ -141,7 +141,7 @@ atanh = row(
     reason="from tanh v = x follows (1 - x²) dv = dx",
     domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
 )
-hypot = row(
+hypot: Wrapping = row(
     "hypot",
     lambda v, x, y: ZERO if v == 0 else x / v,
     lambda v, x, y: ZERO if v == 0 else y / v,
