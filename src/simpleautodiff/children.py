@@ -46,7 +46,9 @@ class Children(list["Node"]):
 
 def living(links: Any) -> Iterator[Node]:
     """Yield the children that are still alive."""
-    for link in [links] if type(links) is ref else links or ():
+    if links is None:
+        return
+    for link in links if type(links) is Links else (links,):
         child = link()
         if child is not None:
             yield child

@@ -82,7 +82,11 @@ class Recorder(Level):
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Node:
-        """Make the node of an operation."""
+        """Make the node of an operation; nodes of other levels are constants to it."""
+        for arg in args:
+            if isinstance(arg, Traced) and arg.level is not self:
+                args = tuple([_constant(arg, self) for arg in args])
+                break
         return self.record(primitive, args, value)
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
@@ -90,9 +94,7 @@ class Recorder(Level):
         node: Node = Result()
         node.value = value
         node.primitive = primitive
-        node.args = tuple(
-            Held(arg) if isinstance(arg, Traced) and arg.level is not self else arg for arg in args
-        )
+        node.args = args
         node.level = self
         node.index = len(self)
         self.append(node)
@@ -226,6 +228,10 @@ class Traced:
         def __le__(self, other: Any) -> bool: ...
         def __gt__(self, other: Any) -> bool: ...
         def __ge__(self, other: Any) -> bool: ...
+
+
+def _constant(arg: Any, level: Level) -> Any:
+    return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
 
 
 def plain(x: Any) -> Any:

@@ -132,10 +132,14 @@ def _connected(order: Iterable[Node]) -> list[Node]:
     nodes = list(order)
     seen = set(nodes)
     for node in nodes:
-        for neighbour in (*node.args, *living(node.links)):
-            if type(neighbour) is Result and neighbour not in seen:
-                seen.add(neighbour)
-                nodes.append(neighbour)
+        for arg in node.args:
+            if type(arg) is Result and arg not in seen:
+                seen.add(arg)
+                nodes.append(arg)
+        for child in living(node.links):
+            if child not in seen:
+                seen.add(child)
+                nodes.append(child)
     return nodes
 
 

@@ -37,13 +37,12 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     one, zero, result = 1, ZERO, Result
     for node in reversed(tape):
         adjoint = bar[node.index]
-        primitive = node.primitive
-        if adjoint is None or primitive is None:
+        if adjoint is None:
             continue
         args = node.args
         if len(args) == 2:
             a, b = args
-            rule_a, rule_b = primitive.partials
+            rule_a, rule_b = node.primitive.partials  # type: ignore[union-attr]
             if type(a) is result:
                 if rule_a is one:
                     term = adjoint
@@ -73,7 +72,7 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
                 i = a.index
                 old = bar[i]
                 bar[i] = term if old is None else old + term
-        else:
+        elif args:
             values = node.values()
             for k, arg in enumerate(args):
                 if type(arg) is result:
@@ -123,10 +122,8 @@ def numbered(order: Iterable[Node]) -> Iterator[Tape]:
     tape = Tape()
     copies: dict[Any, Node] = {}
     for node in order:
-        args = tuple(
-            copies.get(arg, arg.value) if type(arg) is Result else arg for arg in node.args
-        )
-        copies[node] = tape.record(node.primitive, args, node.value)
+        args = [copies.get(arg, arg.value) if type(arg) is Result else arg for arg in node.args]
+        copies[node] = tape.record(node.primitive, tuple(args), node.value)
     try:
         yield tape
     finally:
