@@ -309,6 +309,16 @@ def test_a_second_example_begins_with_x1_again(graph):
     assert again.names([again.x1, again.x2, again.y]) == ["x1", "x2", "v5"]
 
 
+def test_a_value_edited_afterwards_is_noticed(graph):
+    graph.x1.value = 3
+    with pytest.raises(
+        ad.TraceError, match=r"log\(3\) is 1.09.*its node holds 0.69.*Build the graph"
+    ):
+        forward(graph.x1)
+    with pytest.raises(ad.TraceError, match="changed after the graph was built"):
+        reverse(graph.y)
+
+
 def test_no_shared_default_list():
     a, b = Node(1), Node(2)
     mul(a, a)

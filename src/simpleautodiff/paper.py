@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from simpleautodiff.children import living
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.order import ends, execution_order, topological_order
 from simpleautodiff.program import Program, Step
 from simpleautodiff.recording import paused_gc
+from simpleautodiff.rules.row import TABLE
 from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
 from simpleautodiff.text import short
 
@@ -114,6 +115,7 @@ def _sweep(
     seeds: dict[Node, Any],
     verbose: str,
 ) -> Sweep:
+    _check_unchanged(order)
     numbers = [seeds.get(node) for node in order]
     with numbered(order) as tape:
         sweep(tape, numbers)
@@ -125,6 +127,24 @@ def _sweep(
     if verbose:
         print(_narrate(Program(execution_order(*ends(graph))), order, seeds, result, verbose))
     return result
+
+
+def _check_unchanged(order: Iterable[Node]) -> None:
+    """Refuse a graph in which a value was edited after others had been computed from it."""
+    for node in order:
+        row = node.primitive
+        if row is None or TABLE.get(row.name) is not row:
+            continue
+        values = node.values()
+        try:
+            value = row.compute(*values)
+        except (ArithmeticError, ValueError, TypeError):
+            continue  # it became inf or nan, with a warning, when it was made
+        if value is not node.value and value != node.value and value == value:
+            raise TraceError(
+                f"{row.call(values)} is {value!r}, but its node holds {node.value!r}: a value was "
+                "changed after the graph was built. Build the graph again from new nodes."
+            )
 
 
 def _connected(order: Iterable[Node]) -> list[Node]:
