@@ -388,8 +388,6 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     for arg in args:
         if isinstance(arg, Traced) and (level is None or arg.level.number > level.number):
             level = arg.level
-        elif isinstance(arg, np.ndarray):
-            check_value(arg, f"an argument of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
     values = tuple(

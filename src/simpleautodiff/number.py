@@ -68,12 +68,7 @@ def check_value(value: Any, what: str) -> Any:
     if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            return value[()]
-        raise ValueKindError(
-            f"{what} is an array of shape {value.shape}; a node holds one number. "
-            f"Pass the numbers as a list: x.tolist(){at_line()}"
-        )
+        return _check_array(value, what)
     kind = type(value)
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -84,6 +79,25 @@ def check_value(value: Any, what: str) -> Any:
     raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{at_line()}")
 
 
+def _check_array(array: Any, what: str) -> Any:
+    """Return an array that can be differentiated: of floats; whole numbers become floats."""
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fc":
+        raise ValueKindError(
+            f"{what} is an array of {array.dtype}, which has no arithmetic to differentiate. "
+            f"Make it an array of numbers: np.array(..., dtype=float){at_line()}"
+        )
+    return array[()] if array.ndim == 0 else array
+
+
+def shape(value: Any) -> tuple[int, ...]:
+    """Return the shape of a number: that of an array, or () for a single one."""
+    if type(value) is float:
+        return ()
+    return tuple(getattr(value, "shape", ()))
+
+
 def lift(number: int, like: Any) -> Any:
     """Write a whole number in the kind of `like`: 2 as mpf(2), Decimal(2), float32(2).
 
@@ -92,6 +106,8 @@ def lift(number: int, like: Any) -> Any:
     kind = type(like)
     if kind in (float, int, bool):
         return float(number)
+    if kind is np.ndarray:
+        return like.dtype.type(number)
     try:
         return kind(number)
     except Exception:  # a user's own type may be built in any way at all
@@ -102,6 +118,8 @@ def zero_like(value: Any) -> Any:
     """Return the 0 of the kind of `value`, for a derivative that does not exist in the graph."""
     if isinstance(value, (bool, np.bool_)):
         return 0
+    if isinstance(value, np.ndarray):
+        return np.zeros_like(value)
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)
     return lift(0, value) if _library_of(type(value)) == "mpmath" else value - value
@@ -216,8 +234,8 @@ def _special(name: str, names: Names) -> Function | None:
 def _as_float(function: Function) -> Function:
     def of_python(*xs: Any) -> Any:
         result = function(*xs)
-        kinds = [type(x) for x in xs if isinstance(x, np.generic)]
-        return kinds[0](result) if kinds else result.item()
+        kinds = [x.dtype for x in xs if isinstance(x, (np.generic, np.ndarray))]
+        return result.astype(np.result_type(*kinds)) if kinds else result.item()
 
     return of_python
 
@@ -262,7 +280,7 @@ def in_kind(number: Any, like: Any) -> Any:
     Seeds and constants are Python numbers, which mix with every kind; a derivative that is made of
     them alone has to be told its kind.
     """
-    if type(number) is int:
+    if type(number) is int or isinstance(like, np.ndarray):
         return number + zero_like(like)
     if type(number) is float and isinstance(like, np.inexact):
         return type(like)(number)

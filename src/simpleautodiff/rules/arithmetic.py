@@ -9,6 +9,7 @@ from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
 from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
+from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
 
@@ -95,10 +96,19 @@ def _power(x: Any, y: Any) -> Any:
     return result
 
 
+def _in_exponent(v: Any, x: Any, y: Any) -> Any:
+    """Return ∂(x^y)/∂y = v log x; it is 0 where 0 is raised to a positive power."""
+
+    def slope() -> Any:
+        return v * log(_like(v, x))
+
+    return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
+
+
 power = row(
     "power",
-    lambda v, x, y: ZERO if y == 0 else y * x ** (y - 1),
-    lambda v, x, y: ZERO if x == 0 and y > 0 else v * log(_like(v, x)),
+    lambda v, x, y: choose(y == 0, ZERO, lambda: y * x ** (y - 1)),
+    lambda v, x, y: _in_exponent(v, x, y),
     value=_power,
     numpy=["power", "float_power"],
     text="{0}^{1}",

@@ -13,8 +13,9 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
-from simpleautodiff.number import zero_like
+from simpleautodiff.number import shape, zero_like
 from simpleautodiff.primitives import Domain, Kink
+from simpleautodiff.rules.choice import choose, half, sympy_function
 from simpleautodiff.rules.row import Wrapping, row
 
 LEAST = "0, the subgradient of least norm"
@@ -22,17 +23,12 @@ TIE = Kink("x = y", lambda x, y: x == y, "1/2 each: ties share equally")
 STEP = "0, as on either side"
 
 
-def _half(x: Any) -> Any:
-    """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
-    return 0.5 if isinstance(plain(x), (float, int, np.generic)) else 1 / (x * 0 + 2)
+def _sympy_max(*xs: Any) -> Any:
+    return sympy_function("Max")(*xs)
 
 
-def _choose(condition: Any, chosen: Any, otherwise: Any) -> Any:
-    """Return one of two local derivatives; for a condition between symbols, both in a formula."""
-    if not type(condition).__module__.startswith("sympy") or condition in (True, False):
-        return chosen if condition else otherwise
-    branches = [0 if value is ZERO else value for value in (chosen, otherwise)]
-    return _sympy("Piecewise")((branches[0], condition), (branches[1], True))
+def _sympy_min(*xs: Any) -> Any:
+    return sympy_function("Min")(*xs)
 
 
 absolute = row(
@@ -64,9 +60,12 @@ sign: Wrapping = row(
 )
 relu = row(
     "relu",
-    lambda v, x: _choose(x > 0, 1, ZERO),
+    lambda v, x: choose(x > 0, 1, ZERO),
     define=lambda x: x if x > 0 or x != x else zero_like(x),
-    names={"numpy": lambda x: np.maximum(x, zero_like(x)), "sympy": lambda x: _sympy("Max")(x, 0)},
+    names={
+        "numpy": lambda x: np.maximum(x, zero_like(x)),
+        "sympy": lambda x: _sympy_max(x, 0),
+    },
     numpy=(),
     text="relu({0})",
     latex=r"\max({0}, 0)",
@@ -78,7 +77,7 @@ relu = row(
 
 def _larger(x: Any, y: Any) -> Any:
     """Return how much of the maximum comes from x: all, half or nothing."""
-    return _choose(x > y, 1, _half(x) if x == y else ZERO)
+    return choose(x > y, 1, lambda: choose(x == y, half(x), ZERO))
 
 
 def _maximum(x: Any, y: Any) -> Any:
@@ -94,7 +93,7 @@ maximum = row(
     lambda v, x, y: _larger(x, y),
     lambda v, x, y: _larger(y, x),
     define=_maximum,
-    names={"sympy": lambda x, y: _sympy("Max")(x, y)},
+    names={"sympy": _sympy_max},
     text="max({0}, {1})",
     latex=r"\max({0}, {1})",
     reason="the maximum moves with the larger argument",
@@ -106,7 +105,7 @@ minimum = row(
     lambda v, x, y: _larger(y, x),
     lambda v, x, y: _larger(x, y),
     define=_minimum,
-    names={"sympy": lambda x, y: _sympy("Min")(x, y)},
+    names={"sympy": _sympy_min},
     text="min({0}, {1})",
     latex=r"\min({0}, {1})",
     reason="the minimum moves with the smaller argument",
@@ -115,10 +114,10 @@ minimum = row(
 )
 fmax = row(
     "fmax",
-    lambda v, x, y: 1 if y != y else _larger(x, y),
-    lambda v, x, y: 1 if x != x else _larger(y, x),
+    lambda v, x, y: choose(y != y, 1, lambda: _larger(x, y)),
+    lambda v, x, y: choose(x != x, 1, lambda: _larger(y, x)),
     define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
-    names={"mpmath": "", "sympy": lambda x, y: _sympy("Max")(x, y)},
+    names={"mpmath": "", "sympy": _sympy_max},
     text="fmax({0}, {1})",
     latex=r"\max({0}, {1})",
     reason="the maximum moves with the larger argument, and ignores a nan",
@@ -127,10 +126,10 @@ fmax = row(
 )
 fmin = row(
     "fmin",
-    lambda v, x, y: 1 if y != y else _larger(y, x),
-    lambda v, x, y: 1 if x != x else _larger(x, y),
+    lambda v, x, y: choose(y != y, 1, lambda: _larger(y, x)),
+    lambda v, x, y: choose(x != x, 1, lambda: _larger(x, y)),
     define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
-    names={"mpmath": "", "sympy": lambda x, y: _sympy("Min")(x, y)},
+    names={"mpmath": "", "sympy": _sympy_min},
     text="fmin({0}, {1})",
     latex=r"\min({0}, {1})",
     reason="the minimum moves with the smaller argument, and ignores a nan",
@@ -141,17 +140,18 @@ fmin = row(
 
 def _inside(x: Any, low: Any, high: Any) -> Any:
     """Return how much of clip(x, low, high) comes from x."""
-    inside = _half(x) if x in (low, high) else 1
-    return _choose(x < low, ZERO, _choose(x > high, ZERO, inside))
+    edge = (x == low) | (x == high)
+    outside = (x < low) | (x > high)
+    return choose(outside, ZERO, lambda: choose(edge, half(x), 1))
 
 
 clip = row(
     "clip",
     lambda v, x, low, high: _inside(x, low, high),
-    lambda v, x, low, high: _choose(x < low, 1, _half(x) if x == low else ZERO),
-    lambda v, x, low, high: _choose(x > high, 1, _half(x) if x == high else ZERO),
+    lambda v, x, low, high: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO)),
+    lambda v, x, low, high: choose(x > high, 1, lambda: choose(x == high, half(x), ZERO)),
     define=lambda x, low, high: _minimum(_maximum(x, low), high),
-    names={"sympy": lambda x, low, high: _sympy("Min")(_sympy("Max")(x, low), high)},
+    names={"sympy": lambda x, low, high: _sympy_min(_sympy_max(x, low), high)},
     numpy=(),
     text="clip({0}, {1}, {2})",
     latex=r"\operatorname{{clip}}({0}, {1}, {2})",
@@ -166,15 +166,17 @@ clip = row(
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
     if type(condition).__module__.startswith("sympy"):
-        return _sympy("Piecewise")((x, condition), (y, True))
+        return sympy_function("Piecewise")((x, condition), (y, True))
+    if isinstance(condition, np.ndarray) or shape(x) or shape(y):
+        return np.where(condition, x, y)
     return x if condition else y
 
 
 where = row(
     "where",
     ZERO,
-    lambda v, condition, x, y: _choose(condition, 1, ZERO),
-    lambda v, condition, x, y: _choose(condition, ZERO, 1),
+    lambda v, condition, x, y: choose(condition, 1, ZERO),
+    lambda v, condition, x, y: choose(condition, ZERO, 1),
     value=_where,
     numpy=(),
     text="where({0}, {1}, {2})",
@@ -183,8 +185,10 @@ where = row(
 )
 
 
-def _side(y: Any) -> int:
+def _side(y: Any) -> Any:
     """Return the sign of y as a whole number; that of -0.0 is -1."""
+    if shape(plain(y)):
+        return 1 - 2 * np.signbit(plain(y)).astype(int)
     return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
 
 
@@ -245,9 +249,3 @@ stop_gradient = row(
     latex=r"\operatorname{{stop}}({0})",
     reason="declared constant: the value is used, the derivative is 0",
 )
-
-
-def _sympy(name: str) -> Any:
-    import sympy
-
-    return getattr(sympy, name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.linear import ZERO
-from simpleautodiff.number import lift
+from simpleautodiff.number import lift, shape
 from simpleautodiff.primitives import Domain
 from simpleautodiff.rules.elementary import exp, sqrt
 from simpleautodiff.rules.row import Wrapping, row
@@ -74,14 +76,17 @@ def _trigamma_and_up(n: Any, x: Any) -> Any:
         import mpmath
 
         return float(mpmath.polygamma(int(n), x))
-    return float(scipy_polygamma(int(n), x))
+    return scipy_polygamma(int(n), x)
 
 
 polygamma: Wrapping = row(
     "polygamma",
     ZERO,
     lambda v, n, x: polygamma(n + 1, x),
-    names={"math": _trigamma_and_up, "numpy": lambda n, x: type(x)(_trigamma_and_up(n, x))},
+    names={
+        "math": lambda n, x: float(_trigamma_and_up(n, x)),
+        "numpy": lambda n, x: np.asarray(_trigamma_and_up(n, x), x.dtype)[()],
+    },
     numpy=(),
     text="polygamma({0}, {1})",
     latex=r"\psi^{{({0})}}({1})",
@@ -96,6 +101,8 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     With s(t) = sin t / t, Leibniz on t s = sin t gives t s⁽ⁿ⁾ + n s⁽ⁿ⁻¹⁾ = sin(t + nπ/2). That
     divides by t, so near 0 the power series Σ (-1)ᵏ t²ᵏ⁻ⁿ / ((2k + 1) (2k - n)!) serves instead.
     """
+    if shape(x):
+        return np.vectorize(lambda each: _sinc_derivative(n, each), otypes=[x.dtype])(x)
     circle = pi(x)
     t = circle * x
     symbolic = type(x).__module__.startswith("sympy")

@@ -9,6 +9,7 @@ from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
 from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import Domain, Kink
+from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import sqrt
 from simpleautodiff.rules.row import Wrapping, row
 
@@ -77,8 +78,8 @@ atan = row(
 )
 atan2 = row(
     "atan2",
-    lambda v, y, x: ZERO if x == 0 and y == 0 else x / hypot(x, y) / hypot(x, y),
-    lambda v, y, x: ZERO if x == 0 and y == 0 else -y / hypot(x, y) / hypot(x, y),
+    lambda v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: x / hypot(x, y) / hypot(x, y)),
+    lambda v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: -y / hypot(x, y) / hypot(x, y)),
     names={"numpy": "arctan2"},
     numpy=["arctan2"],
     text="atan2({0}, {1})",
@@ -143,8 +144,8 @@ atanh = row(
 )
 hypot: Wrapping = row(
     "hypot",
-    lambda v, x, y: ZERO if v == 0 else x / v,
-    lambda v, x, y: ZERO if v == 0 else y / v,
+    lambda v, x, y: choose(v == 0, ZERO, lambda: x / v),
+    lambda v, x, y: choose(v == 0, ZERO, lambda: y / v),
     define=lambda x, y: sqrt(x * x + y * y),
     text="hypot({0}, {1})",
     latex=r"\sqrt{{{0}^2 + {1}^2}}",

@@ -1,0 +1,54 @@
+"""Choosing between local derivatives by a condition: of numbers, of arrays, of symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.linear import ZERO
+from simpleautodiff.node import plain
+from simpleautodiff.number import zero_like
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
+
+    For single numbers only the chosen one is computed, and may be `ZERO`. For arrays both are, the
+    choice is made element by element, and what is not chosen has the derivative 0.
+    """
+    if isinstance(condition, np.ndarray) and condition.ndim:
+        from simpleautodiff.rules.piecewise import where
+
+        with np.errstate(all="ignore"):
+            return where(condition, *[_number(value) for value in (yes, no)])
+    if not type(condition).__module__.startswith("sympy") or condition in (True, False):
+        return _value(yes) if condition else _value(no)
+    piecewise = sympy_function("Piecewise")
+    return piecewise((_number(yes), condition), (_number(no), True))
+
+
+def half(x: Any) -> Any:
+    """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
+    number = plain(x)
+    if isinstance(number, (float, int, np.generic, np.ndarray)):
+        return 0.5
+    return 1 / (zero_like(number) + 2)
+
+
+def sympy_function(name: str) -> Callable[..., Any]:
+    """Return a function of SymPy, which is loaded if one of its symbols is here."""
+    import sympy
+
+    function: Callable[..., Any] = getattr(sympy, name)
+    return function
+
+
+def _value(value: Any) -> Any:
+    return value() if callable(value) else value
+
+
+def _number(value: Any) -> Any:
+    value = _value(value)
+    return 0 if value is ZERO else value
