@@ -24,7 +24,7 @@ def refuses(error, message, action):
         (lambda x: float(x), r"float\(\) of Node\(2.0\) would drop its derivative"),
         (lambda x: int(x), r"int\(\) of Node\(2.0\)"),
         (lambda x: complex(x), r"complex\(\) of Node\(2.0\)"),
-        (lambda x: math.sin(x), r"simpleautodiff.sin \(or np.sin\) in place of math.sin"),
+        (lambda x: math.sin(x), r"simpleautodiff's or NumPy's: np.sin\(x\) for math.sin\(x\)"),
         (lambda x: [1, 2, 3][x], "the use as an index"),
         (lambda x: bool(x), "if node != 0"),
         (lambda x: 1 if x else 2, HERE),
@@ -175,10 +175,10 @@ def test_python_floats_become_what_numpy_gives_and_warn(f, x, message, value):
 def test_numbers_without_inf_are_refused():
     refuses(
         ad.DomainError,
-        r"div\(Fraction\(1, 2\), Fraction\(0, 1\)\).*no inf",
+        r"div\(Fraction\(1, 2\), Fraction\(0, 1\)\).*stop there",
         lambda: Node(Fraction(1, 2)) / Fraction(0),
     )
-    refuses(ad.DomainError, "no inf", lambda: Node(Decimal(1)) / Node(Decimal(0)))
+    refuses(ad.DomainError, "stop there", lambda: Node(Decimal(1)) / Node(Decimal(0)))
     refuses(ad.ValueKindError, "Convert the numbers to one kind", lambda: Node(Decimal(1)) + 0.5)
 
 
@@ -198,9 +198,9 @@ def test_a_node_of_a_finished_trace():
     refuses(ad.TraceError, "already been computed", lambda: grad(lambda x: x * saved[0])(1.0))
     refuses(ad.TraceError, "has_aux=True", lambda: ad.jacobian(lambda x: [saved[0]])(1.0))
     refuses(ad.TraceError, "keeps no list of children", lambda: saved[0].child_nodes)
-    import copy
+    import pickle
 
-    refuses(ad.TraceError, "cannot be copied", lambda: copy.deepcopy(saved[0]))
+    refuses(ad.TraceError, "cannot be pickled", lambda: pickle.dumps(saved[0]))
 
 
 def test_what_has_no_rule():

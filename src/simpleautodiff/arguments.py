@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from simpleautodiff.errors import ArgumentError
 
-Argnums = int | str | tuple[int | str, ...]
+Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
 class Selection(NamedTuple):
@@ -31,8 +32,12 @@ def select(
     """Find the arguments that `argnums` names, by position or by parameter name."""
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
+    if isinstance(argnums, list):
+        argnums = tuple(argnums)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
     places = tuple([_place(f, which, args, kwargs) for which in wanted])
+    if len(set(places)) < len(places):
+        raise ArgumentError(f"argnums={argnums!r} names an argument twice")
     trees = tuple([kwargs[p] if type(p) is str else args[p] for p in places])  # type: ignore[index]
     return Selection(trees, places, args, kwargs, not isinstance(argnums, tuple))
 
@@ -42,27 +47,53 @@ def _place(
 ) -> int | str:
     if type(which) is int and 0 <= which < len(args):
         return which
-    if isinstance(which, bool) or not isinstance(which, (int, str)):
+    if isinstance(which, str):
+        return _named_place(f, which, args, kwargs)
+    if isinstance(which, bool) or not hasattr(which, "__index__"):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
         )
-    if isinstance(which, int):
-        if not -len(args) <= which < len(args):
-            raise ArgumentError(
-                f"argnums={which}, but {name_of(f)} was called with {len(args)} positional "
-                f"argument{'s' * (len(args) != 1)}"
-            )
-        return which % len(args)
-    names = list(inspect.signature(f).parameters)
+    position = operator.index(which)
+    if -len(args) <= position < len(args):
+        return position % len(args)
+    by_name = f"; write argnums={next(iter(kwargs))!r}" if kwargs else ""
+    raise ArgumentError(
+        f"argnums={which}, but {name_of(f)} was called with {len(args)} positional "
+        f"argument{'s' * (len(args) != 1)}{by_name}"
+    )
+
+
+def _named_place(
+    f: Callable[..., Any], which: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int | str:
     if which in kwargs:
         return which
-    if which in names and names.index(which) < len(args):
-        return names.index(which)
+    parameters = _parameters(f)
+    by_position = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if which in by_position and by_position.index(which) < len(args):
+        return by_position.index(which)
+    names = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
     if which in names:
         raise ArgumentError(f"{name_of(f)} was called without {which!r}, so it has no derivative")
+    if which in [p.name for p in parameters]:
+        raise ArgumentError(f"*{which} is any number of arguments; give argnums as positions")
     near = difflib.get_close_matches(which, names, 1)
-    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names)}."
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'no names'}."
     raise ArgumentError(f"{name_of(f)} has no parameter {which!r}; {hint}")
+
+
+def _parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of `f`; those of what it wraps if it only passes its arguments on."""
+    try:
+        own = list(inspect.signature(f, follow_wrapped=False).parameters.values())
+        if all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own):
+            wrapped = getattr(f, "__wrapped__", None)
+            return own if wrapped is None else _parameters(wrapped)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the parameters of {name_of(f)} have no known names") from None
+    return own
 
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
@@ -93,6 +124,12 @@ def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
         signature.bind(*args, **kwargs)
     except TypeError as error:
         raise ArgumentError(f"{name_of(f)}{signature} cannot be called so: {error}") from None
+
+
+def check_function(f: Any) -> None:
+    """Refuse what cannot be called, before it is."""
+    if not callable(f):
+        raise ArgumentError(f"a function is needed, got {f!r}")
 
 
 def name_of(f: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return `f` such that reverse mode remembers only its arguments and runs it again when needed.
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
-    for each result.
+    for each result. `f` runs again, so it has to give the same results again: a function that draws
+    random numbers must be given them. If it uses nodes that are not among its arguments, it is
+    recorded as usual.
 
     Examples
     --------
@@ -44,15 +47,24 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
         values = tuple(leaves[i].value for i in inputs)
         results, rebuild_results = flatten(checkpoint(of_inputs)(*values))
+        if any(_belongs(result, level) for result in results):
+            return f(*args, **kwargs)  # it uses nodes from outside: nothing can be left out
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         replay = level.record(_replay(of_inputs), (bundle,), Bundle(tuple(results)))
         outputs = [
             level.record(_pick(i, len(results)), (replay,), result)
+            if _is_number(result)
+            else result
             for i, result in enumerate(results)
         ]
         return rebuild_results(iter(outputs))
 
-    return checkpointed
+    return functools.wraps(f)(checkpointed)
+
+
+def _is_number(result: Any) -> bool:
+    """Tell numbers from what merely goes with them: flags, texts, counts."""
+    return not isinstance(result, (bool, int, str))
 
 
 def _highest_level(leaves: list[Any]) -> Level | None:
@@ -75,7 +87,8 @@ def _replay(f: Callable[..., Any]) -> Primitive:
         def pull(bar: Bundle) -> Bundle:
             graph = Graph(f, Selection(x.entries))
             results = flatten(graph.result)[0]
-            return Bundle(tuple(graph.pull(list(zip(results, bar.entries, strict=True)))))
+            adjoints = graph.adjoints(list(zip(results, bar.entries, strict=True)))
+            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
 
         return Linear(push, pull)
 

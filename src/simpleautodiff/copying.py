@@ -14,14 +14,16 @@ _Flat = list[tuple[Any, str, tuple[tuple[bool, Any], ...]]]  # value, operator, 
 
 def _copy(node: Node) -> Node:
     """Copy one node; the copy has the same parents."""
-    _only_by_hand(node)
+    if node.level is not HAND:
+        return node  # inside a function nodes are never written to
     return HAND.record(node.primitive, node.args, node.value)
 
 
 def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
     """Copy a node with all it was computed from; nodes copied together stay connected."""
+    if node.level is not HAND:
+        return node
     order = execution_order(node)
-    _only_by_hand(node)
     for old in order:
         if id(old) not in memo:
             args = tuple(memo[id(arg)] if type(arg) is Result else arg for arg in old.args)
@@ -57,15 +59,15 @@ def _restore(flat: _Flat) -> Node:
 def _only_by_hand(node: Node) -> None:
     if node.level is not HAND:
         raise TraceError(
-            f"{node!r} belongs to a derivative that is being computed and cannot be copied; "
-            "copy node.value"
+            f"{node!r} belongs to a derivative that is being computed and cannot be pickled; "
+            "pickle node.value"
         )
 
 
 def install() -> None:
     """Give `Node` its ways of being copied."""
-    Node.__copy__ = _copy  # type: ignore[attr-defined]
-    Node.__deepcopy__ = _deepcopy  # type: ignore[attr-defined]
+    Node.__copy__ = _copy  # type: ignore[method-assign,assignment]
+    Node.__deepcopy__ = _deepcopy  # type: ignore[method-assign,assignment]
     Node.__reduce__ = _reduce  # type: ignore[assignment,method-assign]
 
 

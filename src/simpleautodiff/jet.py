@@ -29,6 +29,12 @@ class JetLevel(Level):
         self.order = order
         self.lazy = LazyLevel(self.number)
 
+    def __enter__(self) -> None:
+        self.open = self.lazy.open = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = self.lazy.open = False
+
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Jet:

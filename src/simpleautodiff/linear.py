@@ -53,6 +53,9 @@ class Bundle:
         pairs = zip(self.entries, other.entries, strict=True)
         return Bundle(tuple(plus(a, b) for a, b in pairs))
 
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.entries))})"
+
     @classmethod
     def single(cls, index: int, entry: Any, size: int) -> Bundle:
         """Put `entry` at `index`; all else is `ZERO`."""

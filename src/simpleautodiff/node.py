@@ -85,7 +85,7 @@ class Recorder(Level):
         """Make the node of an operation; nodes of other levels are constants to it."""
         for arg in args:
             if isinstance(arg, Traced) and arg.level is not self:
-                args = tuple([_constant(arg, self) for arg in args])
+                args = tuple([constant(arg, self) for arg in args])
                 break
         return self.record(primitive, args, value)
 
@@ -157,8 +157,8 @@ class Traced:
 
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
-            f"{conversion} of {self!r} would drop its derivative. Use simpleautodiff.sin (or "
-            f"np.sin) in place of math.sin; node.value is the plain number{at_line()}"
+            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
+            f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x){at_line()}"
         )
 
     def __float__(self) -> float:
@@ -177,6 +177,21 @@ class Traced:
         raise LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. "
             f"Keep nodes in a list{at_line()}"
+        )
+
+    def __format__(self, spec: str) -> str:
+        return format(plain(self), spec) if spec else repr(self)
+
+    def __copy__(self) -> Any:
+        return self  # nodes are never written to
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TraceError(
+            f"{self!r} belongs to a derivative that is being computed and cannot be pickled; "
+            "pickle its value"
         )
 
     def _sympy_(self) -> Any:
@@ -230,7 +245,8 @@ class Traced:
         def __ge__(self, other: Any) -> bool: ...
 
 
-def _constant(arg: Any, level: Level) -> Any:
+def constant(arg: Any, level: Level) -> Any:
+    """Box a node of another level, to which it is a constant; numbers are as they are."""
     return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
 
 
@@ -261,6 +277,10 @@ class Node(Traced):
     index: int
     links: Any  # None, one weak reference, or Links
 
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ != __name__:
+            raise TypeError("Node cannot be subclassed; keep your own data beside it")
+
     def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
         self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)  # typed by hand: all of them are parents
@@ -286,13 +306,13 @@ class Node(Traced):
             arg.value if type(arg) is Result or type(arg) is Held else arg for arg in self.args
         )
 
-    def local_derivatives(self) -> list[tuple[Node, Any]]:
-        """Return each parent with ∂self/∂parent: a number, a linear map, or `ZERO`."""
+    def local_derivatives(self) -> list[tuple[int, Any]]:
+        """Return (k, ∂self/∂args[k]) for each parent: a number, a linear map, or `ZERO`."""
         if self.primitive is None:
             return []
         values = self.values()
         return [
-            (arg, self.primitive.partial(i, self.value, values))
+            (i, self.primitive.partial(i, self.value, values))
             for i, arg in enumerate(self.args)
             if type(arg) is Result
         ]
@@ -347,6 +367,9 @@ class Result(Node):
     __init__ = object.__init__
 
 
+Result.__name__ = Result.__qualname__ = "Node"  # what users read in Python's own messages
+
+
 @final
 class Held:
     """A node of another level among the arguments of a node, to which it is a constant.
@@ -385,9 +408,13 @@ def apply(primitive: Primitive, *args: Any) -> Any:
             f"{'s' * (primitive.arity != 1)}, got {len(args)}{at_line()}"
         )
     level: Level | None = None
-    for arg in args:
-        if isinstance(arg, Traced) and (level is None or arg.level.number > level.number):
-            level = arg.level
+    for i, arg in enumerate(args):
+        if isinstance(arg, Traced):
+            if level is None or arg.level.number > level.number:
+                level = arg.level
+            continue
+        if type(arg) is not float and type(arg) is not int and i not in primitive.settings:
+            check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
     values = tuple(

@@ -31,22 +31,27 @@ _OWN: dict[type, Mapping[str, Function]] = {}
 def register_number(kind: type, functions: Mapping[str, Function]) -> None:
     """Tell the library the elementary functions of a number type of yours.
 
-    The type needs arithmetic (`+ - * /`, and `**` for powers); `functions` maps names of the
-    table (`"sin"`, `"exp"`, `"log"`, ...) to functions of such numbers. What is left out is
-    computed from what is given where its row has a definition, as `softplus` from `exp`.
+    The type needs arithmetic (`+ - * /`, and `**` for powers), whose methods return
+    `NotImplemented` for operands they do not know, as Python's own do: then a node on the right is
+    asked instead. `functions` maps names of the table (`"sin"`, `"exp"`, `"log"`, ...) to
+    functions of such numbers; a rule may need others than you call, as that of sin needs cos. What
+    is left out is computed where its row has a definition, as `softplus` from `exp`.
 
     Examples
     --------
     >>> import math
     >>> import simpleautodiff as ad
-    >>> class Degrees(float):
+    >>> class Length(float):
     ...     pass
-    >>> ad.register_number(Degrees, {"sin": lambda x: math.sin(math.radians(x))})
-    >>> round(ad.sin(Degrees(30.0)), 12)
-    0.5
+    >>> ad.register_number(Length, {"sqrt": lambda x: Length(math.sqrt(x))})
+    >>> type(ad.sqrt(Length(9.0))).__name__
+    'Length'
     """
     if not isinstance(kind, type):
         raise ValueKindError(f"register_number needs a type, got {kind!r}: pass the class itself.")
+    for name, function in functions.items():
+        if not callable(function):
+            raise ValueKindError(f"register_number needs functions; {name!r} is {function!r}")
     _OWN[kind] = {**_OWN.get(kind, {}), **functions}
     for forget in _forget:
         forget(kind)
@@ -68,7 +73,12 @@ def check_value(value: Any, what: str) -> Any:
     if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, np.ndarray):
-        return _check_array(value, what)
+        if value.ndim == 0:
+            return value[()]
+        raise ValueKindError(
+            f"{what} is an array of shape {value.shape}; a node holds one number. "
+            f"Pass the numbers as a list: x.tolist(){at_line()}"
+        )
     kind = type(value)
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -77,18 +87,6 @@ def check_value(value: Any, what: str) -> Any:
         type(None): "Did a function forget to return its result?",
     }.get(kind, "Pass a number, or a list, tuple or dict of numbers to grad and its relatives.")
     raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{at_line()}")
-
-
-def _check_array(array: Any, what: str) -> Any:
-    """Return an array that can be differentiated: of floats; whole numbers become floats."""
-    if array.dtype.kind in "biu":
-        array = array.astype(np.float64)
-    if array.dtype.kind not in "fc":
-        raise ValueKindError(
-            f"{what} is an array of {array.dtype}, which has no arithmetic to differentiate. "
-            f"Make it an array of numbers: np.array(..., dtype=float){at_line()}"
-        )
-    return array[()] if array.ndim == 0 else array
 
 
 def shape(value: Any) -> tuple[int, ...]:
@@ -108,10 +106,9 @@ def lift(number: int, like: Any) -> Any:
         return float(number)
     if kind is np.ndarray:
         return like.dtype.type(number)
-    try:
-        return kind(number)
-    except Exception:  # a user's own type may be built in any way at all
-        return like * 0 + number
+    if _library_of(kind) in ("sympy", ""):  # how a user's own type is built, only the user knows
+        return zero_like(like) + number
+    return kind(number)
 
 
 def zero_like(value: Any) -> Any:
@@ -122,7 +119,10 @@ def zero_like(value: Any) -> Any:
         return np.zeros_like(value)
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)
-    return lift(0, value) if _library_of(type(value)) == "mpmath" else value - value
+    library = _library_of(type(value))
+    if library == "sympy":
+        return importlib.import_module("sympy").Integer(0)
+    return lift(0, value) if library == "mpmath" else value * 0
 
 
 def is_complex(value: Any) -> bool:
@@ -227,7 +227,7 @@ def _special(name: str, names: Names) -> Function | None:
     try:
         return _as_float(getattr(importlib.import_module("scipy.special"), given))
     except ImportError:
-        mpmath = _optional("mpmath", name, also="scipy")
+        mpmath = optional("mpmath", name, also="scipy")
     return lambda *xs: float(getattr(mpmath, str(names.get("mpmath", name)))(*xs))
 
 
@@ -240,7 +240,8 @@ def _as_float(function: Function) -> Function:
     return of_python
 
 
-def _optional(library: str, purpose: str, also: str = "") -> Any:
+def optional(library: str, purpose: str, also: str = "") -> Any:
+    """Import a library that need not be there, or say how to install it."""
     try:
         return importlib.import_module(library)
     except ImportError:
@@ -260,16 +261,29 @@ def _library_of(kind: type) -> str:
 
 def width(kind: type) -> int:
     """Order kinds of numbers: in f(a, b) the wider kind decides whose function is used."""
-    if any(base in _OWN for base in kind.__mro__):
+    if is_registered(kind):
         return _WIDEST
     return _LIBRARIES.get(_library_of(kind), (_WIDEST, None))[0]
 
 
-def implementation(name: str, names: Names, kind: type) -> Function | None:
-    """Find the function called `name` for one kind of number, or None."""
+def registered(name: str, kind: type) -> Function | None:
+    """Return the function that `register_number` was given for a kind, or None."""
     for base in kind.__mro__:
         if name in _OWN.get(base, {}):
             return _OWN[base][name]
+    return None
+
+
+def is_registered(kind: type) -> bool:
+    """Tell whether a kind of number is a user's own."""
+    return any(base in _OWN for base in kind.__mro__)
+
+
+def implementation(name: str, names: Names, kind: type) -> Function | None:
+    """Find the function called `name` for one kind of number, or None."""
+    own = registered(name, kind)
+    if own:
+        return own
     library = _library_of(kind)
     return _LIBRARIES[library][1](name, names, kind) if library else None
 
@@ -298,7 +312,7 @@ def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) ->
     Numbers that have no inf (Fraction, Decimal) get a `DomainError` with `complaint`.
     """
     if not all(isinstance(arg, (int, float, complex)) for arg in args):
-        raise DomainError(f"{complaint}, and numbers of this kind have no inf or nan{at_line()}")
+        raise DomainError(f"{complaint}, and Python's numbers of this kind stop there{at_line()}")
     try:
         with np.errstate(all="ignore"):
             result = function(
@@ -308,4 +322,6 @@ def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) ->
         raise DomainError(
             f"{complaint}: the numbers are too large for a float{at_line()}"
         ) from None
+    except (ArithmeticError, ValueError):
+        return math.nan  # a user's own function that refuses NumPy's floats, too
     return result.item() if isinstance(result, np.generic) else result

@@ -123,6 +123,8 @@ def check_order(order: Sequence[Node]) -> None:
     Traceback (most recent call last):
     simpleautodiff.errors.OrderError: not a topological order: v2 stands after its child v4
     """
+    for node in order:
+        _check_node(node)
     position = {node: i for i, node in enumerate(order)}
     if len(position) != len(order):
         raise OrderError("not a topological order: a node stands in it twice")

@@ -7,13 +7,15 @@ Both find an order, sweep along it, and return the derivatives by node; the memb
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
 from typing import Any
 
 from simpleautodiff.children import living
-from simpleautodiff.errors import ArgumentError, TraceError
-from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.errors import ArgumentError, RuleError, TraceError
+from simpleautodiff.node import Hand, Node, Result, Tape
+from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, topological_order
-from simpleautodiff.program import Program, Step
+from simpleautodiff.program import Program
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
@@ -24,7 +26,13 @@ class Sweep(dict[Node, Any]):
     """The result of a sweep: derivatives by node; a node that was not reached has 0."""
 
     def __missing__(self, node: Node) -> Any:
+        if not isinstance(node, Node):
+            raise ArgumentError(f"the derivatives of a sweep are looked up by node, not {node!r}")
         return 0
+
+    def get(self, node: Node, default: Any = 0) -> Any:
+        """Return the derivative of a node; 0, or `default`, if it was not reached."""
+        return super().get(node, default)
 
 
 Roots = Node | Mapping[Node, Any]
@@ -93,6 +101,12 @@ def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
     for node in seeds:
         if not isinstance(node, Node):
             raise ArgumentError(f"a sweep starts from nodes, got {node!r}: wrap it in Node(...)")
+        check_value(seeds[node], "a seed")
+        if not isinstance(node.level, Hand):
+            raise TraceError(
+                "forward and reverse sweep graphs typed with Node(...); inside a function that is "
+                "being differentiated use grad, jvp or vjp"
+            )
     if len({id(node.level) for node in seeds}) > 1:
         raise ArgumentError("the nodes a sweep starts from belong to different graphs")
     return dict(seeds)
@@ -129,11 +143,19 @@ def _sweep(
     return result
 
 
+_EXACT = (int, float, complex, Fraction)  # not numbers whose precision depends on a context
+
+
 def _check_unchanged(order: Iterable[Node]) -> None:
     """Refuse a graph in which a value was edited after others had been computed from it."""
     for node in order:
         row = node.primitive
-        if row is None or TABLE.get(row.name) is not row:
+        if row is not None and len(row.partials) < len(node.args):
+            raise RuleError(
+                f"{node!r} was made by hand without its derivatives; say "
+                "node.grad_wrt_parents = [...] after making it"
+            )
+        if row is None or TABLE.get(row.name) is not row or type(node.value) not in _EXACT:
             continue
         values = node.values()
         try:
@@ -168,7 +190,7 @@ def _narrate(
 ) -> str:
     """Tell a sweep as the authors' program does: each sum in symbols, then in numbers."""
     name = program.names
-    lines = [" = ".join(filter(None, (s.name, _call(s), short(s.value)))) for s in program.steps]
+    lines = [" = ".join(filter(None, (s.name, s.call, short(s.value)))) for s in program.steps]
     root = name[next(iter(seeds))] if len(seeds) == 1 else ("seed" if mode == "forward" else "sum")
     for node in order if mode == "forward" else reversed(order):
         if node in seeds:
@@ -176,7 +198,7 @@ def _narrate(
         if mode == "forward":
             terms = [
                 (f"(d{name[node]}/d{name[u]})(d{name[u]}/d{root})", derivative, sweep[u])
-                for u, derivative in node.local_derivatives()
+                for u, derivative in _parents(node)
             ]
             left = f"d{name[node]}/d{root}"
         else:
@@ -184,7 +206,7 @@ def _narrate(
                 (f"(d{root}/d{name[v]})(d{name[v]}/d{name[node]})", sweep[v], derivative)
                 for v in sorted(node.child_nodes, key=program.position)
                 if v in sweep
-                for u, derivative in v.local_derivatives()
+                for u, derivative in _parents(v)
                 if u is node
             ]
             left = f"d{root}/d{name[node]}"
@@ -195,5 +217,5 @@ def _narrate(
     return "\n".join(lines)
 
 
-def _call(step: Step) -> str:
-    return f"{step.operator}({', '.join(map(str, step.args))})" if step.operator else ""
+def _parents(node: Node) -> list[tuple[Node, Any]]:
+    return [(node.args[k], derivative) for k, derivative in node.local_derivatives()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,8 @@ class Primitive:
     kinks: tuple[Kink, ...] = ()
     binds: int = CALL
     real: bool = False
-    by_type: ByType = field(default_factory=lambda: ByType("", {}, None))
+    by_type: ByType | None = None
+    settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
 
     @property
     def arity(self) -> int:
@@ -105,12 +106,20 @@ class Primitive:
 
     def call(self, args: tuple[Any, ...]) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
-        return f"{self.name}({', '.join(map(repr, args))})"
+        return f"{self.name}({', '.join(map(_short_repr, args))})"
 
     def complaint(self, args: tuple[Any, ...], prefix: str = "") -> str:
         """Say which operation was asked outside which domain."""
         domain = "" if self.domain is REALS else f"; {self.name} needs {self.domain.text}"
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
+
+
+def _short_repr(number: Any) -> str:
+    try:
+        text = repr(number)
+    except ValueError:  # Python does not write whole numbers of more than 4300 digits
+        return "a huge whole number"
+    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 class ByType(dict[type, Function]):

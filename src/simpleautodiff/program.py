@@ -7,7 +7,7 @@ the others v1, v2, ... in one of two numberings: the paper's, or the order of ex
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,16 +35,23 @@ class Step:
     value: Any
     line: str = ""
 
+    @property
+    def call(self) -> str:
+        """The right-hand side: ``mul(x1, x2)``; empty for an input."""
+        return f"{self.operator}({', '.join(map(str, self.args))})" if self.operator else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
     """One step of a reverse sweep: the adjoint of `parent` gains `derivative` × that of `child`.
 
-    `first` says that the sum starts here; `total` is the sum so far.
+    `parent` is the child's argument number `index`; `first` says that the sum starts here; `total`
+    is the sum so far.
     """
 
     parent: str
     child: str
+    index: int
     derivative: Any
     first: bool
     total: Any
@@ -95,7 +102,8 @@ class Program:
         self.outputs = list(outputs) or ends(self.nodes)
         own = names or {}
         self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
-        self.names |= {node: f"v{i}" for i, node in enumerate(others, 1)}
+        letter = _free_letter(self.names.values())
+        self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
         self._place = {node: i for i, node in enumerate(self.nodes)}
         self.steps = [self._step(node) for node in self.nodes]
@@ -116,10 +124,11 @@ class Program:
             f"there is no {name!r} here; there are {', '.join(self.names.values())}"
         )
 
-    def rename(self, node: Node, name: str) -> None:
-        """Call an input by another name."""
-        self.names[node] = name
-        self.steps = [self._step(each) for each in self.nodes]
+    def __str__(self) -> str:
+        """Write the steps, one a line: ``v1 = log(x1) = 0.6931471805599453``."""
+        return "\n".join(
+            " = ".join(filter(None, (step.name, step.call, str(step.value)))) for step in self.steps
+        )
 
     def position(self, node: Node) -> int:
         """Return where a node stands in the numbering."""
@@ -140,10 +149,11 @@ class Program:
         result = []
         reached = {i for i, b in enumerate(bar) if b is not None}
         with numbered(self.nodes) as tape:
-            for child, parent, derivative, total in accumulations(tape, bar):
-                names = self.steps[parent.index].name, self.steps[child.index].name
-                result.append(Accumulation(*names, derivative, parent.index not in reached, total))
-                reached.add(parent.index)
+            for child, k, derivative, total in accumulations(tape, bar):
+                parent = child.args[k].index
+                names = self.steps[parent].name, self.steps[child.index].name
+                result.append(Accumulation(*names, k, derivative, parent not in reached, total))
+                reached.add(parent)
         return result
 
     def adjoints(self, output: str = "") -> dict[str, Any]:
@@ -151,6 +161,12 @@ class Program:
         totals = {step.name: 0 for step in self.steps}
         totals[output or self.names[self.outputs[0]]] = 1
         return totals | {item.parent: item.total for item in self.accumulations(output)}
+
+
+def _free_letter(taken: Iterable[str]) -> str:
+    """Return v, or the next letter if inputs are called v1, v2, ... themselves."""
+    used = {name[0] for name in taken if name[1:].isdigit()}
+    return next(letter for letter in "vwutsr" if letter not in used)
 
 
 class LocatedTape(Tape):
@@ -167,8 +183,15 @@ class LocatedTape(Tape):
         self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
 
 
-def trace(f: Callable[..., Any], *args: Any, numbering: str = "paper") -> Program:
+def trace(
+    f: Callable[..., Any],
+    *args: Any,
+    numbering: str = "paper",
+    names: Sequence[str] | None = None,
+) -> Program:
     """Run `f` once and return its program: every step with its name, value and source line.
+
+    Inputs are called by the parameters of `f`, or as `names` says.
 
     Examples
     --------
@@ -179,23 +202,29 @@ def trace(f: Callable[..., Any], *args: Any, numbering: str = "paper") -> Progra
     """
     leaves, rebuild = flatten(args)
     tape = LocatedTape()
-    with paused_gc, tape:
-        inputs = [tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves]
-        result = call(f, Selection(args), rebuild(iter(inputs)))
-    _, results = plain_results(result, tape, f)
-    outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
-    if not outputs:
-        raise ResultError(f"no result of {name_of(f)} depends on its arguments: nothing to show")
-    needed = set(execution_order(*outputs)) | set(inputs)
-    names = dict(zip(inputs, _input_names(f, args), strict=True))
-    lines = {
-        node: source_line(*place)
-        for node, place in zip(tape, tape.places, strict=True)
-        if node in needed and node.primitive is not None
-    }
-    nodes = [node for node in tape if node in needed]
-    tape.clear()
-    return Program(nodes, numbering, names, lines, outputs)
+    try:
+        with paused_gc, tape:
+            inputs = [
+                tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
+            ]
+            result = call(f, Selection(args), rebuild(iter(inputs)))
+        _, results = plain_results(result, tape, f)
+        outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
+        if not outputs:
+            raise ResultError(
+                f"no result of {name_of(f)} depends on its arguments: nothing to show"
+            )
+        needed = set(execution_order(*outputs)) | set(inputs)
+        own = names or _input_names(f, args)
+        lines = {
+            node: source_line(*place)
+            for node, place in zip(tape, tape.places, strict=True)
+            if node in needed and node.primitive is not None
+        }
+        nodes = [node for node in tape if node in needed]
+    finally:
+        tape.clear()
+    return Program(nodes, numbering, dict(zip(inputs, own, strict=True)), lines, outputs)
 
 
 def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

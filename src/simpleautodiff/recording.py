@@ -24,7 +24,7 @@ class _PausedCollector:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may differentiate, too
         self._pauses = 0
         self._was_enabled = False
 
@@ -89,6 +89,11 @@ def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
         return leaf
     if isinstance(leaf, (bool, np.bool_)):
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
+    if any(isinstance(part, Traced) for part in getattr(leaf, "__dict__", {}).values()):
+        raise ResultError(
+            f"{what} is a {type(leaf).__name__} with a node inside: its arithmetic took the node "
+            "for a number. Let its methods return NotImplemented for what they do not know."
+        )
     try:
         return check_value(leaf, what)
     except TypeError as error:

@@ -1,6 +1,7 @@
 """Arguments and results as nested dict, list, tuple, namedtuple and dataclass of numbers.
 
-A *leaf* is whatever is none of these; None is a structure with no leaf.
+A *leaf* is whatever is none of these; None is a structure with no leaf. A dataclass with arithmetic
+of its own is a number.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def children(tree: Any) -> list[tuple[str, Any]] | None:
             return [(f"[{key!r}]", part) for key, part in tree.items()]
         case tuple() | list():
             return [(f"[{i}]", part) for i, part in enumerate(tree)]
-    if is_dataclass(tree) and not isinstance(tree, type):
+    if is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "__mul__"):
         return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
     return None
 
@@ -77,7 +78,8 @@ def assemble(tree: Any, parts: list[Any]) -> Any:
 
 def _dict(tree: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
     new = tree.copy()  # keeps what a subclass adds, such as a default factory
-    new.update(zip(tree, parts, strict=True))
+    for key, part in zip(tree, parts, strict=True):
+        new[key] = part
     return new
 
 
@@ -97,6 +99,8 @@ def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
 
 def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of `tree`, which must have the structure of `like`."""
+    if isinstance(tree, dict) and isinstance(like, dict) and tree.keys() == like.keys():
+        tree = {key: tree[key] for key in like}  # the order of the keys does not matter
     if paths(tree) != paths(like):
         raise ArgumentError(
             f"{what} must have the structure of {_shape(like)}, but has that of {_shape(tree)}. "

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from simpleautodiff.linear import ZERO, pull, push
-from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.primitives import first, second
 
 
@@ -18,8 +18,10 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
     """Carry tangents along the tape: v̇ = Σ over parents u of (∂v/∂u) u̇."""
     for node in tape:
         total = dot[node.index]
-        for parent, derivative in node.local_derivatives():
-            tangent = dot[parent.index]
+        if not any(type(arg) is Result and dot[arg.index] is not None for arg in node.args):
+            continue
+        for k, derivative in node.local_derivatives():
+            tangent = dot[node.args[k].index]
             if tangent is None:
                 continue
             term = push(derivative, tangent)
@@ -34,7 +36,7 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     This loop is the time that reverse mode takes, so the frequent cases are written out: nodes of
     two arguments, and the rules 1 and "the other factor".
     """
-    one, zero, result = 1, ZERO, Result
+    one, zero, result, held = 1, ZERO, Result, Held
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
@@ -46,8 +48,8 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
             if type(a) is result:
                 if rule_a is one:
                     term = adjoint
-                elif rule_a is second and type(b) is result:
-                    term = adjoint * b.value
+                elif rule_a is second and type(b) is not held:
+                    term = adjoint * (b.value if type(b) is result else b)
                 else:
                     term = _pulled(node, 0, adjoint, *node.values())
                 if term is not zero:
@@ -57,8 +59,8 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
             if type(b) is result:
                 if rule_b is one:
                     term = adjoint
-                elif rule_b is first and type(a) is result:
-                    term = adjoint * a.value
+                elif rule_b is first and type(a) is not held:
+                    term = adjoint * (a.value if type(a) is result else a)
                 else:
                     term = _pulled(node, 1, adjoint, *node.values())
                 if term is not zero:
@@ -88,7 +90,7 @@ def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
     primitive: Any = node.primitive
     rule = primitive.partials[k]
     if type(rule) is int:
-        return adjoint if rule == 1 else -adjoint
+        return adjoint if rule == 1 else -adjoint if rule == -1 else adjoint * rule
     try:
         derivative = rule(node.value, *values)
     except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
@@ -96,21 +98,23 @@ def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
     return adjoint * derivative if type(derivative) is float else pull(derivative, adjoint)
 
 
-def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, Node, Any, Any]]:
+def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, int, Any, Any]]:
     """Do the reverse sweep one accumulation at a time.
 
-    Yields `(child, parent, ∂child/∂parent, sum so far)` after each change of the parent's adjoint.
+    Yields `(child, k, ∂child/∂parent, sum so far)` after each change of the adjoint of a parent,
+    which is the k-th argument of the child.
     """
     for node in reversed(tape):
         if bar[node.index] is None:
             continue
-        for parent, derivative in node.local_derivatives():
+        for k, derivative in node.local_derivatives():
+            parent = node.args[k]
             term = pull(derivative, bar[node.index])
             if term is ZERO:
                 continue
             old = bar[parent.index]
             bar[parent.index] = term if old is None else old + term
-            yield node, parent, derivative, bar[parent.index]
+            yield node, k, derivative, bar[parent.index]
 
 
 @contextmanager
@@ -122,7 +126,10 @@ def numbered(order: Iterable[Node]) -> Iterator[Tape]:
     tape = Tape()
     copies: dict[Any, Node] = {}
     for node in order:
-        args = [copies.get(arg, arg.value) if type(arg) is Result else arg for arg in node.args]
+        args = [
+            arg if type(arg) is not Result else copies.get(arg, constant(arg.value, tape))
+            for arg in node.args
+        ]
         copies[node] = tape.record(node.primitive, tuple(args), node.value)
     try:
         yield tape

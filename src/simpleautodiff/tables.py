@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
+from simpleautodiff.errors import AutodiffError
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Node, Result
 from simpleautodiff.program import Program
@@ -75,12 +76,12 @@ def adjoints_table(program: Program, output: str = "") -> str:
     output = output or program.names[program.outputs[0]]
     ends = {program.names[node]: name for name, node in output_names(program)}
     rows: list[Row] = [(barred(output), barred(ends.get(output, output)), "", "1"), RULE]
+    nodes = {name: node for node, name in program.names.items()}
     for item in program.accumulations(output):
-        child = program.node(item.child)
-        parent = program.node(item.parent)
+        child = nodes[item.child]
         before = "" if item.first else f"{barred(item.parent)} + "
         with_d = f"{before}{barred(item.child)} ∂{item.child}/∂{item.parent}"
-        term = Term(barred(item.child)) * _symbolic(program, child, parent, item.derivative)
+        term = Term(barred(item.child)) * _symbolic(program, child, item.index, item.derivative)
         rows.append((barred(item.parent), with_d, f"{before}{term.text}", short(item.total)))
     rows.append(RULE)
     bar = program.adjoints(output)
@@ -93,10 +94,12 @@ def adjoints_table(program: Program, output: str = "") -> str:
 
 
 def output_names(program: Program) -> list[tuple[str, Node]]:
-    """Name the outputs y, or y1, y2, ..."""
+    """Name the outputs y, or y1, y2, ...; by another letter if an input is called y."""
+    taken = {name[0] for name in program.names.values()}
+    letter = next((letter for letter in "yzfgh" if letter not in taken), "result")
     if len(program.outputs) == 1:
-        return [("y", program.outputs[0])]
-    return [(f"y{i}", node) for i, node in enumerate(program.outputs, 1)]
+        return [(letter, program.outputs[0])]
+    return [(f"{letter}{i}", node) for i, node in enumerate(program.outputs, 1)]
 
 
 def dotted(name: str) -> str:
@@ -128,36 +131,28 @@ def _rendered(node: Node, args: list[Any]) -> Term:
 def _tangent(program: Program, node: Node, dot: dict[str, Any]) -> tuple[str, str]:
     symbols: list[Term] = []
     numbers: list[Term] = []
-    for parent, derivative in node.local_derivatives():
+    for k, derivative in node.local_derivatives():
         if derivative is ZERO:
             continue
-        name = program.names[parent]
-        symbols.append(_product(Term(dotted(name)), _symbolic(program, node, parent, derivative)))
-        numbers.append(
-            _product(Term(dot[name]), _symbolic(program, node, parent, derivative, True))
-        )
+        name = program.names[node.args[k]]
+        symbols.append(_product(Term(dotted(name)), _symbolic(program, node, k, derivative)))
+        numbers.append(_product(Term(dot[name]), _symbolic(program, node, k, derivative, True)))
     return (_sum(symbols), _sum(numbers)) if symbols else ("0", "")
 
 
 def _symbolic(
-    program: Program, node: Node, parent: Node, derivative: Any, in_numbers: bool = False
+    program: Program, node: Node, k: int, derivative: Any, in_numbers: bool = False
 ) -> Any:
-    """Return ∂node/∂parent as a term, by giving its rule terms instead of numbers."""
+    """Return ∂node/∂args[k] as a term, by giving its rule terms instead of numbers."""
     assert node.primitive is not None
     if isinstance(derivative, Linear):
-        return Term(f"∂{program.names[node]}/∂{program.names[parent]}")
+        return Term(f"∂{program.names[node]}/∂{program.names[node.args[k]]}")
     args = _numbers(node) if in_numbers else _names(program, node)
     value = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
-    index = next(
-        i
-        for i, arg in enumerate(node.args)
-        if arg is parent and _same(node.primitive.partial(i, node.value, node.values()), derivative)
-    )
-    return node.primitive.partial(index, value, tuple(args))
-
-
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and bool(a == b))
+    try:
+        return node.primitive.partial(k, value, tuple(args))
+    except (AutodiffError, TypeError, ValueError):
+        return Term(derivative)  # a rule that is more than a formula
 
 
 def _product(seed: Term, derivative: Any) -> Term:

@@ -88,7 +88,11 @@ class Term:
         return _infix("power", self, as_term(other), CALL, CALL)
 
     def __neg__(self) -> Term:
-        return Term(f"-{self.inside(PRODUCT)}", SIGN, _try(operator.neg, self.value))
+        return Term(
+            f"-{self.inside(CALL if self.binds == SIGN else PRODUCT)}",
+            SIGN,
+            _try(operator.neg, self.value),
+        )
 
     def __abs__(self) -> Term:
         return Term(f"|{self.text}|", CALL, _try(abs, self.value))

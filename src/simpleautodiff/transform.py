@@ -6,10 +6,11 @@ behind when the function raises. Names and signatures are those of JAX where JAX
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.arguments import Argnums, Selection, call, name_of, select
+from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
@@ -100,14 +101,21 @@ class Graph:
         return isinstance(result, Node) and result.level is self.tape
 
     def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
-        """Sweep back from seeded results and return the adjoints of the inputs."""
+        """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
+        return [
+            _number(b, node.value)
+            for b, node in zip(self.adjoints(seeds), self.inputs, strict=True)
+        ]
+
+    def adjoints(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """Sweep back from seeded results; an input that was not reached has None."""
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar)
-        return [_number(bar[node.index], node.value) for node in self.inputs]
+        return [bar[node.index] for node in self.inputs]
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """Sweep forward from seeded inputs and return the tangents of the results."""
@@ -144,7 +152,8 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     value, results = plain_results(graph.result, graph.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
-        seeds = matching_leaves(seed, value, "the seed of a pullback")
+        what = "the seed of a pullback"
+        seeds = [check_value(leaf, what) for leaf in matching_leaves(seed, value, what)]
         adjoints: tuple[Any, ...] = graph.arguments(
             graph.pull(list(zip(results, seeds, strict=True)))
         )
@@ -171,7 +180,8 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     _, rebuild = flatten(value)
 
     def f_jvp(*tangents: Any) -> Any:
-        leaves = matching_leaves(tangents, primals, "the tangents of a linearised function")
+        what = "the tangents of a linearised function"
+        leaves = [check_value(leaf, what) for leaf in matching_leaves(tangents, primals, what)]
         return rebuild(iter(graph.push(leaves, results)))
 
     return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
@@ -189,11 +199,8 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     >>> ad.jvp(f, (2.0, 5.0), (1.0, 0.0))[1]
     5.5
     """
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise ArgumentError(
-            f"jvp takes tuples: jvp(f, (x, y), (dx, dy)); got primals {primals!r} "
-            f"and tangents {tangents!r}"
-        )
+    check_function(f)
+    _check_tuples("jvp", primals, tangents)
     leaves, rebuild = flatten(tuple(primals))
     directions = matching_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
@@ -216,8 +223,9 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
     >>> ad.derivative(lambda x: x**7, n=5)(2)
     10080
     """
-    if not isinstance(n, int) or n < 0:
+    if not hasattr(n, "__index__") or n < 0:
         raise ArgumentError(f"the order of a derivative is 0, 1, 2, ...; got n={n!r}")
+    n = operator.index(n)
 
     def nth_derivative(*args: Any, **kwargs: Any) -> Any:
         selection = select(f, argnums, args, kwargs)
@@ -250,7 +258,7 @@ def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tup
     return value, rebuild(iter(highest)), aux
 
 
-def jacobian(f: F, argnums: Argnums = 0, mode: str = "auto", has_aux: bool = False) -> F:
+def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto") -> F:
     """Return the function that gives all derivatives of all results of `f`.
 
     The Jacobian has the structure of the result, with the structure of the argument in each place.
@@ -270,7 +278,7 @@ def jacobian(f: F, argnums: Argnums = 0, mode: str = "auto", has_aux: bool = Fal
         with paused_gc:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
         value, results = plain_results(graph.result, graph.tape, f)
-        fewer_inputs = len(graph.inputs) <= len(results)
+        fewer_inputs = len(graph.inputs) < len(results)
         if mode == "forward" or (mode == "auto" and fewer_inputs):
             rows = _rows_forward(graph, results)
         else:
@@ -299,7 +307,7 @@ def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.jacfwd(lambda x: (x, x * x))(3.0)
     (1.0, 6.0)
     """
-    return jacobian(f, argnums, "forward", has_aux)
+    return jacobian(f, argnums, has_aux, mode="forward")
 
 
 def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
@@ -311,7 +319,7 @@ def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.jacrev(lambda x: x[0] * x[1])([2.0, 5.0])
     [5.0, 2.0]
     """
-    return jacobian(f, argnums, "reverse", has_aux)
+    return jacobian(f, argnums, has_aux, mode="reverse")
 
 
 def hessian(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
@@ -337,6 +345,7 @@ def hvp(f: F, primals: Any, tangents: Any) -> Any:
     >>> ad.hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 5.0],), ([1.0, 0.0],))
     [10.0, 4.0]
     """
+    _check_tuples("hvp", primals, tangents)
     argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(f, argnums), primals, tangents)[1]
 
@@ -351,6 +360,14 @@ def stop_gradient(x: Any) -> Any:
     3.0
     """
     return map_leaves(_stop_gradient, x)
+
+
+def _check_tuples(name: str, primals: Any, tangents: Any) -> None:
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError(
+            f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "
+            f"and tangents {tangents!r}"
+        )
 
 
 def _with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
@@ -385,6 +402,8 @@ def _checked(argument: Any, f: F) -> Any:
 
 
 def _named(function: F, what: str, f: F) -> F:
+    check_function(f)
+    function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
     function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
     return function

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from inspect import Parameter, Signature
 from typing import Any
 
 from simpleautodiff.node import MISSING, Result, Traced, apply
@@ -24,8 +25,14 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
             def wrapping(*args: Any) -> Any:
                 return apply(primitive, *args)
 
-    primitive.by_type.defer(Traced, wrapping)
-    wrapping.__name__ = wrapping.__qualname__ = primitive.name
+    if primitive.by_type is not None:
+        primitive.by_type.defer(Traced, wrapping)
+    wrapping.__name__ = wrapping.__qualname__ = {"abs": "absolute"}.get(
+        primitive.name, primitive.name
+    )
+    wrapping.__module__ = __package__
+    names = _argument_names(primitive.arity)
+    wrapping.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_ONLY) for n in names])  # type: ignore[attr-defined]
     wrapping.__doc__ = _document(primitive)
     wrapping.primitive = primitive  # type: ignore[attr-defined]
     return wrapping
@@ -33,6 +40,7 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
 
 def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
     by_type = primitive.by_type
+    assert by_type is not None
 
     def wrapping(*args: Any) -> Any:
         if len(args) != 1:
@@ -112,8 +120,13 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     return wrapping
 
 
+def _argument_names(arity: int) -> list[str]:
+    return list("xyz"[:arity]) if arity <= 3 else [f"x{i + 1}" for i in range(arity)]
+
+
 def _document(primitive: Primitive) -> str:
-    lines = [f"{primitive.text.format('x', 'y', 'z')}, recorded if an argument is a node.", ""]
+    names = _argument_names(primitive.arity)
+    lines = [f"{primitive.text.format(*names)}, recorded if an argument is a node.", ""]
     lines.append(f"Derivative: {primitive.reason}.")
     lines.append(f"Domain: {primitive.domain.text}.")
     lines += [f"At {kink.text}: {kink.choice}." for kink in primitive.kinks]

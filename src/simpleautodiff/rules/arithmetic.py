@@ -107,7 +107,7 @@ def _in_exponent(v: Any, x: Any, y: Any) -> Any:
 
 power = row(
     "power",
-    lambda v, x, y: choose(y == 0, ZERO, lambda: y * x ** (y - 1)),
+    lambda v, x, y: choose((x == 0) & (y == 0), ZERO, lambda: y * _power(x, y - 1)),
     lambda v, x, y: _in_exponent(v, x, y),
     value=_power,
     numpy=["power", "float_power"],

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
-from simpleautodiff.number import zero_like
+from simpleautodiff.number import lift
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
@@ -34,7 +35,7 @@ def half(x: Any) -> Any:
     number = plain(x)
     if isinstance(number, (float, int, np.generic, np.ndarray)):
         return 0.5
-    return 1 / (zero_like(number) + 2)
+    return lift(1, number) / 2
 
 
 def sympy_function(name: str) -> Callable[..., Any]:
@@ -46,7 +47,7 @@ def sympy_function(name: str) -> Callable[..., Any]:
 
 
 def _value(value: Any) -> Any:
-    return value() if callable(value) else value
+    return value() if isinstance(value, FunctionType) else value
 
 
 def _number(value: Any) -> Any:

@@ -60,7 +60,7 @@ sign: Wrapping = row(
 )
 relu = row(
     "relu",
-    lambda v, x: choose(x > 0, 1, ZERO),
+    lambda v, x: choose(x > 0, 1, lambda: choose(x <= 0, ZERO, v)),
     define=lambda x: x if x > 0 or x != x else zero_like(x),
     names={
         "numpy": lambda x: np.maximum(x, zero_like(x)),
@@ -77,7 +77,18 @@ relu = row(
 
 def _larger(x: Any, y: Any) -> Any:
     """Return how much of the maximum comes from x: all, half or nothing."""
-    return choose(x > y, 1, lambda: choose(x == y, half(x), ZERO))
+    tie_or_nan = lambda: choose(x == y, half(x), lambda: x + y)  # noqa: E731
+    return choose(x > y, 1, lambda: choose(x < y, ZERO, tie_or_nan))
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """Return how much of the minimum comes from x."""
+    return _larger(y, x)
+
+
+def _unless_nan(x: Any, y: Any, share: Any) -> Any:
+    """Return how much comes from x where a nan is passed over."""
+    return choose(y != y, 1, lambda: choose(x != x, ZERO, lambda: share(x, y)))
 
 
 def _maximum(x: Any, y: Any) -> Any:
@@ -102,8 +113,8 @@ maximum = row(
 )
 minimum = row(
     "minimum",
-    lambda v, x, y: _larger(y, x),
-    lambda v, x, y: _larger(x, y),
+    lambda v, x, y: _smaller(x, y),
+    lambda v, x, y: _smaller(y, x),
     define=_minimum,
     names={"sympy": _sympy_min},
     text="min({0}, {1})",
@@ -114,8 +125,8 @@ minimum = row(
 )
 fmax = row(
     "fmax",
-    lambda v, x, y: choose(y != y, 1, lambda: _larger(x, y)),
-    lambda v, x, y: choose(x != x, 1, lambda: _larger(y, x)),
+    lambda v, x, y: _unless_nan(x, y, _larger),
+    lambda v, x, y: _unless_nan(y, x, _larger),
     define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
     names={"mpmath": "", "sympy": _sympy_max},
     text="fmax({0}, {1})",
@@ -126,8 +137,8 @@ fmax = row(
 )
 fmin = row(
     "fmin",
-    lambda v, x, y: choose(y != y, 1, lambda: _larger(y, x)),
-    lambda v, x, y: choose(x != x, 1, lambda: _larger(x, y)),
+    lambda v, x, y: _unless_nan(x, y, _smaller),
+    lambda v, x, y: _unless_nan(y, x, _smaller),
     define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
     names={"mpmath": "", "sympy": _sympy_min},
     text="fmin({0}, {1})",
@@ -142,7 +153,8 @@ def _inside(x: Any, low: Any, high: Any) -> Any:
     """Return how much of clip(x, low, high) comes from x."""
     edge = (x == low) | (x == high)
     outside = (x < low) | (x > high)
-    return choose(outside, ZERO, lambda: choose(edge, half(x), 1))
+    inside_or_nan = lambda: choose(x == x, 1, x)  # noqa: E731
+    return choose(outside, ZERO, lambda: choose(edge, half(x), inside_or_nan))
 
 
 clip = row(
@@ -175,10 +187,11 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 where = row(
     "where",
     ZERO,
-    lambda v, condition, x, y: choose(condition, 1, ZERO),
-    lambda v, condition, x, y: choose(condition, ZERO, 1),
+    lambda v, condition, x, y: choose(plain(condition), 1, ZERO),
+    lambda v, condition, x, y: choose(plain(condition), ZERO, 1),
     value=_where,
     numpy=(),
+    settings=(0,),
     text="where({0}, {1}, {2})",
     latex=r"({1} \text{{ if }} {0} \text{{ else }} {2})",
     reason="only the branch that was taken counts; the other has the derivative 0, known as such",
@@ -235,6 +248,7 @@ round_ = row(
     ZERO,
     value=lambda x, digits: round(x) if digits is None else round(x, digits),
     numpy=(),
+    settings=(1,),
     text="round({0}, {1})",
     latex=r"\operatorname{{round}}({0}, {1})",
     reason="a rounded number does not change by a little",

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.errors import RuleError
 from simpleautodiff.node import UFUNCS, plain
-from simpleautodiff.number import Function, Names, is_complex
+from simpleautodiff.number import Function, Names, is_complex, registered
 from simpleautodiff.primitives import (
     CALL,
     REALS,
@@ -40,6 +40,7 @@ def row(
     kinks: Sequence[Kink] = (),
     binds: int = CALL,
     real: bool = False,
+    settings: tuple[int, ...] = (),
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
 
@@ -60,6 +61,8 @@ def row(
         Where it has a value, and where its derivative is a choice.
     real
         Say that the derivative exists for real numbers only.
+    settings
+        The positions of arguments that are no numbers.
     """
     if real and define:
         define = _of_reals(name, define)
@@ -78,6 +81,7 @@ def row(
         binds,
         real,
         by_type,
+        settings,
     )
     TABLE[name] = primitive
     wrapping = wrap(primitive)
@@ -91,7 +95,7 @@ class _Always(ByType):
     """One function for every kind of number."""
 
     def look_up(self, kind: type) -> Function | None:
-        return self.find[2]
+        return registered(self.find[0], kind) or self.find[2]
 
 
 def _rule_of_reals(name: str, rule: Partial) -> Partial:

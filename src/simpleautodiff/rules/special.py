@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.number import lift, shape
+from simpleautodiff.number import lift, optional, shape
 from simpleautodiff.primitives import Domain
 from simpleautodiff.rules.elementary import exp, sqrt
 from simpleautodiff.rules.row import Wrapping, row
@@ -73,9 +73,7 @@ def _trigamma_and_up(n: Any, x: Any) -> Any:
     try:
         from scipy.special import polygamma as scipy_polygamma
     except ImportError:
-        import mpmath
-
-        return float(mpmath.polygamma(int(n), x))
+        return float(optional("mpmath", "polygamma", also="scipy").polygamma(int(n), x))
     return scipy_polygamma(int(n), x)
 
 
