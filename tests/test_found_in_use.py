@@ -395,3 +395,28 @@ def test_programs_can_be_printed():
 def test_nodes_of_other_libraries_meet_in_comparisons():
     assert np.float64(1.0) < Node(2.0)
     assert np.isfinite(Node(2.0))
+
+
+def test_nodes_pickled_together_stay_connected():
+    x = Node(2.0)
+    y = x * x
+    x2, y2 = pickle.loads(pickle.dumps((x, y)))
+    assert reverse(y2)[x2] == 4.0
+    assert y2.parent_nodes[0] is x2
+
+
+def test_float32_stays_float32_beside_float64():
+    assert type(grad(lambda x: x * np.float64(2.0))(np.float32(3.0))) is np.float32
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 20, 30])
+@pytest.mark.parametrize("x", [0.05, 0.9, 3.3, 6.7, 9.8, 25.1])
+def test_sinc_of_every_order(n, x):
+    with mpmath.workdps(80):
+        t = mpmath.pi * mpmath.mpf(x)
+        integral = mpmath.quad(
+            lambda u: u**n * mpmath.cos(t * u + n * mpmath.pi / 2), mpmath.linspace(0, 1, 30)
+        )
+        expected = float(mpmath.pi**n * integral)
+    scale = float(mpmath.pi**n) / (n + 1)
+    assert ad.derivative(ad.sinc, n)(x) == pytest.approx(expected, abs=1e-13 * scale)

@@ -87,7 +87,8 @@ def _replay(f: Callable[..., Any]) -> Primitive:
         def pull(bar: Bundle) -> Bundle:
             graph = Graph(f, Selection(x.entries))
             results = flatten(graph.result)[0]
-            adjoints = graph.adjoints(list(zip(results, bar.entries, strict=True)))
+            found = graph.sweep_back(list(zip(results, bar.entries, strict=True)))
+            adjoints = [found[node.index] for node in graph.inputs]
             return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
 
         return Linear(push, pull)

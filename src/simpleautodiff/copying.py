@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakValueDictionary
 
 from simpleautodiff.errors import RuleError, TraceError
 from simpleautodiff.node import HAND, Node, Result
-from simpleautodiff.order import execution_order
+from simpleautodiff.order import connected, ends, execution_order
 from simpleautodiff.rules.row import TABLE
-
-_Flat = list[tuple[Any, str, tuple[tuple[bool, Any], ...]]]  # value, operator, (is index, what)
 
 
 def _copy(node: Node) -> Node:
@@ -32,28 +31,51 @@ def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
     return copy
 
 
-def _reduce(node: Node) -> tuple[Any, tuple[_Flat]]:
-    """Write the graph of a node as a flat list. Each pickled node brings a graph of its own."""
+class Component:
+    """All nodes connected to each other, as pickle writes them: once, however many are pickled."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+        self.place = {node: i for i, node in enumerate(nodes)}
+
+    def __reduce__(self) -> tuple[Any, tuple[Any]]:
+        flat = []
+        for node in self.nodes:
+            if node.primitive is not None and TABLE.get(node.operator) is not node.primitive:
+                raise RuleError(
+                    f"{node!r} cannot be pickled: {node.operator!r} is not in the table"
+                )
+            args = [
+                (True, self.place[arg]) if type(arg) is Result else (False, arg)
+                for arg in node.args
+            ]
+            flat.append((node.value, node.operator, args))
+        return _restore, (flat,)
+
+
+_components: WeakValueDictionary[int, Component] = WeakValueDictionary()
+
+
+def _reduce(node: Node) -> tuple[Any, tuple[Component, int]]:
+    """Write a node as its place among all that it is connected to."""
     _only_by_hand(node)
-    order = execution_order(node)
-    place = {old: i for i, old in enumerate(order)}
-    flat: _Flat = []
-    for old in order:
-        if old.primitive is not None and TABLE.get(old.operator) is not old.primitive:
-            raise RuleError(f"{old!r} cannot be pickled: {old.operator!r} is not in the table")
-        args = tuple(
-            (True, place[arg]) if type(arg) is Result else (False, arg) for arg in old.args
-        )
-        flat.append((old.value, old.operator, args))
-    return _restore, (flat,)
+    component = _components.get(id(node))
+    if component is None:
+        component = Component(execution_order(*ends(connected([node]))))
+        _components.update((id(each), component) for each in component.nodes)
+    return _pick, (component, component.place[node])
 
 
-def _restore(flat: _Flat) -> Node:
+def _pick(component: Component, index: int) -> Node:
+    return component.nodes[index]
+
+
+def _restore(flat: list[Any]) -> Component:
     nodes: list[Node] = []
     for value, operator, args in flat:
         new_args = tuple(nodes[what] if is_index else what for is_index, what in args)
         nodes.append(HAND.record(TABLE[operator] if operator else None, new_args, value))
-    return nodes[-1]
+    return Component(nodes)
 
 
 def _only_by_hand(node: Node) -> None:

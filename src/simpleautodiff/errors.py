@@ -25,7 +25,11 @@ import sys
 import warnings
 from types import FrameType
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+import numpy as np
+
+_NOT_THE_USERS = tuple(
+    os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)
+)
 
 
 class AutodiffError(Exception):
@@ -81,9 +85,9 @@ class DomainWarning(RuntimeWarning):
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame that is not this library's own."""
+    """Return the innermost frame that is neither this library's nor NumPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
         frame = frame.f_back
     return frame
 

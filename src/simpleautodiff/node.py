@@ -110,14 +110,7 @@ class Tape(list["Node"], Recorder):
 
     def input(self, value: Any) -> Node:
         """Begin the graph: a node with no parents."""
-        node: Node = Result()
-        node.value = value
-        node.primitive = None
-        node.args = ()
-        node.level = self
-        node.index = len(self)
-        self.append(node)
-        return node
+        return self.record(None, (), value)
 
 
 @final
@@ -441,4 +434,4 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
             check_value(arg, f"argument {i + 1} of {primitive.name}")
         raise ValueKindError(
             f"{primitive.call(args)}: {error}. Convert the numbers to one kind{at_line()}"
-        ) from None
+        ) from error

@@ -296,7 +296,7 @@ def in_kind(number: Any, like: Any) -> Any:
     """
     if type(number) is int or isinstance(like, np.ndarray):
         return number + zero_like(like)
-    if type(number) is float and isinstance(like, np.inexact):
+    if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):
         return type(like)(number)
     if type(number) is float and _library_of(type(like)) == "mpmath":
         return number + zero_like(like)

@@ -215,6 +215,22 @@ def name_nodes(order: Iterable[Node]) -> dict[Node, str]:
     return names
 
 
+def connected(some: Iterable[Node]) -> list[Node]:
+    """Return all nodes connected to these, through parents and children."""
+    nodes = list(some)
+    seen = set(nodes)
+    for node in nodes:
+        for arg in node.args:
+            if type(arg) is Result and arg not in seen:
+                seen.add(arg)
+                nodes.append(arg)
+        for child in living(node.links):
+            if child not in seen:
+                seen.add(child)
+                nodes.append(child)
+    return nodes
+
+
 def _check_node(node: object) -> None:
     if not isinstance(node, Node):
         raise ArgumentError(f"a graph is walked from a Node, got {node!r}: wrap it in Node(...)")

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from simpleautodiff.children import living
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
-from simpleautodiff.node import Hand, Node, Result, Tape
+from simpleautodiff.node import Hand, Node, Tape
 from simpleautodiff.number import check_value
-from simpleautodiff.order import ends, execution_order, topological_order
+from simpleautodiff.order import connected, ends, execution_order, topological_order
 from simpleautodiff.program import Program
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
@@ -135,7 +134,7 @@ def _sweep(
         sweep(tape, numbers)
     found = zip(order, numbers, strict=True)
     result = Sweep((node, number) for node, number in found if number is not None)
-    graph = _connected(order)
+    graph = connected(order)
     for node in graph:
         node._derivative = result[node]
     if verbose:
@@ -167,22 +166,6 @@ def _check_unchanged(order: Iterable[Node]) -> None:
                 f"{row.call(values)} is {value!r}, but its node holds {node.value!r}: a value was "
                 "changed after the graph was built. Build the graph again from new nodes."
             )
-
-
-def _connected(order: Iterable[Node]) -> list[Node]:
-    """Return all nodes connected to those of `order`, whether a sweep reached them or not."""
-    nodes = list(order)
-    seen = set(nodes)
-    for node in nodes:
-        for arg in node.args:
-            if type(arg) is Result and arg not in seen:
-                seen.add(arg)
-                nodes.append(arg)
-        for child in living(node.links):
-            if child not in seen:
-                seen.add(child)
-                nodes.append(child)
-    return nodes
 
 
 def _narrate(

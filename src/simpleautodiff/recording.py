@@ -83,10 +83,12 @@ def still_open(number: Any, what: str) -> Any:
 
 
 def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
-    what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, Traced):
-        still_open(leaf.value if leaf.level is level else leaf, what)
+        inner = leaf.value if leaf.level is level else leaf
+        if isinstance(inner, Traced):
+            still_open(inner, f"the result{path} of {name_of(f)}")
         return leaf
+    what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, (bool, np.bool_)):
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
     if any(isinstance(part, Traced) for part in getattr(leaf, "__dict__", {}).values()):

@@ -70,7 +70,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.pull([(result, 1)]))
-        value = still_open(result.value if graph.recorded(result) else result, "the result")
+        value = result.value if graph.recorded(result) else result
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
     return _named(value_and_gradient, "value_and_grad", f)
@@ -102,20 +102,18 @@ class Graph:
 
     def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
-        return [
-            _number(b, node.value)
-            for b, node in zip(self.adjoints(seeds), self.inputs, strict=True)
-        ]
+        bar = self.sweep_back(seeds)
+        return [_number(bar[node.index], node.value) for node in self.inputs]
 
-    def adjoints(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
-        """Sweep back from seeded results; an input that was not reached has None."""
+    def sweep_back(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """Sweep back from seeded results; a node that was not reached has None."""
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar)
-        return [bar[node.index] for node in self.inputs]
+        return bar
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """Sweep forward from seeded inputs and return the tangents of the results."""
