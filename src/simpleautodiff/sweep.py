@@ -34,9 +34,9 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
     This loop is the time that reverse mode takes, so the frequent cases are written out: nodes of
-    two arguments, and the rules 1 and "the other factor".
+    two arguments, and the rules of + - *.
     """
-    one, zero, result, held = 1, ZERO, Result, Held
+    one, minus, zero, result, held = 1, -1, ZERO, Result, Held
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
@@ -61,6 +61,8 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
                     term = adjoint
                 elif rule_b is first and type(a) is not held:
                     term = adjoint * (a.value if type(a) is result else a)
+                elif rule_b is minus:
+                    term = -adjoint
                 else:
                     term = _pulled(node, 1, adjoint, *node.values())
                 if term is not zero:
