@@ -1,7 +1,8 @@
 """Automatic differentiation of Python functions, with every step to be seen."""
 
-# These two give nodes their operators and their ways of being copied.
+# These give nodes their ways of being copied, NumPy's methods, and their operators.
 from simpleautodiff import copying as copying
+from simpleautodiff import dispatch as dispatch
 from simpleautodiff import operators as operators
 from simpleautodiff.check import Check as Check
 from simpleautodiff.check import check_grad as check_grad

@@ -33,8 +33,9 @@ OPERATORS: dict[type[ast.AST], str] = {
 }
 ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "max": "maximum"}
 ALIASES |= {"min": "minimum", "absolute": "abs", "arctan2": "atan2", "pow": "power"}
+_NOT_WRITTEN = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
 FUNCTIONS = sorted(
-    set(TABLE) - {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
+    name for name, row in TABLE.items() if not row.arrays and name not in _NOT_WRITTEN
 )
 
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 from math import comb
 from typing import Any, final
 
-from simpleautodiff.linear import ZERO, plus, push
+from simpleautodiff.linear import ZERO, Linear, plus, push
 from simpleautodiff.node import Level, Traced
 from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.shapes import fit
 
 
 @final
@@ -55,7 +56,7 @@ class JetLevel(Level):
             if type(arg) is Jet and arg.level is self:
                 term = push(primitive.partial(i, value, values), arg.higher[0])
                 dot = term if dot is ZERO else plus(dot, term)
-        return dot
+        return dot if dot is ZERO else fit(dot, value)
 
 
 @final
@@ -110,12 +111,23 @@ class Jet(Traced):
             self.slopes = self._slopes()
         total: Any = ZERO
         for slope, u in self.slopes:
-            jets = _is_jet(slope, self.level)
-            for j in range(m + 1 if jets else 1):
-                term = push(slope.nth(j) if jets else slope, u.nth(m + 1 - j))
+            for j in range(m + 1):
+                term = self._term(slope, u.nth(m + 1 - j), j)
                 if term is not ZERO:
                     total = plus(total, term if comb(m, j) == 1 else comb(m, j) * term)
-        return total
+        return total if total is ZERO else fit(total, self.value)
+
+    def _term(self, slope: Any, derivative: Any, j: int) -> Any:
+        """Return (∂v/∂u)⁽ʲ⁾ applied to one derivative of u; a constant slope has no derivatives."""
+        if derivative is ZERO or slope is ZERO:
+            return ZERO
+        if isinstance(slope, Linear):
+            slope, derivative = slope.push(derivative), None  # the map depends on jets, if at all
+        if _is_jet(slope, self.level):
+            slope = slope.nth(j)
+        elif j:
+            return ZERO
+        return slope if derivative is None else push(slope, derivative)
 
     def _slopes(self) -> list[tuple[Any, Any]]:
         """Return (∂v/∂u, u) for each argument u that is a jet."""

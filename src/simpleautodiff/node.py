@@ -168,8 +168,8 @@ class Traced:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
-            f"putting {self!r} into a NumPy array would drop its derivative. "
-            f"Keep nodes in a list{at_line()}"
+            f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
+            f"np.stack([a, b]) or np.concatenate; a list of nodes is fine, too{at_line()}"
         )
 
     def __format__(self, spec: str) -> str:
@@ -296,7 +296,7 @@ class Node(Traced):
     def values(self) -> tuple[Any, ...]:
         """Return the numbers this node was computed from."""
         return tuple(
-            arg.value if type(arg) is Result or type(arg) is Held else arg for arg in self.args
+            [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in self.args]
         )
 
     def local_derivatives(self) -> list[tuple[int, Any]]:

@@ -73,12 +73,7 @@ def check_value(value: Any, what: str) -> Any:
     if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, np.ndarray):
-        if value.ndim == 0:
-            return value[()]
-        raise ValueKindError(
-            f"{what} is an array of shape {value.shape}; a node holds one number. "
-            f"Pass the numbers as a list: x.tolist(){at_line()}"
-        )
+        return _check_array(value, what)
     kind = type(value)
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -87,6 +82,18 @@ def check_value(value: Any, what: str) -> Any:
         type(None): "Did a function forget to return its result?",
     }.get(kind, "Pass a number, or a list, tuple or dict of numbers to grad and its relatives.")
     raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{at_line()}")
+
+
+def _check_array(array: Any, what: str) -> Any:
+    """Return an array that can be differentiated: of floats; whole numbers become floats."""
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "fc":
+        raise ValueKindError(
+            f"{what} is an array of {array.dtype}, which has no arithmetic to differentiate. "
+            f"Make it an array of numbers: np.array(..., dtype=float){at_line()}"
+        )
+    return array[()] if array.ndim == 0 else array
 
 
 def shape(value: Any) -> tuple[int, ...]:
@@ -294,12 +301,22 @@ def in_kind(number: Any, like: Any) -> Any:
     Seeds and constants are Python numbers, which mix with every kind; a derivative that is made of
     them alone has to be told its kind.
     """
-    if type(number) is int or isinstance(like, np.ndarray):
+    if isinstance(like, np.ndarray):
+        return _array_in_kind(number, like)
+    if type(number) is int:
         return number + zero_like(like)
     if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):
         return type(like)(number)
     if type(number) is float and _library_of(type(like)) == "mpmath":
         return number + zero_like(like)
+    return number
+
+
+def _array_in_kind(number: Any, like: Any) -> Any:
+    if isinstance(number, (int, float)):
+        return np.full_like(like, number)
+    if isinstance(number, np.ndarray) and number.dtype.kind == "f" and like.dtype.kind == "f":
+        return number.astype(like.dtype, copy=False)
     return number
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import ValueKindError, at_line
 from simpleautodiff.node import UFUNCS, Traced, plain
 from simpleautodiff.rules import arithmetic, piecewise
 
@@ -57,8 +56,6 @@ def install() -> None:
         "__divmod__": lambda x, y: (x // y, x % y),
         "__rdivmod__": lambda x, y: (y // x, y % x),
         "__round__": lambda x, ndigits=None: piecewise.round_(x, ndigits),
-        "__matmul__": _refuse_matmul,
-        "__rmatmul__": _refuse_matmul,
     }
     for name, method in others.items():
         setattr(Traced, name, method)
@@ -83,10 +80,6 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 def _predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Ask a question that has a plain answer of the plain number."""
     return lambda x: ufunc(plain(x))
-
-
-def _refuse_matmul(self: Any, other: Any) -> Any:
-    raise ValueKindError(f"@ multiplies arrays; for numbers write *{at_line()}")
 
 
 install()

@@ -17,6 +17,7 @@ from simpleautodiff.order import connected, ends, execution_order, topological_o
 from simpleautodiff.program import Program
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
+from simpleautodiff.rules.shapes import fit
 from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
 from simpleautodiff.text import short
 
@@ -108,7 +109,7 @@ def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
             )
     if len({id(node.level) for node in seeds}) > 1:
         raise ArgumentError("the nodes a sweep starts from belong to different graphs")
-    return dict(seeds)
+    return {node: fit(seed, node.value) for node, seed in seeds.items()}
 
 
 def _joined(orders: list[list[Node]]) -> list[Node]:

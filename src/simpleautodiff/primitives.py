@@ -77,6 +77,7 @@ class Primitive:
     real: bool = False
     by_type: ByType | None = None
     settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
+    arrays: bool = False  # acts on whole arrays, not on each number
 
     @property
     def arity(self) -> int:

@@ -11,8 +11,8 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.errors import ResultError, TraceError
-from simpleautodiff.node import Level, Traced
-from simpleautodiff.number import check_value
+from simpleautodiff.node import Level, Traced, plain
+from simpleautodiff.number import check_value, shape
 from simpleautodiff.structure import flatten, paths
 
 
@@ -47,13 +47,14 @@ paused_gc = _PausedCollector()
 
 def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
     """Return the result of `f` if it is one number; say what to do if it is not."""
-    if isinstance(result, Traced):
+    if isinstance(result, Traced) and not shape(plain(result)):
         return _checked(result, "", level, f)
-    if isinstance(result, (list, tuple, dict)) or np.ndim(result) > 0:
-        count = len(flatten(result)[0])
+    many = shape(plain(result))
+    if many or isinstance(result, (list, tuple, dict)):
+        what = f"n array of shape {many}" if many else f" {type(result).__name__} of {len(result)}"
         raise ResultError(
-            f"grad needs one number, but {name_of(f)} returned a {type(result).__name__} of "
-            f"{count}. Use jacobian for all derivatives of all results, or return their sum."
+            f"grad needs one number, but {name_of(f)} returned a{what}. "
+            "Use jacobian for all derivatives of all results, or return their sum."
         )
     return _checked(result, "", level, f)
 

@@ -12,6 +12,7 @@ from typing import Any
 from simpleautodiff.linear import ZERO, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.primitives import first, second
+from simpleautodiff.rules.shapes import fit
 
 
 def forward_sweep(tape: Tape, dot: list[Any]) -> None:
@@ -26,6 +27,7 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
                 continue
             term = push(derivative, tangent)
             if term is not ZERO:
+                term = fit(term, node.value)
                 total = term if total is None else total + term
         dot[node.index] = total
 
@@ -36,13 +38,16 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     This loop is the time that reverse mode takes, so the frequent cases are written out: nodes of
     two arguments, and the rules of + - *.
     """
-    one, minus, zero, result, held = 1, -1, ZERO, Result, Held
+    one, minus, result, held = 1, -1, Result, Held
+    zero: Any = ZERO
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
             continue
         args = node.args
-        if len(args) == 2:
+        if type(adjoint) is not float and type(adjoint) is not int:
+            _pull_arrays(node, adjoint, bar)
+        elif len(args) == 2:
             a, b = args
             rule_a, rule_b = node.primitive.partials  # type: ignore[union-attr]
             if type(a) is result:
@@ -87,6 +92,18 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
                         bar[i] = term if old is None else old + term
 
 
+def _pull_arrays(node: Node, adjoint: Any, bar: list[Any]) -> None:
+    """Carry back an adjoint that may be an array: what was broadcast has to be added up."""
+    values = node.values()
+    for k, arg in enumerate(node.args):
+        if type(arg) is Result:
+            term = _pulled(node, k, adjoint, *values)
+            if term is not ZERO:
+                term = fit(term, arg.value)
+                old = bar[arg.index]
+                bar[arg.index] = term if old is None else old + term
+
+
 def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
     """Return what a node's adjoint contributes to that of its k-th argument."""
     primitive: Any = node.primitive
@@ -114,6 +131,7 @@ def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, int, Any, 
             term = pull(derivative, bar[node.index])
             if term is ZERO:
                 continue
+            term = fit(term, parent.value)
             old = bar[parent.index]
             bar[parent.index] = term if old is None else old + term
             yield node, k, derivative, bar[parent.index]

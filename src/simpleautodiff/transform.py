@@ -6,11 +6,15 @@ behind when the function raises. Names and signatures are those of JAX where JAX
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
+from simpleautodiff.dispatch import stack
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
@@ -18,6 +22,7 @@ from simpleautodiff.node import Level, Node, Tape, Traced, plain
 from simpleautodiff.number import check_value, in_kind, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
 
@@ -110,6 +115,8 @@ class Graph:
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
+                if isinstance(result.value, np.generic):
+                    seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar)
@@ -150,8 +157,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     value, results = plain_results(graph.result, graph.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
-        what = "the seed of a pullback"
-        seeds = [check_value(leaf, what) for leaf in matching_leaves(seed, value, what)]
+        seeds = _like(seed, value, "the seed of a pullback")
         adjoints: tuple[Any, ...] = graph.arguments(
             graph.pull(list(zip(results, seeds, strict=True)))
         )
@@ -178,8 +184,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     _, rebuild = flatten(value)
 
     def f_jvp(*tangents: Any) -> Any:
-        what = "the tangents of a linearised function"
-        leaves = [check_value(leaf, what) for leaf in matching_leaves(tangents, primals, what)]
+        leaves = _like(tangents, primals, "the tangents of a linearised function")
         return rebuild(iter(graph.push(leaves, results)))
 
     return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
@@ -200,10 +205,10 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     check_function(f)
     _check_tuples("jvp", primals, tangents)
     leaves, rebuild = flatten(tuple(primals))
-    directions = matching_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
+    directions = _like(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
-        Jet(_checked(leaf, f), [check_value(direction, "a tangent of jvp")], level)
+        Jet(_checked(leaf, f), [direction], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
     value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
@@ -227,7 +232,8 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
 
     def nth_derivative(*args: Any, **kwargs: Any) -> Any:
         selection = select(f, argnums, args, kwargs)
-        if not selection.single or isinstance(selection.trees[0], (list, tuple, dict)):
+        many = selection.trees[0]
+        if not selection.single or isinstance(many, (list, tuple, dict)) or shape_of(many):
             raise ArgumentError(
                 "derivative is with respect to one number; use grad or jacobian for several"
             )
@@ -276,11 +282,9 @@ def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "
         with paused_gc:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
         value, results = plain_results(graph.result, graph.tape, f)
-        fewer_inputs = len(graph.inputs) < len(results)
-        if mode == "forward" or (mode == "auto" and fewer_inputs):
-            rows = _rows_forward(graph, results)
-        else:
-            rows = [graph.pull([(result, 1)]) for result in results]
+        fewer_inputs = _count(graph.inputs) < _count(results)
+        forward = mode == "forward" or (mode == "auto" and fewer_inputs)
+        rows = (_rows_forward if forward else _rows_reverse)(graph, results)
         _, rebuild = flatten(value)
         matrix = rebuild(graph.arguments(row) for row in rows)
         return (matrix, graph.aux) if has_aux else matrix
@@ -288,12 +292,62 @@ def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "
     return _named(jacobian_of_f, "jacobian", f)
 
 
+def _count(numbers: list[Any]) -> int:
+    """Count single numbers: one for each element of an array."""
+    return sum(math.prod(shape_of(number)) for number in numbers)
+
+
+def _rows_reverse(graph: Graph, results: list[Any]) -> list[list[Any]]:
+    """Sweep back once for each element of each result."""
+    rows = []
+    for result in results:
+        swept = [graph.pull([(result, seed)]) for seed in _units(result)]
+        full = shape_of(result)
+        rows.append(
+            [
+                _stacked([row[k] for row in swept], 0, (*full, *shape_of(node)), full)
+                for k, node in enumerate(graph.inputs)
+            ]
+        )
+    return rows
+
+
 def _rows_forward(graph: Graph, results: list[Any]) -> list[list[Any]]:
-    columns = [
-        graph.push([1 if node is wrt else None for node in graph.inputs], results)
-        for wrt in graph.inputs
-    ]
+    """Sweep forward once for each element of each input."""
+    columns = []
+    for wrt in graph.inputs:
+        swept = [
+            graph.push([seed if node is wrt else None for node in graph.inputs], results)
+            for seed in _units(wrt)
+        ]
+        full = shape_of(wrt)
+        columns.append(
+            [
+                _stacked([row[k] for row in swept], -1, (*shape_of(result), *full), full)
+                for k, result in enumerate(results)
+            ]
+        )
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in results]
+
+
+def _units(like: Any) -> Iterator[Any]:
+    """Yield the seeds that pick out each element: 1, or arrays of zeros with a single 1."""
+    number = plain(like)
+    if not shape_of(number):
+        yield 1
+    for index in np.ndindex(*shape_of(number)) if shape_of(number) else ():
+        unit = np.zeros_like(number)
+        unit[index] = 1
+        yield unit
+
+
+def _stacked(parts: list[Any], axis: int, new: tuple[int, ...], of: tuple[int, ...]) -> Any:
+    """Join the derivatives of each element into one array; a single number stays as it is."""
+    if not of:
+        return parts[0]
+    if not parts:
+        return np.zeros(new)
+    return reshape(stack(parts, axis), new)
 
 
 def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
@@ -358,6 +412,17 @@ def stop_gradient(x: Any) -> Any:
     3.0
     """
     return map_leaves(_stop_gradient, x)
+
+
+def _like(tree: Any, like: Any, what: str) -> list[Any]:
+    """Return the numbers of a seed, which must have the structure and the shapes of `like`."""
+    leaves = [check_value(leaf, what) for leaf in matching_leaves(tree, like, what)]
+    for leaf, model in zip(leaves, flatten(like)[0], strict=True):
+        if shape_of(leaf) != shape_of(model):
+            raise ArgumentError(
+                f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
+            )
+    return leaves
 
 
 def _check_tuples(name: str, primals: Any, tangents: Any) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from inspect import Parameter, Signature
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.node import MISSING, Result, Traced, apply
 from simpleautodiff.primitives import Primitive
 
@@ -51,9 +53,9 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
                 value = by_type[type(x.value)](x.value)
             except REFUSED:
                 return apply(primitive, x)
-        elif type(x) is float:
+        elif type(x) is float or type(x) is np.ndarray:
             try:
-                return by_type[float](x)
+                return by_type[type(x)](x)
             except REFUSED:
                 return apply(primitive, x)
         else:

@@ -5,7 +5,26 @@ every derivative can be differentiated again. Constants in rows are whole number
 in every kind of number, and keep a float32 a float32.
 """
 
-from simpleautodiff.rules import arithmetic, elementary, piecewise, special, trigonometric
+from simpleautodiff.rules import (
+    arithmetic,
+    contract,
+    elementary,
+    linalg,
+    piecewise,
+    shapes,
+    special,
+    trigonometric,
+)
 from simpleautodiff.rules.row import TABLE
 
-__all__ = ["TABLE", "arithmetic", "elementary", "piecewise", "special", "trigonometric"]
+__all__ = [
+    "TABLE",
+    "arithmetic",
+    "contract",
+    "elementary",
+    "linalg",
+    "piecewise",
+    "shapes",
+    "special",
+    "trigonometric",
+]

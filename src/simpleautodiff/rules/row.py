@@ -41,6 +41,7 @@ def row(
     binds: int = CALL,
     real: bool = False,
     settings: tuple[int, ...] = (),
+    arrays: bool = False,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
 
@@ -63,6 +64,8 @@ def row(
         Say that the derivative exists for real numbers only.
     settings
         The positions of arguments that are no numbers.
+    arrays
+        Say that it acts on whole arrays rather than on each number.
     """
     if real and define:
         define = _of_reals(name, define)
@@ -82,6 +85,7 @@ def row(
         real,
         by_type,
         settings,
+        arrays,
     )
     TABLE[name] = primitive
     wrapping = wrap(primitive)

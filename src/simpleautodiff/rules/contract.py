@@ -1,0 +1,134 @@
+"""Rows: products of arrays, all of them sums over products of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.node import plain
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_to, transpose
+
+
+def swap(x: Any) -> Any:
+    """Transpose the last two axes: a matrix, or each of a stack of them."""
+    n = len(shape_of(x))
+    return transpose(x, (*range(n - 2), n - 1, n - 2))
+
+
+def _as_matrices(a: Any, b: Any) -> tuple[Any, Any]:
+    """Give vectors the axis that matmul gives them: a row on the left, a column on the right."""
+    if len(shape_of(a)) == 1:
+        a = reshape(a, (1, *shape_of(a)))
+    if len(shape_of(b)) == 1:
+        b = reshape(b, (*shape_of(b), 1))
+    return a, b
+
+
+def _pull_left(bar: Any, a: Any, b: Any) -> Any:
+    left, right = _as_matrices(a, b)
+    full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
+    bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
+    return reshape(sum_to(matmul(bar, swap(right)), shape_of(left)), shape_of(a))
+
+
+def _pull_right(bar: Any, a: Any, b: Any) -> Any:
+    left, right = _as_matrices(a, b)
+    full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
+    bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
+    return reshape(sum_to(matmul(swap(left), bar), shape_of(right)), shape_of(b))
+
+
+matmul: Wrapping = row(
+    "matmul",
+    lambda v, a, b: Linear(lambda dot: matmul(dot, b), lambda bar: _pull_left(bar, a, b)),
+    lambda v, a, b: Linear(lambda dot: matmul(a, dot), lambda bar: _pull_right(bar, a, b)),
+    value=np.matmul,
+    text="{0} @ {1}",
+    latex=r"{0} {1}",
+    arrays=True,
+    reason="d(A B) = dA B + A dB",
+)
+
+
+def _einsum_value(subscripts: str, *operands: Any) -> Any:
+    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+
+
+def einsum_of(count: int) -> Wrapping:
+    """Return the primitive of einsum with `count` operands."""
+    if count not in _EINSUMS:
+        _EINSUMS[count] = row(
+            f"einsum{count}",
+            ZERO,
+            *[_einsum_rule(k) for k in range(count)],
+            value=_einsum_value,
+            numpy=(),
+            text="einsum({0}, " + ", ".join(f"{{{i + 1}}}" for i in range(count)) + ")",
+            latex=r"\operatorname{{einsum}}({0})",
+            arrays=True,
+            reason="linear in each factor: the others stay as they are",
+            settings=(0,),
+        )
+    return _EINSUMS[count]
+
+
+_EINSUMS: dict[int, Wrapping] = {}
+
+
+def _einsum_rule(k: int) -> Any:
+    def rule(v: Any, subscripts: str, *operands: Any) -> Linear:
+        inputs, output = subscripts.split("->")
+        terms = inputs.split(",")
+        wrapping = einsum_of(len(operands))
+
+        def push(dot: Any) -> Any:
+            return wrapping(subscripts, *operands[:k], dot, *operands[k + 1 :])
+
+        def pull(bar: Any) -> Any:
+            return _einsum_pull(bar, terms, output, k, operands)
+
+        return Linear(push, pull)
+
+    return rule
+
+
+def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]) -> Any:
+    """Contract the adjoint with the other factors; axes that only this factor has are copied."""
+    own = terms[k]
+    if len(set(own)) != len(own):
+        return _einsum_pull_diagonal(bar, terms, output, k, operands)
+    others = [t for i, t in enumerate(terms) if i != k]
+    known = set(output).union(*others) if others else set(output)
+    result = "".join(letter for letter in own if letter in known)
+    rest = [x for i, x in enumerate(operands) if i != k]
+    pulled = einsum_of(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
+    sizes = dict(zip(own, shape_of(operands[k]), strict=True))
+    spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
+    return spread * np.ones(shape_of(operands[k]), dtype=plain(operands[k]).dtype)
+
+
+def _einsum_pull_diagonal(
+    bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]
+) -> Any:
+    """Handle a repeated letter, as in the trace ``ii``: only the diagonal counts."""
+    own = terms[k]
+    free = iter(letter for letter in _LETTERS if letter not in "".join(terms) + output)
+    distinct: dict[str, str] = {}
+    renamed, deltas, eyes = "", [], []
+    for letter, size in zip(own, shape_of(operands[k]), strict=True):
+        if letter not in distinct:
+            distinct[letter] = letter
+            renamed += letter
+        else:
+            new = next(free)
+            renamed += new
+            deltas.append(letter + new)
+            eyes.append(np.eye(size, dtype=plain(operands[k]).dtype))
+    new_terms = [*terms[:k], renamed, *terms[k + 1 :], *deltas]
+    return _einsum_pull(bar, new_terms, output, k, (*operands, *eyes))
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,0 +1,111 @@
+"""Rows: inverses, solutions and factors of matrices, or of stacks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.linear import Linear
+from simpleautodiff.node import plain
+from simpleautodiff.rules.contract import matmul, swap
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+
+inv: Wrapping = row(
+    "inv",
+    lambda v, a: Linear(
+        lambda dot: -matmul(matmul(v, dot), v),
+        lambda bar: -matmul(matmul(swap(v), bar), swap(v)),
+    ),
+    value=np.linalg.inv,
+    numpy=(),
+    text="inv({0})",
+    latex="{0}^{{-1}}",
+    arrays=True,
+    reason="from V A = 1 follows dV = -V dA V",
+)
+
+
+def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
+    w = solve(swap(a), bar)
+    return -matmul(w, swap(v))
+
+
+solve: Wrapping = row(
+    "solve",
+    lambda v, a, b: Linear(
+        lambda dot: -solve(a, matmul(dot, v)), lambda bar: _solve_pull_matrix(bar, v, a)
+    ),
+    lambda v, a, b: Linear(lambda dot: solve(a, dot), lambda bar: solve(swap(a), bar)),
+    value=np.linalg.solve,
+    numpy=(),
+    text="solve({0}, {1})",
+    latex="{0}^{{-1}} {1}",
+    arrays=True,
+    reason="from A V = B follows A dV = dB - dA V",
+)
+
+
+def _cofactors(v: Any, a: Any) -> Any:
+    """Return det(A) inv(A)ᵀ, the derivative of the determinant."""
+    return reshape(v, (*shape_of(v), 1, 1)) * swap(inv(a))
+
+
+det: Wrapping = row(
+    "det",
+    lambda v, a: Linear(
+        lambda dot: sum_over(_cofactors(v, a) * dot, (-2, -1), False),
+        lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * _cofactors(v, a),
+    ),
+    value=np.linalg.det,
+    numpy=(),
+    text="det({0})",
+    latex=r"\det {0}",
+    arrays=True,
+    reason="d det(A) = det(A) tr(A⁻¹ dA)",
+)
+logabsdet: Wrapping = row(
+    "logabsdet",
+    lambda v, a: Linear(
+        lambda dot: sum_over(swap(inv(a)) * dot, (-2, -1), False),
+        lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * swap(inv(a)),
+    ),
+    value=lambda a: np.linalg.slogdet(a)[1],
+    numpy=(),
+    text="log|det({0})|",
+    latex=r"\log|\det {0}|",
+    arrays=True,
+    reason="d log|det(A)| = tr(A⁻¹ dA)",
+)
+
+
+def _lower(x: Any) -> Any:
+    """Keep the lower triangle, with half of the diagonal."""
+    n = shape_of(x)[-1]
+    return x * (np.tril(np.ones((n, n))) - 0.5 * np.eye(n)).astype(plain(x).dtype)
+
+
+def _cholesky_push(dot: Any, v: Any) -> Any:
+    inverse = inv(v)
+    return matmul(v, _lower(matmul(matmul(inverse, (dot + swap(dot)) / 2), swap(inverse))))
+
+
+def _cholesky_pull(bar: Any, v: Any) -> Any:
+    inverse = inv(v)
+    middle = _lower(matmul(swap(v), bar))
+    pulled = matmul(matmul(swap(inverse), middle), inverse)
+    return (pulled + swap(pulled)) / 2
+
+
+cholesky: Wrapping = row(
+    "cholesky",
+    lambda v, a: Linear(lambda dot: _cholesky_push(dot, v), lambda bar: _cholesky_pull(bar, v)),
+    value=np.linalg.cholesky,
+    numpy=(),
+    text="cholesky({0})",
+    latex=r"\operatorname{{chol}} {0}",
+    arrays=True,
+    reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
+    real=True,
+)

@@ -1,0 +1,315 @@
+"""Unchanged NumPy code: values, both modes, two orders, for every function that is answered."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+
+rng = np.random.default_rng(0)
+V = rng.normal(size=5)
+M = rng.normal(size=(3, 4))
+Q = rng.normal(size=(3, 3)) + 3 * np.eye(3)
+T = rng.normal(size=(2, 3, 4))
+SPD = Q @ Q.T
+
+CASES = [
+    ("sum", lambda x: np.sum(x), M),
+    ("sum axis", lambda x: np.sum(x, axis=1), M),
+    ("sum axes", lambda x: np.sum(x, axis=(0, -1), keepdims=True), T),
+    ("mean", lambda x: np.mean(x, axis=0), M),
+    ("average", lambda x: np.average(x, axis=1, weights=np.arange(1.0, 5.0)), M),
+    ("var", lambda x: np.var(x, axis=1, ddof=1), M),
+    ("std", lambda x: np.std(x), M),
+    ("max", lambda x: np.max(x, axis=0), M),
+    ("min", lambda x: np.min(x, keepdims=True), M),
+    ("ptp", lambda x: np.ptp(x, axis=1), M),
+    ("prod", lambda x: np.prod(x, axis=1), M),
+    ("prod of 5", lambda x: np.prod(x), V),
+    ("prod with a zero", lambda x: np.prod(x * np.array([1, 0, 1, 1, 1])), V),
+    ("cumsum", lambda x: np.cumsum(x, axis=0), M),
+    ("cumprod", lambda x: np.cumprod(x), V),
+    ("cumprod axis", lambda x: np.cumprod(x, axis=1), M),
+    ("diff", lambda x: np.diff(x, 2, axis=0), M),
+    ("trapezoid", lambda x: np.trapezoid(x, np.array([0.0, 1.0, 3.0, 4.0]), axis=1), M),
+    ("trapezoid dx", lambda x: np.trapezoid(x, dx=0.5), V),
+    ("dot", lambda x: np.dot(x, M), Q),
+    ("dot vectors", lambda x: np.dot(x, x), V),
+    ("dot of 3 axes", lambda x: np.dot(x, M.T), T),
+    ("vdot", lambda x: np.vdot(x, M), M),
+    ("inner", lambda x: np.inner(x, x), M),
+    ("outer", lambda x: np.outer(x, x), V),
+    ("matmul", lambda x: M.T @ x @ x, Q),
+    ("matmul vector left", lambda x: V[:3] @ x, M),
+    ("matmul vector right", lambda x: x @ V[:4], M),
+    ("matmul stacks", lambda x: np.matmul(x, M.T), T),
+    ("matmul broadcast", lambda x: np.matmul(Q, x), T),
+    ("tensordot", lambda x: np.tensordot(x, M, axes=([1, 2], [0, 1])), T),
+    ("einsum", lambda x: np.einsum("ij,kj->ik", x, x), M),
+    ("einsum trace", lambda x: np.einsum("ii", x), Q),
+    ("einsum diagonal", lambda x: np.einsum("ii->i", x), Q),
+    ("einsum implicit", lambda x: np.einsum("ij,jk", Q, x), M),
+    ("einsum ellipsis", lambda x: np.einsum("...ij,kj->...ik", x, M), T),
+    ("einsum lone axis", lambda x: np.einsum("ij->i", x), M),
+    ("einsum three", lambda x: np.einsum("i,ij,j->", x[:3], M, x[:4]), V),
+    ("kron", lambda x: np.kron(x, np.eye(2)), M),
+    ("cross", lambda x: np.cross(x, Q), Q + 1),
+    ("trace", lambda x: np.trace(x, 1), M),
+    ("reshape", lambda x: np.reshape(x, (2, -1)), M),
+    ("reshape F", lambda x: np.reshape(x, (6, 2), order="F"), M),
+    ("ravel", lambda x: np.ravel(x), M),
+    ("transpose", lambda x: np.transpose(x, (2, 0, 1)), T),
+    ("swapaxes", lambda x: np.swapaxes(x, 0, -1), T),
+    ("moveaxis", lambda x: np.moveaxis(x, 0, -1), T),
+    ("moveaxis several", lambda x: np.moveaxis(x, [0, 1], [-1, 0]), T),
+    ("expand_dims", lambda x: np.expand_dims(x, 1), M),
+    ("squeeze", lambda x: np.squeeze(x[:, :1], axis=1), M),
+    ("atleast", lambda x: np.atleast_3d(np.atleast_2d(np.atleast_1d(x))), V),
+    ("broadcast_to", lambda x: np.broadcast_to(x, (2, 3, 4)), M),
+    ("broadcast_arrays", lambda x: np.broadcast_arrays(x, np.ones((3, 5)))[0], V),
+    ("flip", lambda x: np.flip(x, 1), M),
+    ("fliplr flipud", lambda x: np.fliplr(np.flipud(x)), M),
+    ("roll", lambda x: np.roll(x, 2, axis=1), M),
+    ("rot90", lambda x: np.rot90(x), M),
+    ("tile", lambda x: np.tile(x, (2, 1)), M),
+    ("repeat", lambda x: np.repeat(x, 2, axis=0), M),
+    ("take", lambda x: np.take(x, [2, 0, 2], axis=1), M),
+    ("take_along_axis", lambda x: np.take_along_axis(x, np.argsort(x, axis=1), 1), M),
+    ("resize delete", lambda x: np.delete(np.resize(x, (4, 4)), 1, axis=0), M),
+    ("rollaxis", lambda x: np.rollaxis(x, 2), T),
+    ("concatenate", lambda x: np.concatenate([x, M, x * 2], axis=0), M),
+    ("concatenate flat", lambda x: np.concatenate([x, x], axis=None), M),
+    ("append", lambda x: np.append(x, x), M),
+    ("stack", lambda x: np.stack([x, M], axis=-1), M),
+    ("vstack", lambda x: np.vstack([x, x * x]), V),
+    ("hstack", lambda x: np.hstack([x, M]), M),
+    ("dstack", lambda x: np.dstack([x, M]), M),
+    ("column_stack", lambda x: np.column_stack([x, V]), V),
+    ("split", lambda x: np.split(x, 2, axis=1)[1], M),
+    ("array_split", lambda x: np.array_split(x, 3)[0] * np.hsplit(x, 5)[1], V),
+    ("vsplit dsplit", lambda x: np.dsplit(x, 2)[0] + np.vsplit(x, 2)[0][:, :, :2], T),
+    ("meshgrid", lambda x: np.meshgrid(x, x[:2])[1] * np.meshgrid(x, x[:2])[0], V),
+    ("diagonal", lambda x: np.diagonal(x, 1), M),
+    ("diag", lambda x: np.diag(x, -1), V),
+    ("diag of a matrix", lambda x: np.diag(x), M),
+    ("tril triu", lambda x: np.tril(x, 1) * 2 + np.triu(x), M),
+    ("copy", lambda x: np.copy(x) ** 2, V),
+    ("where", lambda x: np.where(x > 0, x**2, np.exp(x)), M),
+    ("select", lambda x: np.select([x > 1, x > 0], [x, x**2], default=-1.0), M),
+    ("clip", lambda x: np.clip(x, -0.5, 0.5), M),
+    ("clip one side", lambda x: np.clip(x, None, 0.5), M),
+    ("sort", lambda x: np.sort(x, axis=0), M),
+    ("sort flat", lambda x: np.sort(x, axis=None), M),
+    ("median", lambda x: np.median(x, axis=1), M),
+    ("quantile", lambda x: np.quantile(x, 0.3, axis=0, keepdims=True), M),
+    ("percentile", lambda x: np.percentile(x, 40), V),
+    ("interp", lambda x: np.interp(x, np.array([-1.0, 0.0, 2.0]), np.array([1.0, -1.0, 3.0])), M),
+    ("interp values", lambda x: np.interp(0.3, np.array([-1.0, 0, 1, 2, 3]), x), V),
+    ("polyval", lambda x: np.polyval(x, 1.7), V),
+    ("convolve", lambda x: np.convolve(x, np.array([1.0, -2.0, 0.5])), V),
+    ("convolve same", lambda x: np.convolve(x, x[:2], mode="same"), V),
+    ("convolve valid", lambda x: np.convolve(np.ones(3), x, mode="valid"), V),
+    ("sinc", lambda x: np.sinc(x), V),
+    ("nan_to_num", lambda x: np.nan_to_num(x + np.array([0, np.nan, 0, 0, 0])), V),
+    ("nansum", lambda x: np.nansum(x + np.array([0, np.nan, 0, 0, 0])), V),
+    ("nanmean", lambda x: np.nanmean(x + np.array([0, np.nan, 0, 0, 0])), V),
+    ("inv", lambda x: np.linalg.inv(x), Q),
+    ("solve", lambda x: np.linalg.solve(x, V[:3]), Q),
+    ("solve right", lambda x: np.linalg.solve(Q, x), M),
+    ("det", lambda x: np.linalg.det(x), Q),
+    ("slogdet", lambda x: np.linalg.slogdet(x)[1], Q),
+    ("cholesky", lambda x: np.linalg.cholesky((x + x.T) / 2), SPD),
+    ("norm", lambda x: np.linalg.norm(x), M),
+    ("norm 1", lambda x: np.linalg.norm(x, 1, axis=0), M),
+    ("norm 3", lambda x: np.linalg.norm(x, 3, axis=1), M),
+    ("norm inf", lambda x: np.linalg.norm(x, np.inf), V),
+    ("norm -inf", lambda x: np.linalg.norm(x, -np.inf, axis=1), M),
+    ("matrix_power", lambda x: np.linalg.matrix_power(x, 3), Q),
+    ("matrix_power negative", lambda x: np.linalg.matrix_power(x, -2), Q),
+    ("multi_dot", lambda x: np.linalg.multi_dot([x, Q, M]), Q),
+    ("linalg.trace", lambda x: np.linalg.trace(x), Q),
+    ("index", lambda x: x[1], M),
+    ("slices", lambda x: x[::-1, 1:3], M),
+    ("new axis", lambda x: x[:, None] * x[None, :], V),
+    ("ellipsis", lambda x: x[..., -1], T),
+    ("boolean", lambda x: x[x > 0], M),
+    ("fancy with duplicates", lambda x: x[[0, 2, 0, 0]], M),
+    ("fancy pairs", lambda x: x[[0, 1, 1], [2, 3, 3]], M),
+    ("methods", lambda x: x.T.reshape(2, 6).sum(axis=0).mean() + x.max() * x.min(), M),
+    ("more methods", lambda x: x.flatten().cumsum().std() + x.clip(-1, 1).var() + x.dot(V[:4]), M),
+    ("iteration", lambda x: sum(row @ row for row in x) * len(x), M),
+    ("broadcasting", lambda x: (x + V[:4]) * np.ones((2, 1, 1)) / (1 + x[0] ** 2), M),
+    ("scalar meets array", lambda x: x[0, 0] * M + x, M),
+    ("reflected", lambda x: M - np.float64(2) * x + 3 / (x**2 + 1) + M * x, M),
+    ("logistic", lambda x: np.sum(np.logaddexp(0, -M @ x)), V[:4]),
+    ("softmax", lambda x: np.exp(x - x.max()) / np.sum(np.exp(x - x.max())), V),
+    ("mlp", lambda x: np.tanh(np.tanh(M @ x.reshape(4, 3)) @ Q).sum(axis=1), M),
+    ("two powers", lambda x: np.abs(x) ** 1.5 + 2.0**x + np.hypot(x, 1), M),
+    ("extremes", lambda x: np.maximum(x, 0.1) + np.minimum(x, x.T.T * 0.5) + np.fmax(x, -x), M),
+    ("special", lambda x: np.arctan2(x, 1 + x**2) + np.log1p(x**2) + np.cbrt(x), M),
+]
+IDS = [case[0] for case in CASES]
+
+
+def weights(shape):
+    return np.cos(np.arange(np.prod(shape, dtype=int)) + 1.0).reshape(shape)
+
+
+def difference(f, x, direction):
+    """Differentiate along a line, to eight digits or so, by a stencil of five points."""
+    h = 1e-3
+    along = lambda t: np.asarray(f(x + t * direction))
+    return (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
+
+
+@pytest.mark.parametrize(("name", "f", "x"), CASES, ids=IDS)
+def test_value_forward_reverse(name, f, x):
+    expected = np.asarray(f(x))
+    direction = weights(x.shape)
+    value, tangent = ad.jvp(f, (x,), (direction,))
+    np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-14)
+    assert np.shape(tangent) == expected.shape
+    scale = 1 + np.max(np.abs(tangent), initial=0)
+    np.testing.assert_allclose(tangent, difference(f, x, direction), atol=1e-8 * scale)
+    _, pullback = ad.vjp(f, x)
+    seed = weights(expected.shape)
+    (adjoint,) = pullback(seed if seed.shape else seed[()])
+    assert adjoint.shape == x.shape
+    left, right = np.vdot(tangent, seed), np.vdot(direction, adjoint)
+    np.testing.assert_allclose(left, right, rtol=1e-10, atol=1e-11 * scale)
+
+
+@pytest.mark.parametrize(("name", "f", "x"), CASES, ids=IDS)
+def test_second_order(name, f, x):
+    value = np.asarray(f(x))
+    scalar = lambda x: np.sum(np.sin(f(x)) * weights(value.shape))
+    direction = weights(x.shape)
+    slope = ad.grad(scalar)
+    product = ad.hvp(scalar, (x,), (direction,))
+    scale = 1 + np.max(np.abs(product))
+    np.testing.assert_allclose(product, difference(slope, x, direction), atol=2e-7 * scale)
+    again = ad.grad(lambda x: np.sum(slope(x) * direction))(x)
+    np.testing.assert_allclose(again, product, rtol=1e-9, atol=1e-10 * scale)
+    along = lambda t: scalar(x + t * direction)
+    second = ad.derivative(along, 2)(0.0)
+    np.testing.assert_allclose(second, np.vdot(direction, product), rtol=1e-8, atol=1e-9 * scale)
+
+
+@pytest.mark.parametrize(("name", "f", "x"), CASES, ids=IDS)
+def test_float32_stays_float32(name, f, x):
+    x32 = x.astype(np.float32)
+    gradient = ad.grad(lambda x: np.sum(np.sin(f(x))))(x32)
+    assert gradient.dtype == np.float32
+    full = ad.grad(lambda x: np.sum(np.sin(f(x))))(x)
+    np.testing.assert_allclose(gradient, full, atol=5e-3 * (1 + np.max(np.abs(full))))
+
+
+def test_every_answered_function_is_in_some_case():
+    seen = set()
+    import simpleautodiff.dispatch as dispatch
+
+    original = dispatch.Traced.__array_function__
+    record = lambda self, f, *rest: (seen.add(f), original(self, f, *rest))[1]
+    dispatch.Traced.__array_function__ = record
+    try:
+        for _, f, x in CASES:
+            ad.jvp(f, (x,), (x,))
+    finally:
+        dispatch.Traced.__array_function__ = original
+    missing = set(FUNCTIONS) - seen - {np.amax, np.amin}
+    assert {f.__name__ for f in missing} == set()
+
+
+def test_plain_answers():
+    x = ad.Node(M)
+    assert np.argmax(x) == np.argmax(M)
+    assert x.shape == (3, 4)
+    assert np.shape(x) == (3, 4)
+    assert x.argsort().tolist() == M.argsort().tolist()
+    assert (x > 0).tolist() == (M > 0).tolist()
+    assert (x.size, x.ndim, x.dtype) == (12, 2, np.float64)
+    assert len(PLAIN) > 15
+
+
+def test_jacobians_of_arrays():
+    f = lambda x: np.sin(M @ x)
+    expected = np.cos(M @ V[:4])[:, None] * M
+    for make in (ad.jacobian, ad.jacfwd, ad.jacrev):
+        np.testing.assert_allclose(make(f)(V[:4]), expected, rtol=1e-13)
+    hessian = ad.hessian(lambda x: np.sum(x**3) + x[0] * x[1])(V)
+    other = np.diag(6 * V)
+    other[0, 1] = other[1, 0] = 1
+    np.testing.assert_allclose(hessian, other, rtol=1e-12, atol=1e-12)
+    both = ad.jacobian(lambda p: {"s": np.sum(p["a"]) * p["b"]})({"a": M, "b": 2.0})
+    np.testing.assert_allclose(both["s"]["a"], 2 * np.ones((3, 4)))
+    assert both["s"]["b"] == pytest.approx(M.sum())
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (1, 1), (0, 3)])
+def test_empty_and_small_arrays(shape):
+    x = np.full(shape, 2.0)
+    gradient = ad.grad(lambda x: np.sum(x * x) + 0.0)(x)
+    assert np.shape(gradient) == shape
+    np.testing.assert_allclose(gradient, 2 * x)
+
+
+def test_conventions_on_arrays():
+    np.testing.assert_array_equal(ad.grad(np.max)(np.array([1.0, 3.0, 3.0])), [0, 0.5, 0.5])
+    np.testing.assert_array_equal(ad.grad(np.linalg.norm)(np.zeros(3)), [0, 0, 0])
+    np.testing.assert_array_equal(
+        ad.grad(lambda x: np.sum(np.abs(x)))(np.array([-1.0, 0, 2])), [-1, 0, 1]
+    )
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(x**0))(np.zeros(2)), [0, 0])
+
+
+def test_whole_numbers_are_promoted_and_texts_refused():
+    gradient = ad.grad(lambda x: np.sum(x * x))(np.array([1, 2, 3]))
+    assert gradient.dtype == np.float64
+    np.testing.assert_array_equal(gradient, [2, 4, 6])
+    with pytest.raises(ad.ValueKindError, match="array of <U1"):
+        ad.grad(lambda x: 1.0)(np.array(["a"]))
+
+
+def test_refusals_of_arrays():
+    with pytest.raises(ad.ResultError, match=r"array of shape \(5,\). Use jacobian"):
+        ad.grad(np.sin)(V)
+    with pytest.raises(ad.RuleError, match=r"no derivative rule for np.partition"):
+        np.partition(ad.Node(V), 2)
+    with pytest.raises(ad.RuleError, match=r"np.sum of a node: got an unexpected keyword"):
+        np.sum(ad.Node(V), where=V > 0)
+    with pytest.raises(ad.ArgumentError, match=r"must have the shape \(5,\), but has \(3,\)"):
+        ad.jvp(np.sin, (V,), (V[:3],))
+    with pytest.raises(ad.LostDerivativeError, match=r"np.stack"):
+        np.zeros(3)[0:1] = ad.Node(V)
+    with pytest.raises(TypeError, match="single number"):
+        len(ad.Node(2.0))
+    with pytest.raises(ad.ArgumentError, match="one number"):
+        ad.derivative(np.sin)(V)
+
+
+def test_typed_by_hand():
+    x = ad.Node(V)
+    y = np.sum(np.exp(x) * M[0, 0])
+    np.testing.assert_allclose(ad.reverse(y)[x], np.exp(V) * M[0, 0])
+    elementwise = np.sin(x)
+    np.testing.assert_allclose(ad.reverse(elementwise)[x], np.cos(V))
+    np.testing.assert_allclose(ad.forward(x)[elementwise], np.cos(V))
+
+
+def test_programs_agree_with_autograd():
+    import autograd
+    import autograd.numpy as anp
+
+    def loss(np, w, data, labels):
+        hidden = np.tanh(np.dot(data, w[0]) + w[1])
+        scores = np.dot(hidden, w[2])
+        scores = scores - np.max(scores, axis=1, keepdims=True)
+        logs = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
+        return -np.mean(logs[np.arange(len(labels)), labels]) + 0.1 * np.sum(w[0] ** 2)
+
+    w = [rng.normal(size=(6, 8)), rng.normal(size=8), rng.normal(size=(8, 3))]
+    data, labels = rng.normal(size=(20, 6)), rng.integers(0, 3, 20)
+    ours = ad.grad(lambda w: loss(np, w, data, labels))(w)
+    theirs = autograd.grad(lambda w: loss(anp, w, data, labels))(w)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-14)
