@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import RuleError, at_line
-from simpleautodiff.node import Traced, plain
+from simpleautodiff.node import SPECIAL, Traced, plain
+from simpleautodiff.rules import elementary, special
 from simpleautodiff.rules.contract import einsum_of, matmul
 from simpleautodiff.rules.linalg import cholesky, det, inv, logabsdet, solve
 from simpleautodiff.rules.piecewise import clip as clip_row
@@ -32,7 +33,6 @@ from simpleautodiff.rules.shapes import (
     sum_over,
     transpose,
 )
-from simpleautodiff.rules.special import sinc
 from simpleautodiff.structure import map_leaves
 
 Function = Callable[..., Any]
@@ -600,7 +600,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
 @answers(np.sinc)
 def sinc_(x: Any) -> Any:
     """Return sin(πx)/(πx), smooth at 0."""
-    return sinc(x)
+    return special.sinc(x)
 
 
 @answers(np.nan_to_num)
@@ -622,12 +622,131 @@ def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return nansum(a, axis, keepdims) / count
 
 
+@answers(np.nanmax)
+def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the largest of what is not nan."""
+    return max_over(nan_to_num(a, -np.inf), axis, keepdims)
+
+
+@answers(np.nanmin)
+def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the smallest of what is not nan."""
+    return min_over(nan_to_num(a, np.inf), axis, keepdims)
+
+
+@answers(np.nanprod)
+def nanprod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """Multiply what is not nan."""
+    return prod(nan_to_num(a, 1.0), axis, keepdims)
+
+
+@answers(np.nancumsum)
+def nancumsum(a: Any, axis: int | None = None) -> Any:
+    """Add up what is not nan, from the start to each element."""
+    return cumsum_(nan_to_num(a), axis)
+
+
+@answers(np.nanvar)
+def nanvar(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Return the variance of what is not nan."""
+    there = ~np.isnan(plain(a))
+    deviation = where_row(there, nan_to_num(a) - nanmean(a, axis, True), 0.0)
+    count = np.sum(there, axis=axis, keepdims=keepdims)
+    return sum_over(deviation * deviation, axis, keepdims) / (count - ddof)
+
+
+@answers(np.nanstd)
+def nanstd(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Return the root of the variance of what is not nan."""
+    return np.sqrt(nanvar(a, axis, ddof, keepdims))
+
+
+@answers(np.pad)
+def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Any:
+    """Surround with constants, or with elements of the array itself."""
+    numbers = np.arange(np.prod(shape_of(array), dtype=int)).reshape(shape_of(array))
+    if mode != "constant":
+        return getitem(reshape(array, (-1,)), np.pad(numbers, pad_width, mode))  # type: ignore[call-overload]
+    places = np.pad(numbers, pad_width, constant_values=-1)
+    padded = getitem(reshape(array, (-1,)), np.maximum(places, 0))
+    return where_row(places >= 0, padded, constant_values)
+
+
+@answers(np.partition)
+def partition(a: Any, kth: Any, axis: int = -1) -> Any:
+    """Put the k-th smallest element in its place, the smaller ones before it."""
+    order = np.argpartition(plain(a), kth, axis)
+    result: Any = FUNCTIONS[np.take_along_axis](a, order, axis)
+    return result
+
+
+@answers(np.gradient)
+def gradient(f: Any, dx: float = 1.0, axis: int = -1) -> Any:
+    """Return slopes by central differences, one-sided at the ends, along one axis."""
+    if len(shape_of(f)) > 1 and axis is None:
+        raise RuleError("np.gradient of a node needs its axis")
+    y = np.moveaxis(f, axis, -1)
+    first = (y[..., 1:2] - y[..., :1]) / dx
+    inner = (y[..., 2:] - y[..., :-2]) / (2 * dx)
+    last = (y[..., -1:] - y[..., -2:-1]) / dx
+    return np.moveaxis(concatenate([first, inner, last], len(shape_of(y)) - 1), -1, axis)
+
+
+@answers(np.ediff1d)
+def ediff1d(ary: Any) -> Any:
+    """Subtract neighbours of the flattened array."""
+    return diff(ravel(ary))
+
+
+@answers(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the powers of a vector as columns."""
+    powers = np.arange(shape_of(x)[0] if N is None else N)
+    return reshape(x, (-1, 1)) ** (powers if increasing else powers[::-1])
+
+
+@answers(np.cov)
+def cov(m: Any) -> Any:
+    """Return the covariances of rows."""
+    deviation = m - mean(m, -1, True)
+    return matmul(deviation, transpose(deviation, None)) / (shape_of(m)[-1] - 1)
+
+
+@answers(np.corrcoef)
+def corrcoef(x: Any) -> Any:
+    """Return the correlations of rows."""
+    c = cov(x)
+    scale = np.sqrt(diagonal(c))
+    return c / outer(scale, scale)
+
+
 # Linear algebra. ----------------------------------------------------------------------------------
 
 FUNCTIONS[np.linalg.inv] = lambda a: inv(a)
 FUNCTIONS[np.linalg.det] = lambda a: det(a)
 FUNCTIONS[np.linalg.cholesky] = lambda a: cholesky(a)
 FUNCTIONS[np.linalg.trace] = lambda x, /, *, offset=0: trace(x, offset)
+
+
+FUNCTIONS[np.linalg.outer] = lambda x1, x2, /: outer(x1, x2)
+FUNCTIONS[np.linalg.matmul] = lambda x1, x2, /: matmul(x1, x2)
+FUNCTIONS[np.linalg.cross] = lambda x1, x2, /: cross(x1, x2)
+FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, /, *, axes=2: tensordot(x1, x2, axes)
+FUNCTIONS[np.linalg.diagonal] = lambda x, /, *, offset=0: diagonal(x, offset, -2, -1)
+FUNCTIONS[np.linalg.matrix_transpose] = lambda x, /: swapaxes(x, -1, -2)
+FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(x1 * x2, axis, False)
+FUNCTIONS[np.linalg.vector_norm] = lambda x, /, *, axis=None, keepdims=False, ord=2: norm(
+    ravel(x) if axis is None else x, ord, axis, keepdims
+)
+
+
+@answers(np.linalg.pinv)
+def pinv(a: Any) -> Any:
+    """Return the inverse of a matrix of full rank, in the sense of least squares."""
+    tall = shape_of(a)[-2] >= shape_of(a)[-1]
+    flipped = swapaxes(a, -1, -2)
+    square = matmul(flipped, a) if tall else matmul(a, flipped)
+    return matmul(inv(square), flipped) if tall else matmul(flipped, inv(square))
 
 
 @answers(np.linalg.solve)
@@ -740,10 +859,43 @@ METHODS |= {
 }
 
 
+# scipy.special has ufuncs of its own; those that a row or a short program answers, by name.
+_SPECIAL_PROGRAMS: dict[str, Function] = {
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "gamma": special.gamma,
+    "gammaln": special.lgamma,
+    "loggamma": special.lgamma,
+    "psi": special.digamma,
+    "digamma": special.digamma,
+    "expit": elementary.sigmoid,
+    "exp2": elementary.exp2,
+    "expm1": elementary.expm1,
+    "log1p": elementary.log1p,
+    "cbrt": elementary.cbrt,
+    "exp10": lambda x: 10.0**x,
+    "logit": lambda x: np.log(x / (1 - x)),
+    "log_expit": lambda x: -elementary.softplus(-x),
+    "xlogy": lambda x, y: where_row(plain(x) == 0, 0.0, x * np.log(y)),
+    "xlog1py": lambda x, y: where_row(plain(x) == 0, 0.0, x * np.log1p(y)),
+    "entr": lambda x: where_row(plain(x) == 0, 0.0, -x * np.log(x)),
+    "rel_entr": lambda x, y: x * np.log(x / y),
+    "kl_div": lambda x, y: x * np.log(x / y) - x + y,
+    "ndtr": lambda x: special.erfc(-x / np.sqrt(2)) / 2,
+    "beta": lambda a, b: np.exp(_betaln(a, b)),
+    "betaln": lambda a, b: _betaln(a, b),
+}
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    return special.lgamma(a) + special.lgamma(b) - special.lgamma(a + b)
+
+
 def install() -> None:
     """Give nodes NumPy's methods and attributes."""
     for name, method in METHODS.items():
         setattr(Traced, name, method)
+    SPECIAL.update(_SPECIAL_PROGRAMS)
 
 
 install()

@@ -27,14 +27,33 @@ ZERO = Zero()
 class Linear:
     """A linear map: `push` carries a tangent forward, `pull` an adjoint back.
 
-    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy.
+    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy. A map that `moves` only copies and adds up
+    elements, so that it shows where structural zeros go.
     """
 
-    __slots__ = ("pull", "push")
+    __slots__ = ("moves", "pull", "push")
 
-    def __init__(self, push: Callable[[Any], Any], pull: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, push: Callable[[Any], Any], pull: Callable[[Any], Any], moves: bool = False
+    ) -> None:
         self.push = push
         self.pull = pull
+        self.moves = moves
+
+
+@final
+class Masked:
+    """An adjoint of an array of which only some elements exist: those a `where` had chosen.
+
+    The others are structural zeros. An elementwise rule leaves them alone, whatever its own value
+    there: no 0 × inf.
+    """
+
+    __slots__ = ("array", "keep")
+
+    def __init__(self, array: Any, keep: Any) -> None:
+        self.array = array
+        self.keep = keep
 
 
 class Bundle:

@@ -23,6 +23,7 @@ from simpleautodiff.children import Children, adopt, living
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
+    DomainError,
     LostDerivativeError,
     RuleError,
     TraceError,
@@ -35,6 +36,9 @@ from simpleautodiff.primitives import Primitive
 
 _numbers = itertools.count(1)
 MISSING = object()  # an argument that was not given
+SPECIAL: dict[
+    str, Callable[..., Any]
+] = {}  # names of scipy.special's ufuncs, which may not be loaded
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -194,7 +198,7 @@ class Traced:
         raise SympifyError(self)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        wrapping = UFUNCS.get(ufunc)
+        wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
         if wrapping is None:
             raise RuleError(
                 f"no derivative rule for np.{ufunc.__name__}. Declare one with "
@@ -416,6 +420,13 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     return level.result(primitive, args, values, evaluate(primitive, values))
 
 
+def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:
+    """Say which arrays a primitive could not take, and why not in NumPy's words."""
+    shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
+    kind = DomainError if isinstance(error, np.linalg.LinAlgError) else ArgumentError
+    return kind(f"{primitive.name} of arrays of shape {shapes}: {error}{at_line()}")
+
+
 def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """Compute the value of a primitive; what is a node on a lower level is recorded there."""
     for arg in args:
@@ -425,7 +436,9 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
         return primitive.compute(*args)
     except AutodiffError:
         raise
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError) as error:
+        if any(isinstance(arg, np.ndarray) for arg in args):
+            raise _unfit(primitive, args, error) from None
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
         warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")
         return result

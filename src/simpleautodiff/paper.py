@@ -18,7 +18,7 @@ from simpleautodiff.program import Program
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit
-from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
+from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep, unmasked
 from simpleautodiff.text import short
 
 
@@ -133,7 +133,7 @@ def _sweep(
     numbers = [seeds.get(node) for node in order]
     with numbered(order) as tape:
         sweep(tape, numbers)
-    found = zip(order, numbers, strict=True)
+    found = zip(order, map(unmasked, numbers), strict=True)
     result = Sweep((node, number) for node, number in found if number is not None)
     graph = connected(order)
     for node in graph:

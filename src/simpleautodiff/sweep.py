@@ -9,10 +9,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from simpleautodiff.linear import ZERO, pull, push
+import numpy as np
+
+from simpleautodiff.linear import ZERO, Linear, Masked, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.primitives import first, second
-from simpleautodiff.rules.shapes import fit
+from simpleautodiff.rules.piecewise import where
+from simpleautodiff.rules.shapes import fit, shape_of
 
 
 def forward_sweep(tape: Tape, dot: list[Any]) -> None:
@@ -95,13 +98,55 @@ def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
 def _pull_arrays(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back an adjoint that may be an array: what was broadcast has to be added up."""
     values = node.values()
+    pulled = _pulled_masked if type(adjoint) is Masked else _pulled
     for k, arg in enumerate(node.args):
         if type(arg) is Result:
-            term = _pulled(node, k, adjoint, *values)
+            term = pulled(node, k, adjoint, *values)
             if term is not ZERO:
-                term = fit(term, arg.value)
-                old = bar[arg.index]
-                bar[arg.index] = term if old is None else old + term
+                bar[arg.index] = _joined(bar[arg.index], _fitted(term, arg.value))
+
+
+def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
+    """Carry back an adjoint some of whose elements are structural zeros, and keep them so."""
+    assert node.primitive is not None
+    with np.errstate(all="ignore"):  # what happens where nothing counts is nobody's business
+        derivative = node.primitive.partial(k, node.value, values)
+    if isinstance(derivative, Linear) and derivative.moves:
+        return _moved(adjoint, derivative.pull)
+    if derivative is ZERO or isinstance(derivative, Linear):
+        pulled = pull(derivative, adjoint.array)
+        both = type(pulled) is Masked and pulled.keep.shape == adjoint.keep.shape
+        return Masked(pulled.array, pulled.keep & adjoint.keep) if both else pulled
+    if shape_of(derivative) == adjoint.keep.shape:
+        derivative = where(adjoint.keep, derivative, 0)
+    return Masked(adjoint.array * derivative, adjoint.keep)
+
+
+def _fitted(term: Any, like: Any) -> Any:
+    if type(term) is not Masked:
+        return fit(term, like)
+    return term if term.keep.shape == shape_of(like) else _moved(term, lambda bar: fit(bar, like))
+
+
+def _moved(adjoint: Masked, move: Any) -> Any:
+    """Move the elements of a masked adjoint, and the mask with them."""
+    moved = unmasked(move(adjoint.array))
+    keep = unmasked(move(adjoint.keep.astype(float))) > 0
+    return Masked(moved, keep) if shape_of(keep) else moved
+
+
+def _joined(old: Any, term: Any) -> Any:
+    """Add a term to an adjoint; only two masked ones stay masked, where neither has elements."""
+    if old is None:
+        return term
+    if type(old) is Masked and type(term) is Masked:
+        return Masked(old.array + term.array, old.keep | term.keep)
+    return unmasked(old) + unmasked(term)
+
+
+def unmasked(adjoint: Any) -> Any:
+    """Return an adjoint as an ordinary array, with zeros where nothing counts."""
+    return adjoint.array if type(adjoint) is Masked else adjoint
 
 
 def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
@@ -128,7 +173,7 @@ def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, int, Any, 
             continue
         for k, derivative in node.local_derivatives():
             parent = node.args[k]
-            term = pull(derivative, bar[node.index])
+            term = unmasked(pull(derivative, bar[node.index]))
             if term is ZERO:
                 continue
             term = fit(term, parent.value)

@@ -24,7 +24,7 @@ from simpleautodiff.recording import number_result, paused_gc, plain_results, st
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
-from simpleautodiff.sweep import forward_sweep, reverse_sweep
+from simpleautodiff.sweep import forward_sweep, reverse_sweep, unmasked
 
 F = Callable[..., Any]
 
@@ -120,6 +120,8 @@ class Graph:
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar)
+        for node in self.inputs:
+            bar[node.index] = unmasked(bar[node.index])
         return bar
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.linear import ZERO
+from simpleautodiff.linear import ZERO, Linear, Masked
 from simpleautodiff.node import plain
-from simpleautodiff.number import lift
+from simpleautodiff.number import lift, shape
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
@@ -28,6 +28,20 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
         return _value(yes) if condition else _value(no)
     piecewise = sympy_function("Piecewise")
     return piecewise((_number(yes), condition), (_number(no), True))
+
+
+def where_rule(condition: Any, first: bool) -> Any:
+    """Return the local derivative of where(condition, x, y) in x, or in y."""
+    if not (isinstance(condition, np.ndarray) and condition.ndim):
+        return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
+    from simpleautodiff.rules.piecewise import where
+
+    keep = condition if first else ~condition
+
+    def push(dot: Any) -> Any:
+        return where(condition, dot, 0) if first else where(condition, 0, dot)
+
+    return Linear(push, lambda bar: Masked(push(bar), np.broadcast_to(keep, shape(plain(bar)))))
 
 
 def half(x: Any) -> Any:

@@ -15,7 +15,7 @@ from simpleautodiff.linear import ZERO
 from simpleautodiff.node import plain
 from simpleautodiff.number import shape, zero_like
 from simpleautodiff.primitives import Domain, Kink
-from simpleautodiff.rules.choice import choose, half, sympy_function
+from simpleautodiff.rules.choice import choose, half, sympy_function, where_rule
 from simpleautodiff.rules.row import Wrapping, row
 
 LEAST = "0, the subgradient of least norm"
@@ -187,8 +187,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 where = row(
     "where",
     ZERO,
-    lambda v, condition, x, y: choose(plain(condition), 1, ZERO),
-    lambda v, condition, x, y: choose(plain(condition), ZERO, 1),
+    lambda v, condition, x, y: where_rule(plain(condition), True),
+    lambda v, condition, x, y: where_rule(plain(condition), False),
     value=_where,
     numpy=(),
     settings=(0,),

@@ -31,7 +31,7 @@ def linear(
     """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`."""
 
     def rule(v: Any, x: Any, *given: Any) -> Linear:
-        return Linear(lambda dot: wrapping(dot, *given), lambda bar: pull(bar, x, *given))
+        return Linear(lambda dot: wrapping(dot, *given), lambda bar: pull(bar, x, *given), True)
 
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
     wrapping = row(
@@ -236,6 +236,8 @@ def _part_rule(k: int) -> Callable[..., Linear]:
     def rule(v: Any, axis: int, *parts: Any) -> Linear:
         start = sum(shape_of(part)[axis] for part in parts[:k])
         index = (slice(None),) * axis + (slice(start, start + shape_of(parts[k])[axis]),)
-        return Linear(lambda dot: scatter(dot, index, shape_of(v)), lambda bar: getitem(bar, index))
+        return Linear(
+            lambda dot: scatter(dot, index, shape_of(v)), lambda bar: getitem(bar, index), True
+        )
 
     return rule
