@@ -8,6 +8,10 @@ from simpleautodiff.check import Check as Check
 from simpleautodiff.check import check_grad as check_grad
 from simpleautodiff.checkpointing import checkpoint as checkpoint
 from simpleautodiff.custom import primitive as primitive
+from simpleautodiff.diagnose import BadNumber as BadNumber
+from simpleautodiff.diagnose import KinkMet as KinkMet
+from simpleautodiff.diagnose import find_kinks as find_kinks
+from simpleautodiff.diagnose import find_nan as find_nan
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -21,6 +25,10 @@ from simpleautodiff.errors import ResultError as ResultError
 from simpleautodiff.errors import RuleError as RuleError
 from simpleautodiff.errors import TraceError as TraceError
 from simpleautodiff.errors import ValueKindError as ValueKindError
+from simpleautodiff.hips import elementwise_grad as elementwise_grad
+from simpleautodiff.hips import hessian_vector_product as hessian_vector_product
+from simpleautodiff.hips import make_jvp as make_jvp
+from simpleautodiff.hips import make_vjp as make_vjp
 from simpleautodiff.linear import ZERO as ZERO
 from simpleautodiff.node import Node as Node
 from simpleautodiff.number import register_number as register_number
@@ -114,12 +122,14 @@ __all__ = [
     "ZERO",
     "ArgumentError",
     "AutodiffError",
+    "BadNumber",
     "Check",
     "CheckError",
     "DomainError",
     "DomainWarning",
     "FormulaError",
     "Kink",
+    "KinkMet",
     "LostDerivativeError",
     "MissingExtraError",
     "Node",
@@ -152,12 +162,15 @@ __all__ = [
     "derivative",
     "digamma",
     "div",
+    "elementwise_grad",
     "erf",
     "erfc",
     "execution_order",
     "exp",
     "exp2",
     "expm1",
+    "find_kinks",
+    "find_nan",
     "floor",
     "floor_divide",
     "fmax",
@@ -166,6 +179,7 @@ __all__ = [
     "gamma",
     "grad",
     "hessian",
+    "hessian_vector_product",
     "hvp",
     "hypot",
     "jacfwd",
@@ -180,6 +194,8 @@ __all__ = [
     "log10",
     "logaddexp",
     "logaddexp2",
+    "make_jvp",
+    "make_vjp",
     "maximum",
     "minimum",
     "mod",
