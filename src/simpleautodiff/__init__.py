@@ -29,6 +29,10 @@ from simpleautodiff.hips import elementwise_grad as elementwise_grad
 from simpleautodiff.hips import hessian_vector_product as hessian_vector_product
 from simpleautodiff.hips import make_jvp as make_jvp
 from simpleautodiff.hips import make_vjp as make_vjp
+from simpleautodiff.jacobians import hessian as hessian
+from simpleautodiff.jacobians import jacfwd as jacfwd
+from simpleautodiff.jacobians import jacobian as jacobian
+from simpleautodiff.jacobians import jacrev as jacrev
 from simpleautodiff.linear import ZERO as ZERO
 from simpleautodiff.node import Node as Node
 from simpleautodiff.number import register_number as register_number
@@ -106,11 +110,7 @@ from simpleautodiff.rules.trigonometric import tan as tan
 from simpleautodiff.rules.trigonometric import tanh as tanh
 from simpleautodiff.transform import derivative as derivative
 from simpleautodiff.transform import grad as grad
-from simpleautodiff.transform import hessian as hessian
 from simpleautodiff.transform import hvp as hvp
-from simpleautodiff.transform import jacfwd as jacfwd
-from simpleautodiff.transform import jacobian as jacobian
-from simpleautodiff.transform import jacrev as jacrev
 from simpleautodiff.transform import jvp as jvp
 from simpleautodiff.transform import linearize as linearize
 from simpleautodiff.transform import stop_gradient as stop_gradient

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import DomainError
+from simpleautodiff.jacobians import hessian, jacobian
 from simpleautodiff.node import Traced, plain
 from simpleautodiff.number import optional
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.transform import grad, hessian, hvp, jacobian, value_and_grad
+from simpleautodiff.transform import grad, hvp, value_and_grad
 
 F = Callable[..., Any]
 _NEEDS_HESSIAN = {"dogleg", "trust-exact"}

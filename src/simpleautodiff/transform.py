@@ -6,15 +6,13 @@ behind when the function raises. Names and signatures are those of JAX where JAX
 
 from __future__ import annotations
 
-import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
-from simpleautodiff.dispatch import stack
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
@@ -22,7 +20,7 @@ from simpleautodiff.node import Level, Node, Tape, Traced, plain
 from simpleautodiff.number import check_value, in_kind, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
-from simpleautodiff.rules.shapes import reshape, shape_of
+from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep, unmasked
 
@@ -57,7 +55,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    return _named(gradient, "grad", f)
+    return named(gradient, "grad", f)
 
 
 def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
@@ -78,7 +76,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
         value = result.value if graph.recorded(result) else result
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
-    return _named(value_and_gradient, "value_and_grad", f)
+    return named(value_and_gradient, "value_and_grad", f)
 
 
 class Graph:
@@ -246,7 +244,7 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
         jet = Jet(x, [1, *[ZERO] * (n - 1)], level)
         return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
 
-    return _named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+    return named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
 
 
 def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
@@ -262,130 +260,6 @@ def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tup
         for leaf in results
     ]
     return value, rebuild(iter(highest)), aux
-
-
-def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto") -> F:
-    """Return the function that gives all derivatives of all results of `f`.
-
-    The Jacobian has the structure of the result, with the structure of the argument in each place.
-    `f` runs once; then one sweep per input (`mode="forward"`) or per output (`mode="reverse"`)
-    follows. `"auto"` takes the smaller number of sweeps.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> ad.jacobian(lambda x: [x[0] * x[1], x[0] + x[1], x[1]])([2.0, 5.0])
-    [[5.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
-    """
-    if mode not in ("auto", "forward", "reverse"):
-        raise ArgumentError(f"mode is 'auto', 'forward' or 'reverse'; got {mode!r}")
-
-    def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        with paused_gc:
-            graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
-        value, results = plain_results(graph.result, graph.tape, f)
-        fewer_inputs = _count(graph.inputs) < _count(results)
-        forward = mode == "forward" or (mode == "auto" and fewer_inputs)
-        rows = (_rows_forward if forward else _rows_reverse)(graph, results)
-        _, rebuild = flatten(value)
-        matrix = rebuild(graph.arguments(row) for row in rows)
-        return (matrix, graph.aux) if has_aux else matrix
-
-    return _named(jacobian_of_f, "jacobian", f)
-
-
-def _count(numbers: list[Any]) -> int:
-    """Count single numbers: one for each element of an array."""
-    return sum(math.prod(shape_of(number)) for number in numbers)
-
-
-def _rows_reverse(graph: Graph, results: list[Any]) -> list[list[Any]]:
-    """Sweep back once for each element of each result."""
-    rows = []
-    for result in results:
-        swept = [graph.pull([(result, seed)]) for seed in _units(result)]
-        full = shape_of(result)
-        rows.append(
-            [
-                _stacked([row[k] for row in swept], 0, (*full, *shape_of(node)), full)
-                for k, node in enumerate(graph.inputs)
-            ]
-        )
-    return rows
-
-
-def _rows_forward(graph: Graph, results: list[Any]) -> list[list[Any]]:
-    """Sweep forward once for each element of each input."""
-    columns = []
-    for wrt in graph.inputs:
-        swept = [
-            graph.push([seed if node is wrt else None for node in graph.inputs], results)
-            for seed in _units(wrt)
-        ]
-        full = shape_of(wrt)
-        columns.append(
-            [
-                _stacked([row[k] for row in swept], -1, (*shape_of(result), *full), full)
-                for k, result in enumerate(results)
-            ]
-        )
-    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in results]
-
-
-def _units(like: Any) -> Iterator[Any]:
-    """Yield the seeds that pick out each element: 1, or arrays of zeros with a single 1."""
-    number = plain(like)
-    if not shape_of(number):
-        yield 1
-    for index in np.ndindex(*shape_of(number)) if shape_of(number) else ():
-        unit = np.zeros_like(number)
-        unit[index] = 1
-        yield unit
-
-
-def _stacked(parts: list[Any], axis: int, new: tuple[int, ...], of: tuple[int, ...]) -> Any:
-    """Join the derivatives of each element into one array; a single number stays as it is."""
-    if not of:
-        return parts[0]
-    if not parts:
-        return np.zeros(new)
-    return reshape(stack(parts, axis), new)
-
-
-def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
-    """Return the Jacobian of `f`, one forward sweep per input; see `jacobian`.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> ad.jacfwd(lambda x: (x, x * x))(3.0)
-    (1.0, 6.0)
-    """
-    return jacobian(f, argnums, has_aux, mode="forward")
-
-
-def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
-    """Return the Jacobian of `f`, one reverse sweep per output; see `jacobian`.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> ad.jacrev(lambda x: x[0] * x[1])([2.0, 5.0])
-    [5.0, 2.0]
-    """
-    return jacobian(f, argnums, has_aux, mode="reverse")
-
-
-def hessian(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
-    """Return the function that gives all second derivatives of `f`: forward over reverse.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> ad.hessian(lambda x: x[0] ** 2 * x[1])([2.0, 5.0])
-    [[10.0, 4.0], [4.0, 0.0]]
-    """
-    return _named(jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux), "hessian", f)
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -466,7 +340,8 @@ def _checked(argument: Any, f: F) -> Any:
     return check_value(argument, f"an argument of {name_of(f)}")
 
 
-def _named(function: F, what: str, f: F) -> F:
+def named(function: F, what: str, f: F) -> F:
+    """Name a transformed function after what it is of."""
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"

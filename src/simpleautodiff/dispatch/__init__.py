@@ -1,0 +1,20 @@
+"""NumPy's functions, methods and attributes on nodes: rows, or short programs made of rows.
+
+`np.var(x)` of a node runs the program written here with the rows' operations, so its derivatives of
+every order follow from theirs. What has a plain answer (`np.argmax`, `np.shape`, comparisons) gets
+it from the plain array.
+"""
+
+from simpleautodiff.dispatch import algebra, choosing, methods, products, shaping, sums
+from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
+
+__all__ = [
+    "FUNCTIONS",
+    "PLAIN",
+    "algebra",
+    "choosing",
+    "methods",
+    "products",
+    "shaping",
+    "sums",
+]

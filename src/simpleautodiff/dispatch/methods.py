@@ -1,0 +1,116 @@
+"""The methods and attributes of arrays, and SciPy's special functions, on nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
+from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
+from simpleautodiff.node import SPECIAL, Traced, plain
+from simpleautodiff.rules import elementary, special
+from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.shapes import (
+    getitem,
+    shape_of,
+    transpose,
+)
+from simpleautodiff.structure import map_leaves
+
+
+def _index(self: Any, index: Any) -> Any:
+    if not shape_of(self):
+        raise TypeError(f"{self!r} is a single number, not an array")
+    return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else plain(index))
+
+
+def _length(self: Any) -> int:
+    if not shape_of(self):
+        raise TypeError(f"{self!r} is a single number, not an array")
+    return shape_of(self)[0]
+
+
+def _iterate(self: Any) -> Any:
+    return (getitem(self, i) for i in range(_length(self)))
+
+
+def _shape_method(function: Function) -> Function:
+    def method(self: Any, *given: Any, **kwargs: Any) -> Any:
+        one = len(given) == 1 and not isinstance(given[0], int)
+        return function(self, given[0] if one else given or None, **kwargs)
+
+    return method
+
+
+METHODS: dict[str, Any] = {
+    name: FUNCTIONS[getattr(np, name)]
+    for name in (
+        *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
+        *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "copy", "sort"),
+    )
+}
+METHODS |= {
+    "reshape": _shape_method(reshape_),
+    "transpose": _shape_method(transpose_),
+    "flatten": ravel,
+    "argmax": lambda self, axis=None: plain(self).argmax(axis),
+    "argmin": lambda self, axis=None: plain(self).argmin(axis),
+    "argsort": lambda self, axis=-1: plain(self).argsort(axis),
+    "any": lambda self, axis=None: plain(self).any(axis),
+    "all": lambda self, axis=None: plain(self).all(axis),
+    "shape": property(shape_of),
+    "ndim": property(lambda self: len(shape_of(self))),
+    "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
+    "dtype": property(lambda self: np.result_type(plain(self))),
+    "T": property(lambda self: transpose(self, None)),
+    "__getitem__": _index,
+    "__len__": _length,
+    "__iter__": _iterate,
+    "__array_function__": array_function,
+    "__matmul__": matmul,
+    "__rmatmul__": lambda self, other: matmul(other, self),
+}
+
+
+# scipy.special has ufuncs of its own; those that a row or a short program answers, by name.
+_SPECIAL_PROGRAMS: dict[str, Function] = {
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "gamma": special.gamma,
+    "gammaln": special.lgamma,
+    "loggamma": special.lgamma,
+    "psi": special.digamma,
+    "digamma": special.digamma,
+    "expit": elementary.sigmoid,
+    "exp2": elementary.exp2,
+    "expm1": elementary.expm1,
+    "log1p": elementary.log1p,
+    "cbrt": elementary.cbrt,
+    "exp10": lambda x: 10.0**x,
+    "logit": lambda x: np.log(x / (1 - x)),
+    "log_expit": lambda x: -elementary.softplus(-x),
+    "xlogy": lambda x, y: where_row(plain(x) == 0, 0.0, x * np.log(y)),
+    "xlog1py": lambda x, y: where_row(plain(x) == 0, 0.0, x * np.log1p(y)),
+    "entr": lambda x: where_row(plain(x) == 0, 0.0, -x * np.log(x)),
+    "rel_entr": lambda x, y: x * np.log(x / y),
+    "kl_div": lambda x, y: x * np.log(x / y) - x + y,
+    "ndtr": lambda x: special.erfc(-x / np.sqrt(2)) / 2,
+    "beta": lambda a, b: np.exp(_betaln(a, b)),
+    "betaln": lambda a, b: _betaln(a, b),
+}
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    return special.lgamma(a) + special.lgamma(b) - special.lgamma(a + b)
+
+
+def install() -> None:
+    """Give nodes NumPy's methods and attributes."""
+    for name, method in METHODS.items():
+        setattr(Traced, name, method)
+    SPECIAL.update(_SPECIAL_PROGRAMS)
+
+
+install()
