@@ -6,7 +6,7 @@ import scipy.special as sps
 
 import simpleautodiff as ad
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
-from simpleautodiff.node import Traced
+from simpleautodiff.traced import Traced
 
 rng = np.random.default_rng(0)
 V = rng.normal(size=5)

@@ -18,9 +18,10 @@ from simpleautodiff.errors import (
     ResultError,
 )
 from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.node import Node, Result, apply, plain
+from simpleautodiff.node import Node, Result, apply
 from simpleautodiff.program import Program, trace
 from simpleautodiff.structure import flatten
+from simpleautodiff.traced import plain
 from simpleautodiff.transform import derivative, grad, jvp
 
 F = Callable[..., Any]

@@ -8,9 +8,10 @@ from typing import Any
 
 from simpleautodiff.arguments import Selection
 from simpleautodiff.linear import ZERO, Bundle, Linear
-from simpleautodiff.node import Level, Recorder, Traced, apply
+from simpleautodiff.node import Level, Recorder, apply
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.structure import flatten
+from simpleautodiff.traced import Traced
 from simpleautodiff.transform import Graph, jvp
 
 

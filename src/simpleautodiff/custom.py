@@ -10,9 +10,9 @@ from typing import Any
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import plain
 from simpleautodiff.number import check_value
 from simpleautodiff.primitives import REALS, ByType, Domain, Kink, Partial, Primitive
+from simpleautodiff.traced import plain
 from simpleautodiff.transform import grad, jvp
 from simpleautodiff.wrapping import wrap
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from simpleautodiff.errors import DomainWarning
 from simpleautodiff.linear import Linear
-from simpleautodiff.node import Node, plain
+from simpleautodiff.node import Node
 from simpleautodiff.number import shape
 from simpleautodiff.program import Program, trace
 from simpleautodiff.sweep import accumulations, numbered
+from simpleautodiff.traced import plain
 
 _REWRITES = {
     "sqrt": "where the argument may be 0, write np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)",

@@ -11,10 +11,10 @@ import numpy as np
 from simpleautodiff.arguments import Argnums, select
 from simpleautodiff.dispatch.shaping import stack
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.node import plain
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import flatten
+from simpleautodiff.traced import plain
 from simpleautodiff.transform import Graph, named
 
 F = Callable[..., Any]

@@ -16,9 +16,10 @@ from math import comb
 from typing import Any, final
 
 from simpleautodiff.linear import ZERO, Linear, plus, push
-from simpleautodiff.node import Level, Traced
+from simpleautodiff.node import Level
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.shapes import fit
+from simpleautodiff.traced import Traced
 
 
 @final

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import UFUNCS, Traced, plain
 from simpleautodiff.rules import arithmetic, piecewise
+from simpleautodiff.traced import UFUNCS, Traced, plain
 
 BINARY = {
     "add": arithmetic.add,

@@ -16,9 +16,9 @@ import numpy as np
 
 from simpleautodiff.errors import DomainError
 from simpleautodiff.jacobians import hessian, jacobian
-from simpleautodiff.node import Traced, plain
 from simpleautodiff.number import optional
 from simpleautodiff.structure import map_leaves
+from simpleautodiff.traced import Traced, plain
 from simpleautodiff.transform import grad, hvp, value_and_grad
 
 F = Callable[..., Any]

@@ -11,9 +11,10 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.errors import ResultError, TraceError
-from simpleautodiff.node import Level, Traced, plain
+from simpleautodiff.node import Level
 from simpleautodiff.number import check_value, shape
 from simpleautodiff.structure import flatten, paths
+from simpleautodiff.traced import Traced, plain
 
 
 class _PausedCollector:

@@ -16,13 +16,14 @@ from simpleautodiff.arguments import Argnums, Selection, call, check_function, n
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import Level, Node, Tape, Traced, plain
+from simpleautodiff.node import Level, Node, Tape
 from simpleautodiff.number import check_value, in_kind, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep, unmasked
+from simpleautodiff.traced import Traced, plain
 
 F = Callable[..., Any]
 

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import MISSING, Result, Traced, apply
+from simpleautodiff.node import MISSING, Result, apply
 from simpleautodiff.primitives import Primitive
+from simpleautodiff.traced import Traced
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
 

@@ -12,7 +12,6 @@ from simpleautodiff.dispatch.shaping import diagonal, ravel
 from simpleautodiff.dispatch.sums import axes_of, cumsum_, diff, mean, prod
 from simpleautodiff.dispatch.table import FUNCTIONS, answers
 from simpleautodiff.errors import RuleError
-from simpleautodiff.node import plain
 from simpleautodiff.rules import special
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.piecewise import clip as clip_row
@@ -27,6 +26,7 @@ from simpleautodiff.rules.shapes import (
     sum_over,
     transpose,
 )
+from simpleautodiff.traced import plain
 
 
 @answers(np.where)

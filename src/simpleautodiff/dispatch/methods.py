@@ -8,7 +8,6 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
-from simpleautodiff.node import SPECIAL, Traced, plain
 from simpleautodiff.rules import elementary, special
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.piecewise import where as where_row
@@ -18,6 +17,7 @@ from simpleautodiff.rules.shapes import (
     transpose,
 )
 from simpleautodiff.structure import map_leaves
+from simpleautodiff.traced import SPECIAL, Traced, plain
 
 
 def _index(self: Any, index: Any) -> Any:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import RuleError, at_line
-from simpleautodiff.node import plain
 from simpleautodiff.structure import map_leaves
+from simpleautodiff.traced import plain
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}

@@ -6,12 +6,12 @@ import operator
 from typing import Any
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import plain
 from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
+from simpleautodiff.traced import plain
 
 DIVISOR = Domain("y ≠ 0", lambda x, y: y != 0)
 MULTIPLE = Kink("x a multiple of y", lambda x, y: x % y == 0, "as if x were not a multiple")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear, Masked
-from simpleautodiff.node import plain
 from simpleautodiff.number import lift, shape
+from simpleautodiff.traced import plain
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.node import plain
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_to, transpose
+from simpleautodiff.traced import plain
 
 
 def swap(x: Any) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import plain
 from simpleautodiff.number import lift, zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.traced import plain
 
 POSITIVE = Domain("x > 0", lambda x: x > 0)
 NOT_NEGATIVE = Domain("x ≥ 0", lambda x: x >= 0)

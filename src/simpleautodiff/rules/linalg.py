@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import Linear
-from simpleautodiff.node import plain
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+from simpleautodiff.traced import plain
 
 inv: Wrapping = row(
     "inv",

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import plain
 from simpleautodiff.number import shape, zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.choice import choose, half, sympy_function, where_rule
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.traced import plain
 
 LEAST = "0, the subgradient of least norm"
 TIE = Kink("x = y", lambda x, y: x == y, "1/2 each: ties share equally")

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import RuleError
-from simpleautodiff.node import UFUNCS, plain
 from simpleautodiff.number import Function, Names, is_complex, registered
 from simpleautodiff.primitives import (
     CALL,
@@ -20,6 +19,7 @@ from simpleautodiff.primitives import (
     Primitive,
     by_widest,
 )
+from simpleautodiff.traced import UFUNCS, plain
 from simpleautodiff.wrapping import wrap
 
 Wrapping = Callable[..., Any]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Bundle, Linear
-from simpleautodiff.node import plain
 from simpleautodiff.number import shape
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.traced import plain
 
 
 def shape_of(x: Any) -> tuple[int, ...]:

@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.node import plain
 from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import sqrt
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.traced import plain
 
 UNIT = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
 ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]

@@ -1,0 +1,130 @@
+"""What transformations pass to functions in place of numbers, and what it refuses to become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.errors import LostDerivativeError, RuleError, TraceError, at_line
+
+if TYPE_CHECKING:
+    from simpleautodiff.node import Level
+
+SPECIAL: dict[
+    str, Callable[..., Any]
+] = {}  # names of scipy.special's ufuncs, which may not be loaded
+UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
+
+
+class Traced:
+    """What every transformation passes to a function in place of a number."""
+
+    __slots__ = ("__weakref__", "level", "value")
+    value: Any
+    level: Level
+
+    __hash__ = object.__hash__
+
+    def __bool__(self) -> bool:
+        raise LostDerivativeError(
+            f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
+            f"Write the comparison: `if node != 0:`{at_line()}"
+        )
+
+    def _lost(self, conversion: str) -> LostDerivativeError:
+        return LostDerivativeError(
+            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
+            f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x){at_line()}"
+        )
+
+    def __float__(self) -> float:
+        raise self._lost("float()")
+
+    def __int__(self) -> int:
+        raise self._lost("int()")
+
+    def __index__(self) -> int:
+        raise self._lost("the use as an index")
+
+    def __complex__(self) -> complex:
+        raise self._lost("complex()")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(
+            f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
+            f"np.stack([a, b]) or np.concatenate; a list of nodes is fine, too{at_line()}"
+        )
+
+    def __format__(self, spec: str) -> str:
+        return format(plain(self), spec) if spec else repr(self)
+
+    def __copy__(self) -> Any:
+        return self  # nodes are never written to
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise TraceError(
+            f"{self!r} belongs to a derivative that is being computed and cannot be pickled; "
+            "pickle its value"
+        )
+
+    def _sympy_(self) -> Any:
+        """Tell SymPy that a node is none of its own, so that Symbol * node asks the node."""
+        from sympy import SympifyError
+
+        raise SympifyError(self)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
+        if wrapping is None:
+            raise RuleError(
+                f"no derivative rule for np.{ufunc.__name__}. Declare one with "
+                f"@simpleautodiff.primitive{at_line()}"
+            )
+        if method != "__call__" or kwargs:
+            raise RuleError(
+                f"np.{ufunc.__name__} of a node takes its arguments alone, not "
+                f"{', '.join(kwargs) or '.' + method}{at_line()}"
+            )
+        return wrapping(*inputs)
+
+    if TYPE_CHECKING:  # installed from the table by `operators`
+
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __rfloordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __rmod__(self, other: Any) -> Any: ...
+        def __divmod__(self, other: Any) -> tuple[Any, Any]: ...
+        def __rdivmod__(self, other: Any) -> tuple[Any, Any]: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __pos__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
+        def __round__(self, ndigits: int | None = None) -> Any: ...
+        def __floor__(self) -> Any: ...
+        def __ceil__(self) -> Any: ...
+        def __trunc__(self) -> Any: ...
+        def __lt__(self, other: Any) -> bool: ...
+        def __le__(self, other: Any) -> bool: ...
+        def __gt__(self, other: Any) -> bool: ...
+        def __ge__(self, other: Any) -> bool: ...
+
+
+def plain(x: Any) -> Any:
+    """Return the innermost number of a node of nodes; a number is its own."""
+    while isinstance(x, Traced):
+        x = x.value
+    return x
