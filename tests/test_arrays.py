@@ -97,6 +97,7 @@ CASES = [
     ("diag of a matrix", lambda x: np.diag(x), M),
     ("tril triu", lambda x: np.tril(x, 1) * 2 + np.triu(x), M),
     ("copy", lambda x: np.copy(x) ** 2, V),
+    ("likes", lambda x: x * np.ones_like(x) - np.full_like(x, 2) / (3 + np.zeros_like(x)), M),
     ("where", lambda x: np.where(x > 0, x**2, np.exp(x)), M),
     ("select", lambda x: np.select([x > 1, x > 0], [x, x**2], default=-1.0), M),
     ("clip", lambda x: np.clip(x, -0.5, 0.5), M),
@@ -245,7 +246,7 @@ def test_every_answered_function_is_in_some_case():
             ad.jvp(f, (x,), (x,))
     finally:
         Traced.__array_function__ = original
-    missing = set(FUNCTIONS) - seen - {np.amax, np.amin}
+    missing = set(FUNCTIONS) - seen - {np.amax, np.amin, np.empty_like}
     assert {f.__name__ for f in missing} == set()
 
 
@@ -374,3 +375,73 @@ def test_a_masked_branch_contributes_nothing(f, x, expected):
 def test_a_genuine_product_of_zero_and_inf_is_still_nan():
     with np.errstate(all="ignore"):
         assert np.isnan(ad.grad(lambda x: np.sum(np.sqrt(x) * 0.0))(np.zeros(1)))[0]
+
+
+def fill(x):
+    y = np.zeros_like(x)
+    y[0] = x[0] ** 2
+    for i in range(1, len(x)):
+        y[i] = y[i - 1] * x[i] + np.sin(x[i])
+    return y
+
+
+def edit(x):
+    y = x.copy()
+    y[1:3] = y[0] * 2
+    y[[0, 4]] += x[2]
+    y *= 3
+    y -= np.exp(x)
+    y[y < -5] = 1.0
+    return y * x
+
+
+def update(x):
+    y = np.ones_like(x)
+    y[:, 0] = x[:, 1] ** 2
+    y[1] *= x[0]
+    y += x
+    np.multiply(y, 2.0, out=y)
+    return y @ y.T
+
+
+WRITTEN = [("fill", fill, V), ("edit", edit, V), ("update", update, M)]
+
+
+@pytest.mark.parametrize(("name", "f", "x"), WRITTEN, ids=[case[0] for case in WRITTEN])
+def test_arrays_that_are_written_to(name, f, x):
+    test_value_forward_reverse(name, f, x)
+    test_second_order(name, f, x)
+
+
+def test_writing_does_not_change_what_was_computed_before():
+    def f(x):
+        y = np.zeros_like(x)
+        y[0] = x[0]
+        before = y * 10
+        y[0] = x[1] * 100
+        return np.sum(before) + np.sum(y)
+
+    np.testing.assert_allclose(ad.grad(f)(np.array([1.0, 2.0])), [10, 100])
+
+
+def test_methods_that_change_in_place():
+    def f(x):
+        y = x.copy()
+        y.sort()
+        z = np.zeros_like(x)
+        w = z * x
+        z.fill(x[0])
+        return y[0] * 10 + np.sum(z) + np.sum(w)
+
+    np.testing.assert_allclose(ad.grad(f)(np.array([3.0, 1.0])), [2, 10])
+    with pytest.raises(ad.LostDerivativeError, match=r"x = np.sort\(x\)"):
+        ad.grad(lambda x: x.sort())(V)
+    with pytest.raises(ad.LostDerivativeError, match="not recorded"):
+        ad.grad(lambda x: x.copy().put(0, 1.0))(V)
+
+
+def test_what_cannot_be_written_to():
+    with pytest.raises(ad.LostDerivativeError, match=r"y = x.copy\(\)"):
+        ad.grad(lambda x: x.__setitem__(0, 1.0))(V)
+    with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
+        ad.grad(lambda x: np.zeros(5).__setitem__(0, x[0]))(V)

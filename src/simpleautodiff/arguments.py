@@ -8,7 +8,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, AutodiffError
+from simpleautodiff.structure import map_leaves
+from simpleautodiff.traced import Traced, unwrapped
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
@@ -108,10 +110,15 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
             else:
                 kwargs = {**kwargs, place: tree}  # type: ignore[dict-item]
     try:
-        return f(*args, **kwargs)
+        result = f(*args, **kwargs)
     except TypeError:
         _explain_arity(f, args, kwargs)
         raise
+    except ValueError as error:
+        if isinstance(error.__cause__, AutodiffError):
+            raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
+        raise
+    return result if isinstance(result, Traced) else map_leaves(unwrapped, result)
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

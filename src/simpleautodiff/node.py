@@ -32,7 +32,7 @@ from simpleautodiff.errors import (
 )
 from simpleautodiff.number import as_numpy_would, check_value
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, Writable, unwrapped
 
 _numbers = itertools.count(1)
 MISSING = object()  # an argument that was not given
@@ -290,6 +290,8 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
+        if type(arg) is Writable:
+            return apply(primitive, *map(unwrapped, args))
         if isinstance(arg, Traced):
             if level is None or arg.level.number > level.number:
                 level = arg.level

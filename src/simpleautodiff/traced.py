@@ -36,7 +36,8 @@ class Traced:
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
-            f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x){at_line()}"
+            f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
+            f"into an array, make it with np.zeros_like(x){at_line()}"
         )
 
     def __float__(self) -> float:
@@ -54,7 +55,7 @@ class Traced:
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
-            f"np.stack([a, b]) or np.concatenate; a list of nodes is fine, too{at_line()}"
+            f"np.stack([a, b]); to write into an array, make it with np.zeros_like(x){at_line()}"
         )
 
     def __format__(self, spec: str) -> str:
@@ -77,6 +78,12 @@ class Traced:
         from sympy import SympifyError
 
         raise SympifyError(self)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise LostDerivativeError(
+            "nodes are never written to, because others were computed from them. Write into a "
+            f"copy: y = x.copy(), then y[...] = ...{at_line()}"
+        )
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
@@ -128,3 +135,20 @@ def plain(x: Any) -> Any:
     while isinstance(x, Traced):
         x = x.value
     return x
+
+
+class Writable:
+    """An array that is written to: `current` is the node, or the array, that it is now.
+
+    Every write makes a new node, so what was computed from the old one stays right.
+    """
+
+    __slots__ = ("current",)
+
+    def __init__(self, current: Any) -> None:
+        self.current = current
+
+
+def unwrapped(x: Any) -> Any:
+    """Return what a writable array is now; anything else is as it is."""
+    return x.current if type(x) is Writable else x

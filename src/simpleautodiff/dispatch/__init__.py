@@ -5,6 +5,7 @@ every order follow from theirs. What has a plain answer (`np.argmax`, `np.shape`
 it from the plain array.
 """
 
+from simpleautodiff.dispatch import writing  # isort: skip  (first: methods need its copy)
 from simpleautodiff.dispatch import algebra, choosing, methods, products, shaping, sums
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
@@ -17,4 +18,5 @@ __all__ = [
     "products",
     "shaping",
     "sums",
+    "writing",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
+from simpleautodiff.errors import LostDerivativeError, at_line
 from simpleautodiff.rules import elementary, special
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.piecewise import where as where_row
@@ -48,10 +49,19 @@ METHODS: dict[str, Any] = {
     name: FUNCTIONS[getattr(np, name)]
     for name in (
         *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
-        *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "copy", "sort"),
+        *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "copy"),
     )
 }
+
+
+def _sort_in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
+    raise LostDerivativeError(
+        f"x.sort() sorts in place, and nodes are never written to; write x = np.sort(x){at_line()}"
+    )
+
+
 METHODS |= {
+    "sort": _sort_in_place,
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
     "flatten": ravel,

@@ -202,9 +202,3 @@ def triu(m: Any, k: int = 0) -> Any:
     """Keep the upper triangle."""
     rows, columns = shape_of(m)[-2:]
     return where_row(np.tri(rows, columns, k - 1, bool), 0.0, m)
-
-
-@answers(np.copy)
-def copy(a: Any) -> Any:
-    """Return the same node: nodes are never written to."""
-    return +a

@@ -171,6 +171,39 @@ scatter: Wrapping = linear(
 )
 
 
+def _set_item(x: Any, value: Any, index: Any) -> Any:
+    out = np.array(x, dtype=np.result_type(x, value))
+    out[index] = value
+    return out
+
+
+def _written(v: Any, x: Any, value: Any, index: Any) -> Linear:
+    """Return the local derivative of a written array in what was written."""
+    zeros = np.zeros(shape_of(v), np.result_type(plain(v)))
+    return Linear(
+        lambda dot: set_item(zeros, dot, index),
+        lambda bar: fit(getitem(bar, index), value),
+        True,
+    )
+
+
+set_item: Wrapping = row(
+    "set_item",
+    lambda v, x, value, index: Linear(
+        lambda dot: set_item(dot, 0, index), lambda bar: set_item(bar, 0, index), True
+    ),
+    _written,
+    ZERO,
+    value=_set_item,
+    numpy=(),
+    text="{0} with [{2}] = {1}",
+    latex=r"{0}[{2} \leftarrow {1}]",
+    arrays=True,
+    reason="what was overwritten counts no more; what was written counts in its place",
+    settings=(2,),
+)
+
+
 def _share(x: Any, v: Any, axis: Any) -> Any:
     """Return how much each element counts in a maximum or minimum: equal ones share equally."""
     chosen = plain(x) == np.reshape(plain(v), kept(shape_of(x), axis))

@@ -1,0 +1,128 @@
+"""Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
+
+NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. A slice of one is a
+node: `y[1:] += 1` works, because Python writes it back; a slice kept in a variable cannot be written
+to.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
+from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.rules.shapes import set_item
+from simpleautodiff.structure import map_leaves
+from simpleautodiff.traced import Writable, plain, unwrapped
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_UNARY = ("neg", "pos", "abs")
+
+
+@answers(np.copy)
+def copy(a: Any) -> Writable:
+    """Return a copy that can be written to."""
+    return Writable(a)
+
+
+def _likes(function: Any) -> Callable[..., Writable]:
+    """Answer zeros_like and its relatives with an array that can be written to."""
+    return lambda a, *args, **kwargs: Writable(function(plain(a), *args, **kwargs))
+
+
+_LIKES: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
+FUNCTIONS.update({function: _likes(function) for function in _LIKES})
+PLAIN.difference_update(_LIKES)
+
+
+def _set(self: Writable, index: Any, value: Any) -> None:
+    new_index = map_leaves(lambda part: plain(unwrapped(part)), index)
+    self.current = set_item(self.current, unwrapped(value), new_index)
+
+
+def _fill(self: Writable, value: Any) -> None:
+    self.current = np.zeros(np.shape(plain(self.current))) + unwrapped(value)
+
+
+def _sort(self: Writable, axis: int = -1) -> None:
+    self.current = np.sort(self.current, axis)
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refused(self: Writable, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(
+            f"y.{name}(...) changes an array in place in a way that is not recorded; write with "
+            f"y[...] = ..., or use np.{name}{at_line()}"
+        )
+
+    return refused
+
+
+def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    target = kwargs.pop("out", (None,))[0]
+    result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    if type(target) is not Writable:
+        return result
+    target.current = result
+    return target
+
+
+def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self.current, unwrapped(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(unwrapped(other), self.current)
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def change(self: Writable, other: Any) -> Writable:
+        self.current = function(self.current, unwrapped(other))
+        return self
+
+    return change
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: function(self.current)
+
+
+def install() -> None:
+    """Give writable arrays what arrays have."""
+    methods: dict[str, Any] = {
+        "__setitem__": _set,
+        "__getitem__": lambda self, index: self.current[index],
+        "__len__": lambda self: len(self.current),
+        "__iter__": lambda self: iter(self.current),
+        "__array_ufunc__": _ufunc,
+        "__array_function__": _function,
+        "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
+        "__getattr__": lambda self, name: getattr(self.current, name),
+        "copy": lambda self: Writable(self.current),
+        "fill": _fill,
+        "sort": _sort,
+        **{name: _refuse(name) for name in ("partition", "put", "resize", "itemset", "byteswap")},
+        "__repr__": lambda self: f"Writable({self.current!r})",
+        "__hash__": None,
+    }
+    for name in _BINARY:
+        function = getattr(operator, name)
+        methods[f"__{name}__"] = _binary(function)
+        methods[f"__r{name}__"] = _reflected(function)
+        methods[f"__i{name}__"] = _in_place(function)
+    methods |= {f"__{name}__": _binary(getattr(operator, name)) for name in _COMPARISONS}
+    methods |= {f"__{name}__": _unary(getattr(operator, name)) for name in _UNARY}
+    for name, method in methods.items():
+        setattr(Writable, name, method)
+
+
+install()
