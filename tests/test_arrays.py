@@ -16,6 +16,12 @@ T = rng.normal(size=(2, 3, 4))
 SPD = Q @ Q.T
 HOLE = np.array([0, np.nan, 0, 0, 0])
 
+
+def _matrix_log(a):
+    w, v = np.linalg.eigh(a)
+    return (v * np.log(w)) @ v.T
+
+
 CASES = [
     ("sum", lambda x: np.sum(x), M),
     ("sum axis", lambda x: np.sum(x, axis=1), M),
@@ -152,6 +158,9 @@ CASES = [
     ("det", lambda x: np.linalg.det(x), Q),
     ("slogdet", lambda x: np.linalg.slogdet(x)[1], Q),
     ("cholesky", lambda x: np.linalg.cholesky((x + x.T) / 2), SPD),
+    ("eigvalsh", lambda x: np.linalg.eigvalsh(x), Q),
+    ("eigh", lambda x: np.linalg.eigh(x)[0] * np.linalg.eigh(x)[1] ** 2, SPD),
+    ("eigh function", lambda x: _matrix_log(x), SPD),
     ("norm", lambda x: np.linalg.norm(x), M),
     ("norm 1", lambda x: np.linalg.norm(x, 1, axis=0), M),
     ("norm 3", lambda x: np.linalg.norm(x, 3, axis=1), M),
@@ -290,6 +299,12 @@ def test_conventions_on_arrays():
         ad.grad(lambda x: np.sum(np.abs(x)))(np.array([-1.0, 0, 2])), [-1, 0, 1]
     )
     np.testing.assert_array_equal(ad.grad(lambda x: np.sum(x**0))(np.zeros(2)), [0, 0])
+
+
+def test_equal_eigenvalues_have_finite_derivatives():
+    f = lambda a: np.sum(np.linalg.eigh(a)[1] ** 3) + np.sum(np.linalg.eigh(a)[0] ** 2)
+    gradient = ad.grad(f)(np.eye(3))
+    np.testing.assert_allclose(gradient, 2 * np.eye(3), atol=1e-12)
 
 
 def test_whole_numbers_are_promoted_and_texts_refused():

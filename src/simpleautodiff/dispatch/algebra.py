@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, answers
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules.contract import matmul
-from simpleautodiff.rules.linalg import cholesky, det, inv, logabsdet, solve
+from simpleautodiff.rules.linalg import (
+    cholesky,
+    det,
+    eigenvalues,
+    eigenvectors,
+    inv,
+    logabsdet,
+    solve,
+)
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import (
     max_over,
@@ -40,6 +48,33 @@ FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(x1 * x2, ax
 FUNCTIONS[np.linalg.vector_norm] = lambda x, /, *, axis=None, keepdims=False, ord=2: norm(
     ravel(x) if axis is None else x, ord, axis, keepdims
 )
+
+
+@answers(np.linalg.eigh)
+def eigh(a: Any) -> Any:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix; its lower half is read."""
+    symmetric = _from_lower(a)
+    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+
+
+@answers(np.linalg.eigvalsh)
+def eigvalsh(a: Any) -> Any:
+    """Return the eigenvalues of a symmetric matrix; its lower half is read."""
+    return eigenvalues(_from_lower(a))
+
+
+def _from_lower(a: Any) -> Any:
+    """Return the symmetric matrix whose lower half is that of `a`."""
+    n = shape_of(a)[-1]
+    below = where_row(np.tri(n, n, -1, bool), a, 0.0)
+    return below + swapaxes(below, -1, -2) + where_row(np.eye(n, dtype=bool), a, 0.0)
+
+
+class EighResult(NamedTuple):
+    """What np.linalg.eigh returns, for nodes."""
+
+    eigenvalues: Any
+    eigenvectors: Any
 
 
 @answers(np.linalg.pinv)

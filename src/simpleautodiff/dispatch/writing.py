@@ -1,8 +1,7 @@
 """Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
 
 NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. A slice of one is a
-node: `y[1:] += 1` works, because Python writes it back; a slice kept in a variable cannot be written
-to.
+node: `y[1:] += 1` works, because Python writes it back; a slice kept in a variable is read-only.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.linear import Linear
 from simpleautodiff.rules.contract import matmul, swap
+from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
@@ -107,5 +108,64 @@ cholesky: Wrapping = row(
     latex=r"\operatorname{{chol}} {0}",
     arrays=True,
     reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
+    real=True,
+)
+
+
+def _rotated(v: Any, dot: Any) -> Any:
+    """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
+    return matmul(matmul(swap(v), (dot + swap(dot)) / 2), v)
+
+
+def _gaps(w: Any) -> Any:
+    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal: there the vectors are a choice."""
+    gap = reshape(w, (*shape_of(w)[:-1], 1, -1)) - reshape(w, (*shape_of(w), 1))
+    equal = plain(gap) == 0
+    return where(equal, 0.0, 1 / where(equal, 1.0, gap))
+
+
+def _values_pull(bar: Any, a: Any) -> Any:
+    v = eigenvectors(a)
+    return matmul(v * reshape(bar, (*shape_of(bar)[:-1], 1, -1)), swap(v))
+
+
+eigenvalues: Wrapping = row(
+    "eigenvalues",
+    lambda w, a: Linear(
+        lambda dot: sum_over(
+            _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
+            -1,
+            False,
+        ),
+        lambda bar: _values_pull(bar, a),
+    ),
+    value=lambda a: np.linalg.eigh(a)[0],
+    numpy=(),
+    text="eigenvalues({0})",
+    latex=r"\lambda({0})",
+    arrays=True,
+    reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
+    real=True,
+)
+
+
+def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
+    middle = _gaps(eigenvalues(a)) * matmul(swap(v), bar)
+    pulled = matmul(matmul(v, middle), swap(v))
+    return (pulled + swap(pulled)) / 2
+
+
+eigenvectors: Wrapping = row(
+    "eigenvectors",
+    lambda v, a: Linear(
+        lambda dot: matmul(v, _gaps(eigenvalues(a)) * _rotated(v, dot)),
+        lambda bar: _vectors_pull(bar, v, a),
+    ),
+    value=lambda a: np.linalg.eigh(a)[1],
+    numpy=(),
+    text="eigenvectors({0})",
+    latex=r"V({0})",
+    arrays=True,
+    reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
     real=True,
 )
