@@ -58,6 +58,12 @@ def test_the_documents_examples_run():
         assert failures == 0, page.name
 
 
+def test_the_coverage_page_is_true():
+    from simpleautodiff.coverage import page
+
+    assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == page()
+
+
 def test_the_wrapping_functions_document_their_rows():
     assert "the slope of log at x is 1/x" in ad.log.__doc__
     assert "Domain: x > 0" in ad.log.__doc__
