@@ -148,8 +148,7 @@ CASES = [
     ("scipy erf", lambda x: sps.erf(x) + sps.erfc(x) * sps.ndtr(x), M),
     ("scipy gamma", lambda x: sps.gammaln(1 + x**2) + sps.gamma(1 + x**2) + sps.psi(1 + x**2), V),
     ("scipy expit", lambda x: sps.expit(x) + sps.logit(sps.expit(x)) + sps.log_expit(x), M),
-    ("scipy entropy", lambda x: sps.entr(x**2) + sps.xlogy(x, x**2) + sps.xlog1py(x, x**2), M),
-    ("scipy divergence", lambda x: sps.kl_div(x**2, 2.0) + sps.rel_entr(x**2 + 1, x**2 + 2), M),
+    ("scipy xlogy", lambda x: sps.xlogy(x, x**2) + sps.xlog1py(x, x**2), M),
     ("scipy beta", lambda x: sps.betaln(1 + x**2, 2.0) + sps.beta(1 + x**2, 1.5 + x**2), V),
     ("scipy powers", lambda x: sps.exp10(x) + sps.exp2(x) + sps.cbrt(x), M),
     ("inv", lambda x: np.linalg.inv(x), Q),
@@ -460,3 +459,123 @@ def test_what_cannot_be_written_to():
         ad.grad(lambda x: x.__setitem__(0, 1.0))(V)
     with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
         ad.grad(lambda x: np.zeros(5).__setitem__(0, x[0]))(V)
+
+
+def reused_buffer(x):
+    buffer, total = np.zeros(3), 0.0
+    for k in range(3):
+        buffer[:] = k + 1
+        total = total + np.sum(x * buffer)
+    return total
+
+
+def reused_mask(x):
+    mask, total = np.array([True, False, False]), 0.0
+    for k in range(2):
+        total = total + np.sum(np.where(mask, x**2, x))
+        mask[k + 1] = True
+    return total
+
+
+def reused_index(x):
+    index, total = np.array([0, 1]), 0.0
+    for _ in range(2):
+        total = total + np.sum(x[index] ** 2)
+        index += 1
+    return total
+
+
+def changed_later(x):
+    y = np.ones_like(x)
+    total = np.sum(x * y)
+    y[0:2] += 5.0
+    return total
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (reused_buffer, [6, 6, 6]),
+        (reused_mask, [4, 5, 2]),
+        (reused_index, [2, 8, 6]),
+        (changed_later, [1, 1, 1]),
+    ],
+)
+def test_arrays_changed_after_they_were_used(f, expected):
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(ad.grad(f)(x), expected)
+    np.testing.assert_allclose(ad.jacfwd(f)(x), expected)
+
+
+def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
+    x = np.array([1.0, 2.0])
+    value, pullback = ad.vjp(lambda x: np.exp(x), x)
+    x[:] = 0
+    value[:] = 0
+    np.testing.assert_allclose(pullback(np.ones(2))[0], np.exp([1.0, 2.0]))
+
+
+def test_complex_arrays_are_right_or_refused():
+    z = np.array([1 + 2j, 3 - 1j])
+    for f in (np.abs, np.linalg.norm, np.var, lambda a: np.linalg.pinv(a[:, None])):
+        with pytest.raises(ad.RuleError, match="complex"):
+            ad.grad(lambda t, f=f: np.sum(f(t * z)))(2.0)
+    holomorphic = ad.grad(lambda z: np.sum(np.exp(z) * z))(z)
+    np.testing.assert_allclose(holomorphic, np.exp(z) * (1 + z))
+    _, tangent = ad.jvp(lambda x: np.exp(1j * x), (V,), (np.ones(5),))
+    np.testing.assert_allclose(tangent, 1j * np.exp(1j * V))
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        lambda x: np.cumsum(x, axis=5),
+        lambda x: np.prod(x, axis=5),
+        lambda x: np.moveaxis(x, 7, 0),
+        lambda x: np.transpose(x, (0, 3)),
+        lambda x: np.tensordot(x, np.ones((4, 3)), ([0, 1], [0, 1])),
+        lambda x: np.quantile(x, -0.2),
+        lambda x: np.quantile(x, [0.1, 0.6]),
+        lambda x: np.gradient(x),
+        lambda x: np.gradient(x[0], np.arange(4.0)),
+        lambda x: np.linalg.norm(x[0], 0),
+        lambda x: np.zeros_like(x[0]).__iadd__(x),
+        lambda x: np.zeros_like(x, dtype=int).__setitem__(0, x[0]),
+        lambda x: x[0].copy().__setitem__([0, 0], x[0, :2]),
+        lambda x: np.unique(x),
+        lambda x: np.interp(x, np.array([1.0]), np.array([4.0])),
+    ],
+)
+def test_what_numpy_would_not_do_is_refused(action):
+    with pytest.raises((ad.AutodiffError, np.exceptions.AxisError)):
+        action(ad.Node(M))
+
+
+def test_masked_arrays_and_matrices_are_refused():
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[1.0]])
+    for array in (np.ma.array([1.0, 2.0], mask=[0, 1]), matrix):
+        with pytest.raises(ad.ValueKindError, match="ordinary array"):
+            ad.grad(np.sum)(array)
+
+
+def test_singular_points_and_large_numbers():
+    np.testing.assert_array_equal(ad.grad(lambda x: np.linalg.norm(x, 3))(np.zeros(3)), np.zeros(3))
+    np.testing.assert_array_equal(ad.grad(np.std)(np.ones(3)), np.zeros(3))
+    large = np.array([3e200, 4e200])
+    assert np.linalg.norm(ad.Node(large)).value == pytest.approx(5e200)
+    np.testing.assert_allclose(ad.grad(np.linalg.norm)(large), [0.6, 0.8])
+
+
+def test_gradients_can_be_written_to():
+    gradient = ad.grad(np.sum)(V)
+    gradient += 1
+    np.testing.assert_array_equal(gradient, np.full(5, 2.0))
+
+
+def test_stacks_of_systems_with_one_vector():
+    stack = np.stack([Q, 2 * Q])
+    solution = ad.vjp(lambda a: np.linalg.solve(a, V[:3]), stack)[0]
+    np.testing.assert_allclose(
+        solution, np.linalg.solve(stack, np.tile(V[:3, None], (2, 1, 1)))[..., 0]
+    )

@@ -83,11 +83,7 @@ class Recorder(Level):
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Node:
         """Make the node of an operation; nodes of other levels are constants to it."""
-        for arg in args:
-            if isinstance(arg, Traced) and arg.level is not self:
-                args = tuple([constant(arg, self) for arg in args])
-                break
-        return self.record(primitive, args, value)
+        return self.record(primitive, tuple([constant(arg, self) for arg in args]), value)
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
@@ -134,7 +130,15 @@ HAND.open = True
 
 
 def constant(arg: Any, level: Level) -> Any:
-    """Box a node of another level, to which it is a constant; numbers are as they are."""
+    """Return an argument as a node keeps it.
+
+    A node of another level is boxed. An array is copied: what the user's code does to it afterwards
+    must not reach a derivative that is computed later.
+    """
+    if type(arg) is np.ndarray:
+        return arg.copy()
+    if type(arg) is tuple:
+        return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])
     return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
 
 

@@ -20,7 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import DomainError, MissingExtraError, ValueKindError, at_line
+from simpleautodiff.errors import (
+    DomainError,
+    MissingExtraError,
+    RuleError,
+    ValueKindError,
+    at_line,
+)
 
 Function = Callable[..., Any]
 Names = Mapping[str, str | Function]  # library -> its name for a function, or the function itself
@@ -86,6 +92,11 @@ def check_value(value: Any, what: str) -> Any:
 
 def _check_array(array: Any, what: str) -> Any:
     """Return an array that can be differentiated: of floats; whole numbers become floats."""
+    if isinstance(array, (np.ma.MaskedArray, np.matrix)):
+        raise ValueKindError(
+            f"{what} is a {type(array).__name__}; pass an ordinary array: np.asarray(x){at_line()}"
+        )
+    array = np.asarray(array)
     if array.dtype.kind in "biu":
         array = array.astype(np.float64)
     if array.dtype.kind not in "fc":
@@ -134,6 +145,8 @@ def zero_like(value: Any) -> Any:
 
 def is_complex(value: Any) -> bool:
     """Tell complex numbers from all others."""
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype.kind == "c")
     return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
 
 
@@ -315,8 +328,12 @@ def in_kind(number: Any, like: Any) -> Any:
 def _array_in_kind(number: Any, like: Any) -> Any:
     if isinstance(number, (int, float)):
         return np.full_like(like, number)
+    if isinstance(number, np.ndarray) and number.dtype.kind == "c" and like.dtype.kind == "f":
+        raise RuleError(
+            "a complex result of real arrays has no gradient in reverse mode; use jvp or jacfwd"
+        )
     if isinstance(number, np.ndarray) and number.dtype.kind == "f" and like.dtype.kind == "f":
-        return number.astype(like.dtype, copy=False)
+        return number.astype(like.dtype, copy=not number.flags.writeable)
     return number
 
 

@@ -70,6 +70,7 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
     values = [
         leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
     ]
+    values = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
     return rebuild(iter(values)), leaves
 
 

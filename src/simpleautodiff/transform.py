@@ -338,7 +338,8 @@ def _number(derivative: Any, like: Any) -> Any:
 def _checked(argument: Any, f: F) -> Any:
     if type(argument) is float:
         return argument
-    return check_value(argument, f"an argument of {name_of(f)}")
+    checked = check_value(argument, f"an argument of {name_of(f)}")
+    return checked.copy() if isinstance(checked, np.ndarray) else checked
 
 
 def named(function: F, what: str, f: F) -> F:

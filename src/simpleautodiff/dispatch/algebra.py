@@ -24,6 +24,7 @@ from simpleautodiff.rules.linalg import (
 )
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import (
+    getitem,
     max_over,
     min_over,
     reshape,
@@ -46,7 +47,7 @@ FUNCTIONS[np.linalg.diagonal] = lambda x, /, *, offset=0: diagonal(x, offset, -2
 FUNCTIONS[np.linalg.matrix_transpose] = lambda x, /: swapaxes(x, -1, -2)
 FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(x1 * x2, axis, False)
 FUNCTIONS[np.linalg.vector_norm] = lambda x, /, *, axis=None, keepdims=False, ord=2: norm(
-    ravel(x) if axis is None else x, ord, axis, keepdims
+    x if axis is not None or ord == 2 else ravel(x), None if ord == 2 else ord, axis, keepdims
 )
 
 
@@ -90,7 +91,7 @@ def pinv(a: Any) -> Any:
 def solve_(a: Any, b: Any) -> Any:
     """Solve a linear system; a vector is one column."""
     if len(shape_of(b)) == 1:
-        return reshape(solve(a, reshape(b, (-1, 1))), (-1,))
+        return getitem(solve(a, reshape(b, (-1, 1))), (..., 0))
     return solve(a, b)
 
 
@@ -105,9 +106,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """Return a norm of vectors, or the Frobenius norm of a matrix; at 0 its derivative is 0."""
     vector = len(axes_of(x, axis)) == 1
     if ord in (None, "fro") or (ord == 2 and vector):
-        square = sum_over(x * x, axis, keepdims)
-        zero = plain(square) == 0
-        return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, square)))
+        return _length(x, axis, keepdims)
     if not vector:
         raise RuleError(f"np.linalg.norm of a node has no rule for matrices with ord={ord!r}")
     size = np.abs(x)
@@ -115,7 +114,20 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return max_over(size, axis, keepdims)
     if ord == -np.inf:
         return min_over(size, axis, keepdims)
-    return sum_over(size**ord, axis, keepdims) ** (1 / ord)
+    if ord == 0:
+        raise RuleError("the norm of order 0 counts elements; it has no derivative")
+    total = sum_over(size**ord, axis, keepdims)
+    zero = plain(total) == 0
+    return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
+
+
+def _length(x: Any, axis: Any, keepdims: bool) -> Any:
+    """Return the root of the sum of squares, scaled so that nothing overflows."""
+    largest = np.max(np.abs(plain(x)), initial=0.0)
+    scale = largest if 0 < largest < np.inf else 1.0
+    square = sum_over((x / scale) ** 2, axis, keepdims)
+    zero = plain(square) == 0
+    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, square))) * scale
 
 
 @answers(np.linalg.matrix_power)

@@ -71,6 +71,8 @@ def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 @answers(np.quantile)
 def quantile(a: Any, q: float, axis: Any = None, keepdims: bool = False) -> Any:
     """Interpolate between sorted elements; one quantile at a time."""
+    if np.ndim(q) or not 0 <= q <= 1:
+        raise RuleError(f"a quantile of a node is one number between 0 and 1 at a time, not {q!r}")
     axes, full = axes_of(a, axis), shape_of(a)
     rest = [i for i in range(len(full)) if i not in axes]
     x = sort(reshape(transpose(a, (*axes, *rest)), (-1, *[full[i] for i in rest])), 0)
@@ -86,13 +88,15 @@ def quantile(a: Any, q: float, axis: Any = None, keepdims: bool = False) -> Any:
 @answers(np.percentile)
 def percentile(a: Any, q: float, axis: Any = None, keepdims: bool = False) -> Any:
     """Return a quantile given in per cent."""
-    return quantile(a, q / 100, axis, keepdims)
+    return quantile(a, np.asarray(q) / 100, axis, keepdims)
 
 
 @answers(np.interp)
 def interp(x: Any, xp: Any, fp: Any) -> Any:
     """Interpolate linearly between points; constant outside them."""
-    knots = plain(xp)
+    knots = np.asarray(plain(xp))
+    if knots.size < 2:
+        raise RuleError("np.interp of a node needs two points at least")
     i = np.clip(np.searchsorted(knots, plain(x), side="right") - 1, 0, len(knots) - 2)
     x0, x1, f0, f1 = xp[i], xp[i + 1], fp[i], fp[i + 1]
     inside = f0 + (f1 - f0) * ((x - x0) / (x1 - x0))
@@ -134,7 +138,7 @@ def sinc_(x: Any) -> Any:
 @answers(np.nan_to_num)
 def nan_to_num(x: Any, nan: float = 0.0) -> Any:
     """Replace nan by a number, which does not depend on it."""
-    return where_row(np.isnan(plain(x)), nan, x)
+    return where_row(np.isfinite(plain(x)), x, np.nan_to_num(plain(x), nan=nan))
 
 
 @answers(np.nansum)
@@ -153,13 +157,13 @@ def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 @answers(np.nanmax)
 def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the largest of what is not nan."""
-    return max_over(nan_to_num(a, -np.inf), axis, keepdims)
+    return max_over(where_row(np.isnan(plain(a)), -np.inf, a), axis, keepdims)
 
 
 @answers(np.nanmin)
 def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """Return the smallest of what is not nan."""
-    return min_over(nan_to_num(a, np.inf), axis, keepdims)
+    return min_over(where_row(np.isnan(plain(a)), np.inf, a), axis, keepdims)
 
 
 @answers(np.nanprod)
@@ -209,10 +213,14 @@ def partition(a: Any, kth: Any, axis: int = -1) -> Any:
 
 
 @answers(np.gradient)
-def gradient(f: Any, dx: float = 1.0, axis: int = -1) -> Any:
+def gradient(f: Any, *spacing: Any, axis: int | None = None) -> Any:
     """Return slopes by central differences, one-sided at the ends, along one axis."""
-    if len(shape_of(f)) > 1 and axis is None:
-        raise RuleError("np.gradient of a node needs its axis")
+    if len(spacing) > 1 or any(shape_of(dx) for dx in spacing):
+        raise RuleError("np.gradient of a node takes one spacing, a number")
+    if len(shape_of(f)) > 1 and not isinstance(axis, int):
+        raise RuleError("np.gradient of a node needs one axis: np.gradient(f, axis=0)")
+    dx = spacing[0] if spacing else 1.0
+    axis = -1 if axis is None else axis
     y = np.moveaxis(f, axis, -1)
     first = (y[..., 1:2] - y[..., :1]) / dx
     inner = (y[..., 2:] - y[..., :-2]) / (2 * dx)

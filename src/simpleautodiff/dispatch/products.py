@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import diagonal, stack
 from simpleautodiff.dispatch.table import answers
-from simpleautodiff.errors import RuleError
+from simpleautodiff.errors import ArgumentError, RuleError
 from simpleautodiff.rules.contract import einsum_of, matmul
 from simpleautodiff.rules.shapes import (
     reshape,
@@ -56,7 +56,13 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     axes_b = [int(i) % rb for i in np.atleast_1d(axes[1])]
     free_a = [i for i in range(ra) if i not in axes_a]
     free_b = [i for i in range(rb) if i not in axes_b]
-    size = int(np.prod([shape_of(a)[i] for i in axes_a], dtype=int))
+    summed = [shape_of(a)[i] for i in axes_a]
+    if summed != [shape_of(b)[i] for i in axes_b]:
+        raise ArgumentError(
+            f"tensordot sums axes of different lengths: {axes_a} of {shape_of(a)} and {axes_b} of "
+            f"{shape_of(b)}"
+        )
+    size = int(np.prod(summed, dtype=int))
     left = reshape(transpose(a, (*free_a, *axes_a)), (-1, size))
     right = reshape(transpose(b, (*axes_b, *free_b)), (size, -1))
     new = [shape_of(a)[i] for i in free_a] + [shape_of(b)[i] for i in free_b]

@@ -9,6 +9,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import (
     broadcast_to,
@@ -39,8 +40,15 @@ def ravel(a: Any) -> Any:
 @answers(np.transpose)
 def transpose_(a: Any, axes: Any = None) -> Any:
     """Put the axes in another order."""
-    rank = len(shape_of(a))
-    return transpose(a, None if axes is None else tuple(int(i) % rank for i in axes))
+    return transpose(a, None if axes is None else _permutation(a, axes))
+
+
+def _permutation(a: Any, axes: Any) -> tuple[int, ...]:
+    """Return the axes counted from the front, each of them once."""
+    order = axes_of(a, tuple(axes))
+    if sorted(order) != list(range(len(shape_of(a)))):
+        raise ArgumentError(f"axes {tuple(axes)} do not order those of an array of {shape_of(a)}")
+    return order
 
 
 @answers(np.swapaxes)

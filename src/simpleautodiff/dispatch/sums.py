@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.table import answers
+from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import (
     concatenate,
     cumsum,
@@ -18,6 +20,7 @@ from simpleautodiff.rules.shapes import (
     sum_over,
     transpose,
 )
+from simpleautodiff.traced import plain
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
@@ -25,7 +28,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     rank = len(shape_of(x))
     if axis is None:
         return tuple(range(rank))
-    return tuple(int(a) % rank for a in np.atleast_1d(axis))
+    return normalize_axis_tuple(axis, rank)
 
 
 def _count(x: Any, axis: Any) -> int:
@@ -50,7 +53,8 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
     if weights is None:
         return mean(a, axis)
     if shape_of(weights) != shape_of(a):
-        weights = reshape(weights, [n if i == axis else 1 for i, n in enumerate(shape_of(a))])
+        (along,) = axes_of(a, axis)
+        weights = reshape(weights, [n if i == along else 1 for i, n in enumerate(shape_of(a))])
     return sum_over(a * weights, axis, False) / sum_over(
         weights * np.ones(shape_of(a)), axis, False
     )
@@ -66,7 +70,9 @@ def var(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
 @answers(np.std)
 def std(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """Return the root of the variance."""
-    return np.sqrt(var(a, axis, ddof, keepdims))
+    variance = var(a, axis, ddof, keepdims)
+    zero = plain(variance) == 0  # equal elements: of the subgradients the least is 0
+    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, variance)))
 
 
 @answers(np.max, np.amax)
@@ -105,7 +111,7 @@ def prod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 @answers(np.cumsum)
 def cumsum_(a: Any, axis: int | None = None) -> Any:
     """Add up from the start to each element."""
-    return cumsum(reshape(a, (-1,)), 0) if axis is None else cumsum(a, axis % len(shape_of(a)))
+    return cumsum(reshape(a, (-1,)), 0) if axis is None else cumsum(a, axes_of(a, axis)[0])
 
 
 @answers(np.cumprod)

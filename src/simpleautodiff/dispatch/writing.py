@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
-from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.rules.shapes import set_item
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import Writable, plain, unwrapped
+from simpleautodiff.traced import Traced, Writable, plain, unwrapped
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -39,9 +39,32 @@ FUNCTIONS.update({function: _likes(function) for function in _LIKES})
 PLAIN.difference_update(_LIKES)
 
 
+def _get(self: Writable, index: Any) -> Any:
+    part = self.current[map_leaves(lambda each: plain(unwrapped(each)), index)]
+    return Writable(part.copy()) if isinstance(part, np.ndarray) else part
+
+
 def _set(self: Writable, index: Any, value: Any) -> None:
     new_index = map_leaves(lambda part: plain(unwrapped(part)), index)
-    self.current = set_item(self.current, unwrapped(value), new_index)
+    value = unwrapped(value)
+    _check_write(self, new_index, value)
+    self.current = set_item(self.current, value, new_index)
+
+
+def _check_write(self: Writable, index: Any, value: Any) -> None:
+    """Refuse writes that NumPy does differently from what can be recorded."""
+    if np.result_type(plain(self.current)).kind in "biu" and isinstance(value, Traced):
+        raise LostDerivativeError(
+            f"an array of whole numbers would round what is written to it; make it an array of "
+            f"floats{at_line()}"
+        )
+    shape = np.shape(plain(self.current))
+    places = np.arange(int(np.prod(shape))).reshape(shape)[index]
+    if np.size(places) != np.unique(places).size:
+        raise LostDerivativeError(
+            f"the index of a write names an element twice, and only the last would count; write "
+            f"them one after the other{at_line()}"
+        )
 
 
 def _fill(self: Writable, value: Any) -> None:
@@ -85,7 +108,13 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 
 def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
-        self.current = function(self.current, unwrapped(other))
+        new = function(self.current, unwrapped(other))
+        if np.shape(plain(new)) != np.shape(plain(self.current)):
+            raise ArgumentError(
+                f"an array of shape {np.shape(plain(self.current))} cannot be changed in place to "
+                f"shape {np.shape(plain(new))}{at_line()}"
+            )
+        self.current = new
         return self
 
     return change
@@ -99,7 +128,7 @@ def install() -> None:
     """Give writable arrays what arrays have."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
-        "__getitem__": lambda self, index: self.current[index],
+        "__getitem__": _get,
         "__len__": lambda self: len(self.current),
         "__iter__": lambda self: iter(self.current),
         "__array_ufunc__": _ufunc,
