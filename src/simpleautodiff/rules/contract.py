@@ -61,16 +61,17 @@ def einsum_of(count: int) -> Wrapping:
     """Return the primitive of einsum with `count` operands."""
     if count not in _EINSUMS:
         _EINSUMS[count] = row(
-            f"einsum{count}",
+            "einsum",
             ZERO,
             *[_einsum_rule(k) for k in range(count)],
             value=_einsum_value,
             numpy=(),
-            text="einsum({0}, " + ", ".join(f"{{{i + 1}}}" for i in range(count)) + ")",
+            text="einsum({0}, {1}, ...)",
             latex=r"\operatorname{{einsum}}({0})",
             arrays=True,
             reason="linear in each factor: the others stay as they are",
             settings=(0,),
+            listed=False,
         )
     return _EINSUMS[count]
 

@@ -42,6 +42,7 @@ def row(
     real: bool = False,
     settings: tuple[int, ...] = (),
     arrays: bool = False,
+    listed: bool = True,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
 
@@ -66,11 +67,15 @@ def row(
         The positions of arguments that are no numbers.
     arrays
         Say that it acts on whole arrays rather than on each number.
+    listed
+        Enter it in the table; not for one of many of a kind, as einsum with three operands.
     """
     if real and define:
         define = _of_reals(name, define)
-    by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
-    compute = value or by_widest(by_type)
+    by_type: ByType | None = None
+    if listed:
+        by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
+    compute = value or by_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
         tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
@@ -87,7 +92,8 @@ def row(
         settings,
         arrays,
     )
-    TABLE[name] = primitive
+    if listed:
+        TABLE[name] = primitive
     wrapping = wrap(primitive)
     for ufunc in primitive.numpy:
         if isinstance(getattr(np, ufunc, None), np.ufunc):

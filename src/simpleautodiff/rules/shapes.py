@@ -5,6 +5,7 @@ The first argument is differentiated; the others are settings (axes, shapes, ind
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -241,7 +242,8 @@ min_over = _extreme("min", np.min, "smallest")
 def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     """Join arrays along an axis; each part counts in its own place."""
     axis %= len(shape_of(parts[0]))
-    return _joining(len(parts))(axis, *parts)
+    ends = itertools.accumulate(shape_of(part)[axis] for part in parts)
+    return _joining(len(parts))((axis, (0, *ends)), *parts)
 
 
 _JOINS: dict[int, Wrapping] = {}
@@ -251,24 +253,25 @@ def _joining(count: int) -> Wrapping:
     """Return the primitive that joins `count` arrays."""
     if count not in _JOINS:
         _JOINS[count] = row(
-            f"concatenate{count}",
+            "concatenate",
             ZERO,
             *[_part_rule(k) for k in range(count)],
-            value=lambda axis, *parts: np.concatenate(parts, axis),
+            value=lambda places, *parts: np.concatenate(parts, places[0]),
             numpy=(),
-            text="concatenate(axis {0}: " + ", ".join(f"{{{i + 1}}}" for i in range(count)) + ")",
+            text="concatenate({1}, ...)",
             latex=r"\operatorname{{concatenate}}(\ldots)",
             arrays=True,
             reason="each part counts in its own place",
             settings=(0,),
+            listed=False,
         )
     return _JOINS[count]
 
 
 def _part_rule(k: int) -> Callable[..., Linear]:
-    def rule(v: Any, axis: int, *parts: Any) -> Linear:
-        start = sum(shape_of(part)[axis] for part in parts[:k])
-        index = (slice(None),) * axis + (slice(start, start + shape_of(parts[k])[axis]),)
+    def rule(v: Any, places: Any, *parts: Any) -> Linear:
+        axis, bounds = places
+        index = (slice(None),) * axis + (slice(bounds[k], bounds[k + 1]),)
         return Linear(
             lambda dot: scatter(dot, index, shape_of(v)), lambda bar: getitem(bar, index), True
         )
