@@ -28,12 +28,17 @@ class Selection(NamedTuple):
     single: bool = False
 
 
+_FIRST = tuple(range(16))  # argnums that are all the arguments, the commonest of tuples
+
+
 def select(
     f: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Selection:
     """Find the arguments that `argnums` names, by position or by parameter name."""
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
+    if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
+        return Selection(args, argnums, args, kwargs)
     if isinstance(argnums, list):
         argnums = tuple(argnums)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)

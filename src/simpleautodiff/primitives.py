@@ -25,16 +25,6 @@ SUM, PRODUCT, SIGN, POWER, CALL = 1, 2, 3, 4, 5
 Partial = Any  # a function of (v, *args), the number 1 or -1, or ZERO
 
 
-def first(v: Any, x: Any, *rest: Any) -> Any:
-    """Say that a local derivative is the first argument: a rule the reverse sweep knows by name."""
-    return x
-
-
-def second(v: Any, x: Any, y: Any, *rest: Any) -> Any:
-    """Say that a local derivative is the second argument, as that of x × y in x."""
-    return y
-
-
 @dataclass(frozen=True, slots=True)
 class Domain:
     """Where a function of real numbers has a value: in words, and as a test."""

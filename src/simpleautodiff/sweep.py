@@ -13,8 +13,8 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear, Masked, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
-from simpleautodiff.primitives import first, second
 from simpleautodiff.rules.piecewise import where
+from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit, shape_of
 
 
@@ -38,61 +38,55 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
 def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    This loop is the time that reverse mode takes, so the frequent cases are written out: nodes of
-    two arguments, and the rules of + - *.
+    This loop is the time that reverse mode takes, so the commonest rows, + - * of single numbers,
+    are written out; everything else goes by its rules.
     """
-    one, minus, result, held = 1, -1, Result, Held
-    zero: Any = ZERO
+    plus, minus, times = TABLE["add"], TABLE["sub"], TABLE["mul"]
+    result, held = Result, Held
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
             continue
-        args = node.args
+        primitive = node.primitive
         if type(adjoint) is not float and type(adjoint) is not int:
             _pull_arrays(node, adjoint, bar)
-        elif len(args) == 2:
-            a, b = args
-            rule_a, rule_b = node.primitive.partials  # type: ignore[union-attr]
+        elif primitive is plus or primitive is minus:
+            a, b = node.args
             if type(a) is result:
-                if rule_a is one:
-                    term = adjoint
-                elif rule_a is second and type(b) is not held:
-                    term = adjoint * (b.value if type(b) is result else b)
-                else:
-                    term = _pulled(node, 0, adjoint, *node.values())
-                if term is not zero:
-                    i = a.index
-                    old = bar[i]
-                    bar[i] = term if old is None else old + term
-            if type(b) is result:
-                if rule_b is one:
-                    term = adjoint
-                elif rule_b is first and type(a) is not held:
-                    term = adjoint * (a.value if type(a) is result else a)
-                elif rule_b is minus:
-                    term = -adjoint
-                else:
-                    term = _pulled(node, 1, adjoint, *node.values())
-                if term is not zero:
-                    i = b.index
-                    old = bar[i]
-                    bar[i] = term if old is None else old + term
-        elif len(args) == 1:
-            (a,) = args
-            term = _pulled(node, 0, adjoint, a.value)
-            if term is not zero:
                 i = a.index
                 old = bar[i]
+                bar[i] = adjoint if old is None else old + adjoint
+            if type(b) is result:
+                i = b.index
+                old = bar[i]
+                term = adjoint if primitive is plus else -adjoint
                 bar[i] = term if old is None else old + term
-        elif args:
-            values = node.values()
-            for k, arg in enumerate(args):
-                if type(arg) is result:
-                    term = _pulled(node, k, adjoint, *values)
-                    if term is not zero:
-                        i = arg.index
-                        old = bar[i]
-                        bar[i] = term if old is None else old + term
+        elif primitive is times:
+            a, b = node.args
+            if type(a) is result:
+                i = a.index
+                old = bar[i]
+                term = adjoint * (b.value if type(b) is result or type(b) is held else b)
+                bar[i] = term if old is None else old + term
+            if type(b) is result:
+                i = b.index
+                old = bar[i]
+                term = adjoint * (a.value if type(a) is result or type(a) is held else a)
+                bar[i] = term if old is None else old + term
+        elif primitive is not None:
+            _pull_rules(node, adjoint, bar)
+
+
+def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
+    """Carry back the adjoint of a single number by the rules of its row."""
+    args = node.args
+    values = (args[0].value,) if len(args) == 1 else node.values()
+    for k, arg in enumerate(args):
+        if type(arg) is Result:
+            term = _pulled(node, k, adjoint, *values)
+            if term is not ZERO:
+                old = bar[arg.index]
+                bar[arg.index] = term if old is None else old + term
 
 
 def _pull_arrays(node: Node, adjoint: Any, bar: list[Any]) -> None:

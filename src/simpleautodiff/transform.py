@@ -15,14 +15,14 @@ import numpy as np
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.jet import Jet, JetLevel
-from simpleautodiff.linear import ZERO
+from simpleautodiff.linear import ZERO, Masked
 from simpleautodiff.node import Level, Node, Tape
 from simpleautodiff.number import check_value, in_kind, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
-from simpleautodiff.sweep import forward_sweep, reverse_sweep, unmasked
+from simpleautodiff.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.traced import Traced, plain
 
 F = Callable[..., Any]
@@ -114,13 +114,14 @@ class Graph:
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
-                if isinstance(result.value, np.generic):
+                if type(result.value) is not float and isinstance(result.value, np.generic):
                     seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar)
         for node in self.inputs:
-            bar[node.index] = unmasked(bar[node.index])
+            if type(bar[node.index]) is Masked:
+                bar[node.index] = bar[node.index].array
         return bar
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:

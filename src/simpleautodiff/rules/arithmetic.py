@@ -7,7 +7,7 @@ from typing import Any
 
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import is_complex, lift
-from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink, first, second
+from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
@@ -39,8 +39,8 @@ sub = row(
 )
 mul = row(
     "mul",
-    second,
-    first,
+    lambda v, x, y: y,
+    lambda v, x, y: x,
     value=operator.mul,
     numpy=["multiply"],
     text="{0} × {1}",
