@@ -38,7 +38,7 @@ def select(
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
     if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
-        return Selection(args, argnums, args, kwargs)
+        return Selection(args, _FIRST[: len(args)], args, kwargs)
     if isinstance(argnums, list):
         argnums = tuple(argnums)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
