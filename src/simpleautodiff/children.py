@@ -56,10 +56,10 @@ def living(links: Any) -> Iterator[Node]:
 
 def adopt(parent: Node, link: ref[Node]) -> None:
     """Write one more child into what a parent knows: nothing, one reference, or several."""
-    links = parent.links
+    links = parent.index  # the slot behind `parent.links`: this runs for every operation
     if links is None:
-        parent.links = link
+        parent.index = link
     elif type(links) is Links:
         links.add(link)
     elif links is not link:
-        parent.links = Links([links, link])
+        parent.index = Links([links, link])

@@ -35,6 +35,9 @@ from simpleautodiff.primitives import Primitive
 from simpleautodiff.traced import Traced, Writable, unwrapped
 
 _numbers = itertools.count(1)
+_last_sweep: dict[
+    int, tuple[Any, Any]
+] = {}  # node typed by hand, by id -> (weak reference, number)
 MISSING = object()  # an argument that was not given
 
 
@@ -118,7 +121,7 @@ class Hand(Recorder):
 
     def append(self, node: Node, /) -> None:
         """Write the new node into the child lists of its parents."""
-        node.links = None
+        node.index = None
         link = ref(node)
         for arg in node.args:
             if type(arg) is Result:
@@ -156,11 +159,10 @@ class Node(Traced):
     (10, 'mul', [5, 2], [Node(2), Node(5)])
     """
 
-    __slots__ = ("_derivative", "args", "index", "links", "primitive")
+    __slots__ = ("args", "index", "primitive")
     primitive: Primitive | None
     args: tuple[Any, ...]
-    index: int
-    links: Any  # None, one weak reference, or Links
+    index: Any  # its place on the tape; typed by hand, where there is none, its children
 
     def __init_subclass__(cls) -> None:
         if cls.__module__ != __name__:
@@ -171,7 +173,6 @@ class Node(Traced):
         self.args = tuple(parent_nodes)  # typed by hand: all of them are parents
         self.primitive = _stated(operator, ()) if operator or self.args else None
         self.level = value.level.hand_above() if isinstance(value, Traced) else HAND
-        self.index = 0
         self.links = None
         self.__class__ = Result  # the wrapping functions look for that
 
@@ -221,23 +222,31 @@ class Node(Traced):
     @property
     def child_nodes(self) -> list[Node]:
         """The living nodes computed from this one, in the order they were made."""
-        try:
-            links = self.links
-        except AttributeError:
+        if not isinstance(self.level, Hand):
             raise TraceError(
                 "a node inside a function that is being differentiated keeps no list of children; "
                 "build the graph by hand with Node(...), or look at trace(f, ...)"
-            ) from None
-        return Children(self, list(living(links)))
+            )
+        return Children(self, list(living(self.links)))
+
+    @property
+    def links(self) -> Any:
+        """What a node typed by hand knows of its children: None, one weak reference, or `Links`."""
+        return self.index
+
+    @links.setter
+    def links(self, links: Any) -> None:
+        self.index = links
 
     @property
     def partial_derivative(self) -> Any:
         """What the last `forward` or `reverse` over this graph found for this node; 0 at first."""
-        return getattr(self, "_derivative", 0)
+        return _last_sweep.get(id(self), (None, 0))[1]
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
-        self._derivative = derivative
+        key = id(self)
+        _last_sweep[key] = (ref(self, lambda _: _last_sweep.pop(key, None)), derivative)
 
     def __repr__(self) -> str:
         operator = f", operator={self.operator!r}" if self.operator else ""

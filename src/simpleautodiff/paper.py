@@ -137,7 +137,7 @@ def _sweep(
     result = Sweep((node, number) for node, number in found if number is not None)
     graph = connected(order)
     for node in graph:
-        node._derivative = result[node]
+        node.partial_derivative = result[node]
     if verbose:
         print(_narrate(Program(execution_order(*ends(graph))), order, seeds, result, verbose))
     return result
