@@ -515,17 +515,6 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
     np.testing.assert_allclose(pullback(np.ones(2))[0], np.exp([1.0, 2.0]))
 
 
-def test_complex_arrays_are_right_or_refused():
-    z = np.array([1 + 2j, 3 - 1j])
-    for f in (np.abs, np.linalg.norm, np.var, lambda a: np.linalg.pinv(a[:, None])):
-        with pytest.raises(ad.RuleError, match="complex"):
-            ad.grad(lambda t, f=f: np.sum(f(t * z)))(2.0)
-    holomorphic = ad.grad(lambda z: np.sum(np.exp(z) * z))(z)
-    np.testing.assert_allclose(holomorphic, np.exp(z) * (1 + z))
-    _, tangent = ad.jvp(lambda x: np.exp(1j * x), (V,), (np.ones(5),))
-    np.testing.assert_allclose(tangent, 1j * np.exp(1j * V))
-
-
 @pytest.mark.parametrize(
     "action",
     [

@@ -12,7 +12,14 @@ import scipy.special
 
 import simpleautodiff as ad
 from simpleautodiff.rules import TABLE as ROWS
-from simpleautodiff.rules import arithmetic, elementary, piecewise, special, trigonometric
+from simpleautodiff.rules import (
+    arithmetic,
+    complexes,
+    elementary,
+    piecewise,
+    special,
+    trigonometric,
+)
 
 TABLE = {name: row for name, row in ROWS.items() if not row.arrays}
 
@@ -22,7 +29,7 @@ _spec.loader.exec_module(refs)
 
 WRAPPINGS = {
     wrapping.primitive.name: wrapping
-    for module in (arithmetic, elementary, piecewise, special, trigonometric)
+    for module in (arithmetic, complexes, elementary, piecewise, special, trigonometric)
     for wrapping in vars(module).values()
     if hasattr(wrapping, "primitive")
 }

@@ -56,6 +56,9 @@ from simpleautodiff.rules.arithmetic import neg as neg
 from simpleautodiff.rules.arithmetic import pos as pos
 from simpleautodiff.rules.arithmetic import power as power
 from simpleautodiff.rules.arithmetic import sub as sub
+from simpleautodiff.rules.complexes import conj as conj
+from simpleautodiff.rules.complexes import imag as imag
+from simpleautodiff.rules.complexes import real as real
 from simpleautodiff.rules.elementary import cbrt as cbrt
 from simpleautodiff.rules.elementary import exp as exp
 from simpleautodiff.rules.elementary import exp2 as exp2
@@ -155,6 +158,7 @@ __all__ = [
     "check_order",
     "checkpoint",
     "clip",
+    "conj",
     "copysign",
     "cos",
     "cosh",
@@ -182,6 +186,7 @@ __all__ = [
     "hessian_vector_product",
     "hvp",
     "hypot",
+    "imag",
     "jacfwd",
     "jacobian",
     "jacrev",
@@ -208,6 +213,7 @@ __all__ = [
     "primitive",
     "rad2deg",
     "reachable",
+    "real",
     "reciprocal",
     "register_number",
     "relu",

@@ -121,7 +121,7 @@ def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     try:
         program = trace(f, *args)
         steps = [(node.primitive, node.values()) for node in program.nodes if node.primitive]
-        if any(row.real or row.at_kink(values) for row, values in steps):
+        if any(not row.holomorphic or row.at_kink(values) for row, values in steps):
             return False
         leaves, rebuild = flatten(args)
         results = flatten(f(*rebuild(iter([complex(leaf) for leaf in leaves]))))[0]

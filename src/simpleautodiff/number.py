@@ -23,7 +23,6 @@ import numpy as np
 from simpleautodiff.errors import (
     DomainError,
     MissingExtraError,
-    RuleError,
     ValueKindError,
     at_line,
 )
@@ -145,7 +144,9 @@ def zero_like(value: Any) -> Any:
 
 def is_complex(value: Any) -> bool:
     """Tell complex numbers from all others."""
-    if isinstance(value, np.ndarray):
+    if type(value) is float:
+        return False
+    if hasattr(value, "dtype"):
         return bool(value.dtype.kind == "c")
     return isinstance(value, numbers.Complex) and not isinstance(value, numbers.Real)
 
@@ -320,7 +321,9 @@ def in_kind(number: Any, like: Any) -> Any:
         return number + zero_like(like)
     if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):
         return type(like)(number)
-    if type(number) is float and _library_of(type(like)) == "mpmath":
+    if type(number) is complex and isinstance(like, np.complexfloating):
+        return type(like)(number)
+    if type(number) in (float, complex) and _library_of(type(like)) == "mpmath":
         return number + zero_like(like)
     return number
 
@@ -328,11 +331,7 @@ def in_kind(number: Any, like: Any) -> Any:
 def _array_in_kind(number: Any, like: Any) -> Any:
     if isinstance(number, (int, float)):
         return np.full_like(like, number)
-    if isinstance(number, np.ndarray) and number.dtype.kind == "c" and like.dtype.kind == "f":
-        raise RuleError(
-            "a complex result of real arrays has no gradient in reverse mode; use jvp or jacfwd"
-        )
-    if isinstance(number, np.ndarray) and number.dtype.kind == "f" and like.dtype.kind == "f":
+    if isinstance(number, np.ndarray) and number.dtype.kind in ("f", like.dtype.kind):
         return number.astype(like.dtype, copy=not number.flags.writeable)
     return number
 

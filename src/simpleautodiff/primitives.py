@@ -68,6 +68,8 @@ class Primitive:
     by_type: ByType | None = None
     settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
     arrays: bool = False  # acts on whole arrays, not on each number
+    holomorphic: bool = True  # its derivative is complex, where its arguments are
+    batch: Function | None = None  # how it acts on a batch of arrays at once; see `batching`
 
     @property
     def arity(self) -> int:

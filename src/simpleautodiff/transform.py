@@ -14,10 +14,12 @@ import numpy as np
 
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
 from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.holomorphic import check as check_holomorphic
+from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO, Masked
 from simpleautodiff.node import Level, Node, Tape
-from simpleautodiff.number import check_value, in_kind, zero_like
+from simpleautodiff.number import check_value, in_kind, is_complex, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
@@ -73,7 +75,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
         with paused_gc:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
             result = number_result(graph.result, graph.tape, f)
-            gradient = graph.arguments(graph.pull([(result, 1)]))
+            gradient = graph.arguments(graph.slopes(result))
         value = result.value if graph.recorded(result) else result
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
@@ -84,6 +86,7 @@ class Graph:
     """What running a function once recorded; it can be swept any number of times."""
 
     def __init__(self, f: F, selection: Selection, has_aux: bool = False) -> None:
+        self.f = f
         self.tape = Tape()
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
@@ -108,6 +111,15 @@ class Graph:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
         bar = self.sweep_back(seeds)
         return [_number(bar[node.index], node.value) for node in self.inputs]
+
+    def slopes(self, result: Any, unit: Any = 1) -> list[Any]:
+        """Return the derivative of a result in every input; `unit` chooses an element of it."""
+        if type(result) is float or not is_complex(plain(result)):
+            return self.pull([(result, unit)])
+        of_real = self.pull([(result, unit * (1 + 0j))])
+        of_imaginary = self.pull([(result, unit * -1j)])
+        parts = zip(of_real, of_imaginary, self.inputs, strict=True)
+        return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
     def sweep_back(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
         """Sweep back from seeded results; a node that was not reached has None."""
@@ -242,11 +254,21 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
         x = _checked(selection.trees[0], f)
         if n == 0:
             return call(f, selection, selection.trees)
-        level = JetLevel(n)
-        jet = Jet(x, [1, *[ZERO] * (n - 1)], level)
-        return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
+        nth = _along(f, selection, x, n, 1)
+        if is_complex(plain(x)):
+            other = flatten(_along(f, selection, x, n, 1j))[0]
+            for along_1, along_i in zip(flatten(nth)[0], other, strict=True):
+                check_holomorphic(along_i, 1j**n * along_1, f)
+        return nth
 
     return named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+
+
+def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> Any:
+    """Return the n-th derivative of `f` at x in a direction."""
+    level = JetLevel(n)
+    jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
+    return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
 
 
 def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:

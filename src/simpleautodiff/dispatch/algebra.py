@@ -12,7 +12,9 @@ from simpleautodiff.dispatch.shaping import diagonal, ravel, swapaxes
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, answers
 from simpleautodiff.errors import RuleError
+from simpleautodiff.rules.complexes import conj, imag, real, squared_size
 from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.linalg import (
     cholesky,
     det,
@@ -23,16 +25,11 @@ from simpleautodiff.rules.linalg import (
     solve,
 )
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import (
-    getitem,
-    max_over,
-    min_over,
-    reshape,
-    shape_of,
-    sum_over,
-)
+from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
 
+FUNCTIONS[np.real] = lambda val: real(val)
+FUNCTIONS[np.imag] = lambda val: imag(val)
 FUNCTIONS[np.linalg.inv] = lambda a: inv(a)
 FUNCTIONS[np.linalg.det] = lambda a: det(a)
 FUNCTIONS[np.linalg.cholesky] = lambda a: cholesky(a)
@@ -45,10 +42,17 @@ FUNCTIONS[np.linalg.cross] = lambda x1, x2, /: cross(x1, x2)
 FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, /, *, axes=2: tensordot(x1, x2, axes)
 FUNCTIONS[np.linalg.diagonal] = lambda x, /, *, offset=0: diagonal(x, offset, -2, -1)
 FUNCTIONS[np.linalg.matrix_transpose] = lambda x, /: swapaxes(x, -1, -2)
-FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(x1 * x2, axis, False)
+FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(conj(x1) * x2, axis, False)
 FUNCTIONS[np.linalg.vector_norm] = lambda x, /, *, axis=None, keepdims=False, ord=2: norm(
     x if axis is not None or ord == 2 else ravel(x), None if ord == 2 else ord, axis, keepdims
 )
+
+
+@answers(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the argument of complex numbers."""
+    turned = np.arctan2(imag(z), real(z))
+    return turned * (180 / np.pi) if deg else turned
 
 
 @answers(np.linalg.eigh)
@@ -68,7 +72,7 @@ def _from_lower(a: Any) -> Any:
     """Return the symmetric matrix whose lower half is that of `a`."""
     n = shape_of(a)[-1]
     below = where_row(np.tri(n, n, -1, bool), a, 0.0)
-    return below + swapaxes(below, -1, -2) + where_row(np.eye(n, dtype=bool), a, 0.0)
+    return below + conj(swapaxes(below, -1, -2)) + where_row(np.eye(n, dtype=bool), a, 0.0)
 
 
 class EighResult(NamedTuple):
@@ -82,7 +86,7 @@ class EighResult(NamedTuple):
 def pinv(a: Any) -> Any:
     """Return the inverse of a matrix of full rank, in the sense of least squares."""
     tall = shape_of(a)[-2] >= shape_of(a)[-1]
-    flipped = swapaxes(a, -1, -2)
+    flipped = conj(swapaxes(a, -1, -2))
     square = matmul(flipped, a) if tall else matmul(a, flipped)
     return matmul(inv(square), flipped) if tall else matmul(flipped, inv(square))
 
@@ -124,8 +128,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares, scaled so that nothing overflows."""
     largest = np.max(np.abs(plain(x)), initial=0.0)
-    scale = largest if 0 < largest < np.inf else 1.0
-    square = sum_over((x / scale) ** 2, axis, keepdims)
+    scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0)[()]
+    square = sum_over(squared_size(x / scale), axis, keepdims)
     zero = plain(square) == 0
     return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, square))) * scale
 

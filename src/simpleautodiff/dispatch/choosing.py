@@ -13,19 +13,12 @@ from simpleautodiff.dispatch.sums import axes_of, cumsum_, diff, mean, prod
 from simpleautodiff.dispatch.table import FUNCTIONS, answers
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules import special
+from simpleautodiff.rules.complexes import conj, real, squared_size
 from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.piecewise import clip as clip_row
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import (
-    concatenate,
-    getitem,
-    max_over,
-    min_over,
-    reshape,
-    shape_of,
-    sum_over,
-    transpose,
-)
+from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over, transpose
 from simpleautodiff.traced import plain
 
 
@@ -184,7 +177,7 @@ def nanvar(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> A
     there = ~np.isnan(plain(a))
     deviation = where_row(there, nan_to_num(a) - nanmean(a, axis, True), 0.0)
     count = np.sum(there, axis=axis, keepdims=keepdims)
-    return sum_over(deviation * deviation, axis, keepdims) / (count - ddof)
+    return sum_over(squared_size(deviation), axis, keepdims) / (count - ddof)
 
 
 @answers(np.nanstd)
@@ -245,12 +238,12 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 def cov(m: Any) -> Any:
     """Return the covariances of rows."""
     deviation = m - mean(m, -1, True)
-    return matmul(deviation, transpose(deviation, None)) / (shape_of(m)[-1] - 1)
+    return matmul(deviation, conj(transpose(deviation, None))) / (shape_of(m)[-1] - 1)
 
 
 @answers(np.corrcoef)
 def corrcoef(x: Any) -> Any:
     """Return the correlations of rows."""
     c = cov(x)
-    scale = np.sqrt(diagonal(c))
+    scale = np.sqrt(real(diagonal(c)))
     return c / outer(scale, scale)

@@ -10,13 +10,11 @@ from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
 from simpleautodiff.errors import LostDerivativeError, at_line
 from simpleautodiff.rules import elementary, special
+from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import (
-    getitem,
-    shape_of,
-    transpose,
-)
+from simpleautodiff.rules.shapes import shape_of, transpose
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import SPECIAL, Traced, plain
 
@@ -74,6 +72,10 @@ METHODS |= {
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
     "dtype": property(lambda self: np.result_type(plain(self))),
+    "real": property(lambda self: real(self)),
+    "imag": property(lambda self: imag(self)),
+    "conj": lambda self: conj(self),
+    "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),
     "__getitem__": _index,
     "__len__": _length,

@@ -9,13 +9,9 @@ import numpy as np
 from simpleautodiff.dispatch.shaping import diagonal, stack
 from simpleautodiff.dispatch.table import answers
 from simpleautodiff.errors import ArgumentError, RuleError
+from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import einsum_of, matmul
-from simpleautodiff.rules.shapes import (
-    reshape,
-    shape_of,
-    sum_over,
-    transpose,
-)
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
 
 
 @answers(np.dot)
@@ -31,7 +27,7 @@ def dot(a: Any, b: Any) -> Any:
 @answers(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
     """Multiply two arrays as vectors."""
-    return matmul(reshape(np.conjugate(a) if np.iscomplexobj(a) else a, (-1,)), reshape(b, (-1,)))
+    return matmul(reshape(conj(a), (-1,)), reshape(b, (-1,)))
 
 
 @answers(np.inner)

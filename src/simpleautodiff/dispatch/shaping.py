@@ -10,16 +10,9 @@ import numpy as np
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.indexing import concatenate, getitem, scatter
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import (
-    broadcast_to,
-    concatenate,
-    getitem,
-    reshape,
-    scatter,
-    shape_of,
-    transpose,
-)
+from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, transpose
 
 
 @answers(np.reshape)

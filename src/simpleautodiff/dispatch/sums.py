@@ -8,18 +8,10 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.table import answers
+from simpleautodiff.rules.complexes import squared_size
+from simpleautodiff.rules.indexing import concatenate, cumsum, getitem
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import (
-    concatenate,
-    cumsum,
-    getitem,
-    max_over,
-    min_over,
-    reshape,
-    shape_of,
-    sum_over,
-    transpose,
-)
+from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over, transpose
 from simpleautodiff.traced import plain
 
 
@@ -64,7 +56,7 @@ def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
 def var(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """Return the mean square of the deviations."""
     deviation = a - mean(a, axis, True)
-    return sum_over(deviation * deviation, axis, keepdims) / (_count(a, axis) - ddof)
+    return sum_over(squared_size(deviation), axis, keepdims) / (_count(a, axis) - ddof)
 
 
 @answers(np.std)

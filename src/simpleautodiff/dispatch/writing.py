@@ -14,7 +14,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
-from simpleautodiff.rules.shapes import set_item
+from simpleautodiff.rules.indexing import set_item
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, Writable, plain, unwrapped
 

@@ -7,8 +7,10 @@ in every kind of number, and keep a float32 a float32.
 
 from simpleautodiff.rules import (
     arithmetic,
+    complexes,
     contract,
     elementary,
+    indexing,
     linalg,
     piecewise,
     shapes,
@@ -20,8 +22,10 @@ from simpleautodiff.rules.row import TABLE
 __all__ = [
     "TABLE",
     "arithmetic",
+    "complexes",
     "contract",
     "elementary",
+    "indexing",
     "linalg",
     "piecewise",
     "shapes",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import Linear
+from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
@@ -69,7 +70,7 @@ det: Wrapping = row(
 logabsdet: Wrapping = row(
     "logabsdet",
     lambda v, a: Linear(
-        lambda dot: sum_over(swap(inv(a)) * dot, (-2, -1), False),
+        lambda dot: real(sum_over(swap(inv(a)) * dot, (-2, -1), False)),
         lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * swap(inv(a)),
     ),
     value=lambda a: np.linalg.slogdet(a)[1],
@@ -81,6 +82,11 @@ logabsdet: Wrapping = row(
 )
 
 
+def _flip(x: Any) -> Any:
+    """Return the conjugate transpose."""
+    return conj(swap(x))
+
+
 def _lower(x: Any) -> Any:
     """Keep the lower triangle, with half of the diagonal."""
     n = shape_of(x)[-1]
@@ -89,14 +95,14 @@ def _lower(x: Any) -> Any:
 
 def _cholesky_push(dot: Any, v: Any) -> Any:
     inverse = inv(v)
-    return matmul(v, _lower(matmul(matmul(inverse, (dot + swap(dot)) / 2), swap(inverse))))
+    return matmul(v, _lower(matmul(matmul(inverse, (dot + _flip(dot)) / 2), _flip(inverse))))
 
 
 def _cholesky_pull(bar: Any, v: Any) -> Any:
     inverse = inv(v)
     middle = _lower(matmul(swap(v), bar))
-    pulled = matmul(matmul(swap(inverse), middle), inverse)
-    return (pulled + swap(pulled)) / 2
+    pulled = matmul(matmul(swap(inverse), middle), conj(inverse))
+    return (pulled + _flip(pulled)) / 2
 
 
 cholesky: Wrapping = row(
@@ -108,13 +114,12 @@ cholesky: Wrapping = row(
     latex=r"\operatorname{{chol}} {0}",
     arrays=True,
     reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
-    real=True,
 )
 
 
 def _rotated(v: Any, dot: Any) -> Any:
     """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
-    return matmul(matmul(swap(v), (dot + swap(dot)) / 2), v)
+    return matmul(matmul(_flip(v), (dot + _flip(dot)) / 2), v)
 
 
 def _gaps(w: Any) -> Any:
@@ -126,16 +131,18 @@ def _gaps(w: Any) -> Any:
 
 def _values_pull(bar: Any, a: Any) -> Any:
     v = eigenvectors(a)
-    return matmul(v * reshape(bar, (*shape_of(bar)[:-1], 1, -1)), swap(v))
+    return matmul(conj(v) * reshape(bar, (*shape_of(bar)[:-1], 1, -1)), swap(v))
 
 
 eigenvalues: Wrapping = row(
     "eigenvalues",
     lambda w, a: Linear(
-        lambda dot: sum_over(
-            _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
-            -1,
-            False,
+        lambda dot: real(
+            sum_over(
+                _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
+                -1,
+                False,
+            )
         ),
         lambda bar: _values_pull(bar, a),
     ),
@@ -145,14 +152,13 @@ eigenvalues: Wrapping = row(
     latex=r"\lambda({0})",
     arrays=True,
     reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
-    real=True,
 )
 
 
 def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
     middle = _gaps(eigenvalues(a)) * matmul(swap(v), bar)
-    pulled = matmul(matmul(v, middle), swap(v))
-    return (pulled + swap(pulled)) / 2
+    pulled = matmul(matmul(conj(v), middle), swap(v))
+    return (pulled + _flip(pulled)) / 2
 
 
 eigenvectors: Wrapping = row(
@@ -167,5 +173,4 @@ eigenvectors: Wrapping = row(
     latex=r"V({0})",
     arrays=True,
     reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
-    real=True,
 )

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.number import shape, zero_like
+from simpleautodiff.number import is_complex, shape, zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.choice import choose, half, sympy_function, where_rule
+from simpleautodiff.rules.complexes import conj, real_valued
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.traced import plain
 
@@ -31,16 +32,24 @@ def _sympy_min(*xs: Any) -> Any:
     return sympy_function("Min")(*xs)
 
 
+def _slope_of_size(v: Any, x: Any) -> Any:
+    """Return sign(x); for a complex number the gradient of its size, conj(x)/|x|, and 0 at 0."""
+    if not is_complex(plain(x)):
+        return sign(x)
+    zero = plain(v) == 0
+    return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
+
+
 absolute = row(
     "abs",
-    lambda v, x: sign(x),
+    _slope_of_size,
     value=abs,
     numpy=["absolute", "fabs"],
     text="|{0}|",
     latex=r"|{0}|",
     reason="|x| grows with x where x is positive and shrinks where it is negative",
     kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
-    real=True,
+    holomorphic=False,
 )
 
 

@@ -42,6 +42,8 @@ def row(
     real: bool = False,
     settings: tuple[int, ...] = (),
     arrays: bool = False,
+    holomorphic: bool = True,
+    batch: Function | None = None,
     listed: bool = True,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
@@ -67,6 +69,11 @@ def row(
         The positions of arguments that are no numbers.
     arrays
         Say that it acts on whole arrays rather than on each number.
+    holomorphic
+        Say that it has a complex derivative.
+    batch
+        What computes it for a batch: from the size of the batch, which arguments have an axis of
+        that size in front, and the arguments. One that acts on each number needs none.
     listed
         Enter it in the table; not for one of many of a kind, as einsum with three operands.
     """
@@ -91,6 +98,8 @@ def row(
         by_type,
         settings,
         arrays,
+        holomorphic and not real,
+        batch,
     )
     if listed:
         TABLE[name] = primitive

@@ -5,14 +5,14 @@ The first argument is differentiated; the others are settings (axes, shapes, ind
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Bundle, Linear
-from simpleautodiff.number import shape
+from simpleautodiff.number import is_complex, shape
+from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.traced import plain
 
@@ -89,12 +89,17 @@ transpose: Wrapping = linear(
 
 
 def fit(derivative: Any, like: Any) -> Any:
-    """Give a derivative the shape of what it belongs to: broadcasting, done or undone."""
+    """Give a derivative the shape of what it belongs to: broadcasting, done or undone.
+
+    That of a real number is real: of a complex adjoint only the real part counts.
+    """
     if type(derivative) is np.ndarray and type(like) is np.ndarray:
-        if derivative.shape == like.shape:
+        if derivative.shape == like.shape and derivative.dtype is like.dtype:
             return derivative
     elif type(derivative) is float or type(derivative) is Bundle:
         return derivative
+    if is_complex(plain(derivative)) and not is_complex(plain(like)):
+        derivative = real(derivative)
     have, want = shape_of(derivative), shape_of(like)
     if have == want:
         return derivative
@@ -125,84 +130,6 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
 
 
 sum_over: Wrapping = linear("sum", _sum, _spread, 2, "a sum grows as much as each of its terms")
-
-
-def _cumsum_back(bar: Any, x: Any, axis: int) -> Any:
-    index = (slice(None),) * axis + (slice(None, None, -1),)
-    return getitem(cumsum(getitem(bar, index), axis), index)
-
-
-cumsum: Wrapping = linear(
-    "cumsum",
-    np.cumsum,
-    _cumsum_back,
-    1,
-    "an element counts in every sum from its own on",
-)
-
-
-def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
-    """Put elements into an array of zeros; what falls on one place is added up."""
-    out = np.zeros(new, np.result_type(x))
-    if _is_basic(index):
-        out[index] = x
-    else:
-        np.add.at(out, index, x)
-    return out
-
-
-def _is_basic(index: Any) -> bool:
-    parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
-
-
-getitem: Wrapping = linear(
-    "getitem",
-    lambda x, index: x[index],
-    lambda bar, x, index: scatter(bar, index, shape_of(x)),
-    1,
-    "the chosen elements; those not chosen do not count",
-)
-scatter: Wrapping = linear(
-    "scatter",
-    _scatter,
-    lambda bar, x, index, new: getitem(bar, index),
-    2,
-    "each element counts where it was put",
-)
-
-
-def _set_item(x: Any, value: Any, index: Any) -> Any:
-    out = np.array(x, dtype=np.result_type(x, value))
-    out[index] = value
-    return out
-
-
-def _written(v: Any, x: Any, value: Any, index: Any) -> Linear:
-    """Return the local derivative of a written array in what was written."""
-    zeros = np.zeros(shape_of(v), np.result_type(plain(v)))
-    return Linear(
-        lambda dot: set_item(zeros, dot, index),
-        lambda bar: fit(getitem(bar, index), value),
-        True,
-    )
-
-
-set_item: Wrapping = row(
-    "set_item",
-    lambda v, x, value, index: Linear(
-        lambda dot: set_item(dot, 0, index), lambda bar: set_item(bar, 0, index), True
-    ),
-    _written,
-    ZERO,
-    value=_set_item,
-    numpy=(),
-    text="{0} with [{2}] = {1}",
-    latex=r"{0}[{2} \leftarrow {1}]",
-    arrays=True,
-    reason="what was overwritten counts no more; what was written counts in its place",
-    settings=(2,),
-)
 
 
 def _share(x: Any, v: Any, axis: Any) -> Any:
@@ -237,43 +164,3 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
 
 max_over = _extreme("max", np.max, "largest")
 min_over = _extreme("min", np.min, "smallest")
-
-
-def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
-    """Join arrays along an axis; each part counts in its own place."""
-    axis %= len(shape_of(parts[0]))
-    ends = itertools.accumulate(shape_of(part)[axis] for part in parts)
-    return _joining(len(parts))((axis, (0, *ends)), *parts)
-
-
-_JOINS: dict[int, Wrapping] = {}
-
-
-def _joining(count: int) -> Wrapping:
-    """Return the primitive that joins `count` arrays."""
-    if count not in _JOINS:
-        _JOINS[count] = row(
-            "concatenate",
-            ZERO,
-            *[_part_rule(k) for k in range(count)],
-            value=lambda places, *parts: np.concatenate(parts, places[0]),
-            numpy=(),
-            text="concatenate({1}, ...)",
-            latex=r"\operatorname{{concatenate}}(\ldots)",
-            arrays=True,
-            reason="each part counts in its own place",
-            settings=(0,),
-            listed=False,
-        )
-    return _JOINS[count]
-
-
-def _part_rule(k: int) -> Callable[..., Linear]:
-    def rule(v: Any, places: Any, *parts: Any) -> Linear:
-        axis, bounds = places
-        index = (slice(None),) * axis + (slice(bounds[k], bounds[k + 1]),)
-        return Linear(
-            lambda dot: scatter(dot, index, shape_of(v)), lambda bar: getitem(bar, index), True
-        )
-
-    return rule

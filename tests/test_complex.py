@@ -1,0 +1,98 @@
+"""Complex numbers: JAX's convention for real functions, and derivatives of holomorphic ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+jax.config.update("jax_enable_x64", True)
+rng = np.random.default_rng(5)
+Z = rng.normal(size=4) + 1j * rng.normal(size=4)
+A = rng.normal(size=(3, 3)) + 1j * rng.normal(size=(3, 3))
+H = A @ A.conj().T + np.eye(3)
+
+REAL_VALUED = [
+    ("square", lambda np, z: np.sum(np.abs(z) ** 2), Z),
+    ("abs", lambda np, z: np.sum(np.abs(z)), Z),
+    ("real imag", lambda np, z: np.sum(np.real(z) * np.imag(z) ** 2), Z),
+    ("conj", lambda np, z: np.real(np.sum(np.conj(z) * np.sin(z) * z)), Z),
+    ("angle", lambda np, z: np.sum(np.angle(z) ** 3), Z),
+    ("attributes", lambda np, z: np.sum(z.real * z.imag) + np.sum((z * z.conj()).real), Z),
+    ("vdot", lambda np, z: np.abs(np.vdot(z, z**2)), Z),
+    ("var std", lambda np, z: np.var(z) + np.std(z), Z),
+    ("norm", lambda np, z: np.linalg.norm(z), Z),
+    ("matmul", lambda np, z: np.sum(np.abs(A @ z @ A)), A),
+    ("einsum", lambda np, z: np.sum(np.imag(np.einsum("ij,kj->ik", z, np.conj(z) * A))), A),
+    ("inv det", lambda np, z: np.abs(np.linalg.det(z)) + np.abs(np.linalg.inv(z)).sum(), A),
+    ("solve", lambda np, z: np.sum(np.abs(np.linalg.solve(z, A))), H),
+    ("slogdet", lambda np, z: np.linalg.slogdet(z)[1], A),
+    ("eigvalsh", lambda np, z: np.sum(np.linalg.eigvalsh(z @ np.conj(z).T) ** 2), A),
+    ("eigh", lambda np, z: np.sum(np.abs(np.linalg.eigh(z @ np.conj(z).T)[1]) ** 3), A),
+    ("cholesky", lambda np, z: np.sum(np.abs(np.linalg.cholesky(z @ np.conj(z).T)) ** 3), A),
+    ("exponent", lambda np, z: np.abs(np.sum(np.exp(1j * z) / (z + 2) ** 2)), Z),
+    ("where", lambda np, z: np.sum(np.abs(np.where(np.real(z) > 0, z**2, np.conj(z)))), Z),
+]
+
+
+@pytest.mark.parametrize(("name", "f", "z"), REAL_VALUED, ids=[case[0] for case in REAL_VALUED])
+def test_gradients_of_real_functions_are_those_of_jax(name, f, z):
+    ours = ad.grad(lambda z: f(np, z))(z)
+    theirs = jax.grad(lambda z: f(jnp, z))(z)
+    assert ours.dtype == np.complex128
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-10)
+    direction = rng.normal(size=z.shape) + 1j * rng.normal(size=z.shape)
+    _, slope = ad.jvp(lambda z: f(np, z), (z,), (direction,))
+    assert np.isrealobj(slope)
+    np.testing.assert_allclose(slope, np.sum(ours * direction).real, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "f", "z"), REAL_VALUED, ids=[case[0] for case in REAL_VALUED])
+def test_real_parameters_inside_complex_code(name, f, z):
+    g = lambda np: lambda t: f(np, z * (t + 0.3j * t**2))
+    assert ad.grad(g(np))(0.7) == pytest.approx(float(jax.grad(g(jnp))(0.7)), rel=1e-9)
+    second = ad.derivative(g(np), 2)(0.7)
+    assert second == pytest.approx(float(jax.grad(jax.grad(g(jnp)))(0.7)), rel=1e-7)
+
+
+def test_a_gradient_is_the_slope_in_x_minus_i_times_that_in_y():
+    f = lambda z: np.real(z) ** 2 + 3 * np.imag(z)
+    assert ad.grad(f)(2 + 1j) == 4 - 3j
+    assert ad.jacobian(f)(2 + 1j) == 4 - 3j
+    assert ad.jacfwd(f)(2 + 1j) == 4 - 3j
+
+
+def test_complex64_stays_complex64():
+    gradient = ad.grad(lambda z: np.sum(np.abs(np.exp(z))))(Z.astype(np.complex64))
+    assert gradient.dtype == np.complex64
+    gradient = ad.grad(lambda x: np.sum(np.abs(x * 1j + 1)))(np.ones(3, np.float32))
+    assert gradient.dtype == np.float32
+
+
+def test_holomorphic_functions():
+    np.testing.assert_allclose(ad.jacrev(lambda z: np.exp(z) * z)(Z), np.diag(np.exp(Z) * (1 + Z)))
+    np.testing.assert_allclose(ad.jacfwd(lambda z: np.exp(z) * z)(Z), np.diag(np.exp(Z) * (1 + Z)))
+    assert ad.derivative(lambda z: z**5, 3)(1 + 2j) == pytest.approx(60 * (1 + 2j) ** 2)
+
+
+def test_complex_results_of_real_arrays():
+    x = np.array([0.3, -1.2])
+    f = lambda x: np.exp(1j * x) * x
+    expected = np.diag(np.exp(1j * x) * (1 + 1j * x))
+    for jacobian in (ad.jacfwd(f)(x), ad.jacrev(f)(x)):
+        np.testing.assert_allclose(jacobian, expected, rtol=1e-13)
+    np.testing.assert_allclose(ad.grad(lambda x: np.sum(f(x)))(x), np.diag(expected))
+
+
+@pytest.mark.parametrize("f", [np.conj, lambda z: z * np.abs(z), lambda z: np.real(z) * z])
+def test_what_is_not_holomorphic_is_refused(f):
+    for derivative in (ad.grad(f), ad.derivative(f), ad.derivative(f, 2), ad.jacfwd(f)):
+        with pytest.raises(ad.ResultError, match="not holomorphic"):
+            derivative(1 + 2j)
+
+
+def test_size_of_zero_has_the_gradient_zero():
+    assert ad.grad(np.abs)(0j) == 0
+    gradient = ad.grad(lambda z: np.sum(np.abs(z)))(np.array([0j, 3j]))
+    np.testing.assert_array_equal(gradient, [0, -1j])
