@@ -169,6 +169,7 @@ CASES = [
     ("matrix_power negative", lambda x: np.linalg.matrix_power(x, -2), Q),
     ("multi_dot", lambda x: np.linalg.multi_dot([x, Q, M]), Q),
     ("linalg.trace", lambda x: np.linalg.trace(x), Q),
+    ("real imag angle", lambda x: np.real(x) * np.angle(x + 2j) + np.imag(x * 1j), M),
     ("index", lambda x: x[1], M),
     ("slices", lambda x: x[::-1, 1:3], M),
     ("new axis", lambda x: x[:, None] * x[None, :], V),

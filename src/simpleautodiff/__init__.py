@@ -34,6 +34,7 @@ from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
 from simpleautodiff.jacobians import jacrev as jacrev
 from simpleautodiff.linear import ZERO as ZERO
+from simpleautodiff.mapping import vmap as vmap
 from simpleautodiff.node import Node as Node
 from simpleautodiff.number import register_number as register_number
 from simpleautodiff.order import all_orders as all_orders
@@ -236,5 +237,6 @@ __all__ = [
     "trunc",
     "value_and_grad",
     "vjp",
+    "vmap",
     "where",
 ]

@@ -1,4 +1,8 @@
-"""All derivatives of all results: Jacobians and Hessians, of numbers and of arrays."""
+"""All derivatives of all results: Jacobians and Hessians, of numbers and of arrays.
+
+The rows of the Jacobian of an array are swept together, as a batch; a bound on its memory divides
+the batch into chunks.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import Argnums, select
-from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.batching import Batch, BatchLevel, unbatch
+from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.holomorphic import from_directions
+from simpleautodiff.number import is_complex
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import flatten
@@ -18,14 +25,23 @@ from simpleautodiff.traced import plain
 from simpleautodiff.transform import Graph, named
 
 F = Callable[..., Any]
+CHUNK = 2**27  # bytes that a batch of sweeps may take for the largest of the values
 
 
-def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto") -> F:
+def jacobian(
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    chunk_size: int | None = None,
+) -> F:
     """Return the function that gives all derivatives of all results of `f`.
 
     The Jacobian has the structure of the result, with the structure of the argument in each place.
     `f` runs once; then one sweep per input (`mode="forward"`) or per output (`mode="reverse"`)
-    follows. `"auto"` takes the smaller number of sweeps.
+    follows. `"auto"` takes the smaller number of sweeps. Sweeps for the elements of an array are
+    done together, `chunk_size` at a time; without it, as many as keep the memory moderate.
 
     Examples
     --------
@@ -42,7 +58,7 @@ def jacobian(f: F, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "
         value, results = plain_results(graph.result, graph.tape, f)
         fewer_inputs = _count(graph.inputs) < _count(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
-        rows = (_rows_forward if forward else _rows_reverse)(graph, results)
+        rows = (_rows_forward if forward else _rows_reverse)(graph, results, chunk_size)
         _, rebuild = flatten(value)
         matrix = rebuild(graph.arguments(row) for row in rows)
         return (matrix, graph.aux) if has_aux else matrix
@@ -55,60 +71,85 @@ def _count(numbers: list[Any]) -> int:
     return sum(math.prod(shape_of(number)) for number in numbers)
 
 
-def _rows_reverse(graph: Graph, results: list[Any]) -> list[list[Any]]:
-    """Sweep back once for each element of each result."""
+def _rows_reverse(graph: Graph, results: list[Any], chunk_size: int | None) -> list[list[Any]]:
+    """Sweep back for each element of each result."""
     rows = []
     for result in results:
-        swept = [graph.pull([(result, seed)]) for seed in _units(result)]
+        swept = _swept(graph, result, chunk_size, lambda unit, r=result: graph.slopes(r, unit))
         full = shape_of(result)
-        rows.append(
-            [
-                _stacked([row[k] for row in swept], 0, (*full, *shape_of(node)), full)
-                for k, node in enumerate(graph.inputs)
-            ]
-        )
+        pairs = zip(swept, graph.inputs, strict=True)
+        rows.append([_shaped(part, (*full, *shape_of(node))) for part, node in pairs])
     return rows
 
 
-def _rows_forward(graph: Graph, results: list[Any]) -> list[list[Any]]:
-    """Sweep forward once for each element of each input."""
+def _rows_forward(graph: Graph, results: list[Any], chunk_size: int | None) -> list[list[Any]]:
+    """Sweep forward for each element of each input."""
     columns = []
     for wrt in graph.inputs:
-        swept = [
-            graph.push([seed if node is wrt else None for node in graph.inputs], results)
-            for seed in _units(wrt)
-        ]
+        swept = _swept(graph, wrt, chunk_size, lambda unit, w=wrt: _along(graph, w, unit, results))
         full = shape_of(wrt)
-        columns.append(
-            [
-                _stacked([row[k] for row in swept], -1, (*shape_of(result), *full), full)
-                for k, result in enumerate(results)
-            ]
-        )
+        if full:
+            swept = [np.moveaxis(part, 0, -1) for part in swept]
+        pairs = zip(swept, results, strict=True)
+        columns.append([_shaped(part, (*shape_of(result), *full)) for part, result in pairs])
     return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in results]
 
 
-def _units(like: Any) -> Iterator[Any]:
-    """Yield the seeds that pick out each element: 1, or arrays of zeros with a single 1."""
-    number = plain(like)
-    if not shape_of(number):
-        yield 1
-    for index in np.ndindex(*shape_of(number)) if shape_of(number) else ():
-        unit = np.zeros_like(number)
-        unit[index] = 1
-        yield unit
+def _along(graph: Graph, wrt: Any, unit: Any, results: list[Any]) -> list[Any]:
+    """Return the derivatives of all results in one element of an input."""
+
+    def push(seed: Any) -> list[Any]:
+        return graph.push([seed if node is wrt else None for node in graph.inputs], results)
+
+    if not is_complex(plain(wrt)):
+        return push(unit)
+    both = zip(push(unit), push(unit * 1j), results, strict=True)
+    return [from_directions(one, other, result, graph.f) for one, other, result in both]
 
 
-def _stacked(parts: list[Any], axis: int, new: tuple[int, ...], of: tuple[int, ...]) -> Any:
-    """Join the derivatives of each element into one array; a single number stays as it is."""
-    if not of:
-        return parts[0]
-    if not parts:
-        return np.zeros(new)
-    return reshape(stack(parts, axis), new)
+def _swept(graph: Graph, of: Any, chunk_size: int | None, sweep: F) -> list[Any]:
+    """Sweep for every element of `of`, in chunks; the elements are along the first axis."""
+    if not shape_of(of):
+        return sweep(1)  # type: ignore[no-any-return]
+    parts = []
+    for units in _units(plain(of), chunk_size or _chunk(graph)):
+        level = BatchLevel(len(units))
+        with level:
+            swept = sweep(Batch(units, level))
+        parts.append([unbatch(column, 0, level) for column in swept])
+    return [
+        concatenate_(column, 0) if len(column) > 1 else column[0]
+        for column in zip(*parts, strict=True)
+    ]
 
 
-def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+def _chunk(graph: Graph) -> int:
+    """Return how many sweeps to do at a time."""
+    largest = max(math.prod(shape_of(node)) for node in graph.tape)
+    return max(1, CHUNK // (8 * max(largest, 1)))
+
+
+def _units(like: Any, chunk: int) -> Iterator[Any]:
+    """Yield the seeds that pick out each element, chunk by chunk: zeros with a single 1."""
+    size = math.prod(like.shape)
+    for start in range(0, max(size, 1), chunk):
+        count = min(chunk, size - start)
+        units = np.zeros((count, size), like.dtype)
+        units[np.arange(count), start + np.arange(count)] = 1
+        yield units.reshape(count, *like.shape)
+
+
+def _shaped(part: Any, new: tuple[int, ...]) -> Any:
+    """Return derivatives in the shape of the result, then of the input; an array of its own."""
+    part = reshape(part, new) if shape_of(part) != new else part
+    if isinstance(part, np.ndarray) and not part.flags.writeable:
+        return part.copy()
+    return part
+
+
+def jacfwd(
+    f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> F:
     """Return the Jacobian of `f`, one forward sweep per input; see `jacobian`.
 
     Examples
@@ -117,10 +158,12 @@ def jacfwd(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.jacfwd(lambda x: (x, x * x))(3.0)
     (1.0, 6.0)
     """
-    return jacobian(f, argnums, has_aux, mode="forward")
+    return jacobian(f, argnums, has_aux, mode="forward", chunk_size=chunk_size)
 
 
-def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+def jacrev(
+    f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> F:
     """Return the Jacobian of `f`, one reverse sweep per output; see `jacobian`.
 
     Examples
@@ -129,10 +172,12 @@ def jacrev(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.jacrev(lambda x: x[0] * x[1])([2.0, 5.0])
     [5.0, 2.0]
     """
-    return jacobian(f, argnums, has_aux, mode="reverse")
+    return jacobian(f, argnums, has_aux, mode="reverse", chunk_size=chunk_size)
 
 
-def hessian(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+def hessian(
+    f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+) -> F:
     """Return the function that gives all second derivatives of `f`: forward over reverse.
 
     Examples
@@ -141,4 +186,5 @@ def hessian(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.hessian(lambda x: x[0] ** 2 * x[1])([2.0, 5.0])
     [[10.0, 4.0], [4.0, 0.0]]
     """
-    return named(jacfwd(jacrev(f, argnums, has_aux), argnums, has_aux), "hessian", f)
+    slopes = jacrev(f, argnums, has_aux, chunk_size=chunk_size)
+    return named(jacfwd(slopes, argnums, has_aux, chunk_size=chunk_size), "hessian", f)

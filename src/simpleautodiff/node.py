@@ -65,6 +65,13 @@ class Level:
             self._above.open = True
         return self._above
 
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive on this level: on the values of its arguments, one level lower."""
+        values = tuple(
+            [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
+        )
+        return self.result(primitive, args, values, evaluate(primitive, values))
+
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Any:
@@ -313,10 +320,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
             check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
-    values = tuple(
-        [arg.value if isinstance(arg, Traced) and arg.level is level else arg for arg in args]
-    )
-    return level.result(primitive, args, values, evaluate(primitive, values))
+    return level.run(primitive, args)
 
 
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:

@@ -113,6 +113,11 @@ def shape(value: Any) -> tuple[int, ...]:
     return tuple(getattr(value, "shape", ()))
 
 
+def is_array(value: Any) -> bool:
+    """Tell arrays from single numbers; a batch of numbers is an array, whatever its shape."""
+    return (isinstance(value, np.ndarray) and value.ndim > 0) or getattr(value, "many", False)
+
+
 def lift(number: int, like: Any) -> Any:
     """Write a whole number in the kind of `like`: 2 as mpf(2), Decimal(2), float32(2).
 
@@ -121,7 +126,7 @@ def lift(number: int, like: Any) -> Any:
     kind = type(like)
     if kind in (float, int, bool):
         return float(number)
-    if kind is np.ndarray:
+    if kind is np.ndarray or is_array(like):
         return like.dtype.type(number)
     if _library_of(kind) in ("sympy", ""):  # how a user's own type is built, only the user knows
         return zero_like(like) + number
@@ -134,6 +139,8 @@ def zero_like(value: Any) -> Any:
         return 0
     if isinstance(value, np.ndarray):
         return np.zeros_like(value)
+    if is_array(value):
+        return np.zeros(value.shape, value.dtype)
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)
     library = _library_of(type(value))
@@ -315,7 +322,7 @@ def in_kind(number: Any, like: Any) -> Any:
     Seeds and constants are Python numbers, which mix with every kind; a derivative that is made of
     them alone has to be told its kind.
     """
-    if isinstance(like, np.ndarray):
+    if isinstance(like, np.ndarray) or is_array(like):
         return _array_in_kind(number, like)
     if type(number) is int:
         return number + zero_like(like)
@@ -330,7 +337,7 @@ def in_kind(number: Any, like: Any) -> Any:
 
 def _array_in_kind(number: Any, like: Any) -> Any:
     if isinstance(number, (int, float)):
-        return np.full_like(like, number)
+        return np.full(like.shape, number, like.dtype)
     if isinstance(number, np.ndarray) and number.dtype.kind in ("f", like.dtype.kind):
         return number.astype(like.dtype, copy=not number.flags.writeable)
     return number

@@ -24,6 +24,7 @@ class Traced:
     __slots__ = ("__weakref__", "level", "value")
     value: Any
     level: Level
+    many = False  # a batch: an array even where each example is a single number
 
     __hash__ = object.__hash__
 
@@ -131,8 +132,13 @@ class Traced:
 
 
 def plain(x: Any) -> Any:
-    """Return the innermost number of a node of nodes; a number is its own."""
+    """Return the innermost number of a node of nodes; a number is its own.
+
+    A batch stays one: of plain numbers.
+    """
     while isinstance(x, Traced):
+        if x.many:
+            return type(x)(plain(x.value), x.level) if isinstance(x.value, Traced) else x  # type: ignore[call-arg]
         x = x.value
     return x
 

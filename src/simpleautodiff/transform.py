@@ -256,12 +256,19 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             return call(f, selection, selection.trees)
         nth = _along(f, selection, x, n, 1)
         if is_complex(plain(x)):
-            other = flatten(_along(f, selection, x, n, 1j))[0]
-            for along_1, along_i in zip(flatten(nth)[0], other, strict=True):
-                check_holomorphic(along_i, 1j**n * along_1, f)
+            _check_directions(f, selection, x, nth, n)
         return nth
 
     return named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+
+
+def _check_directions(f: F, selection: Selection, x: Any, nth: Any, n: int) -> None:
+    """Refuse an n-th derivative in a complex number that depends on the direction."""
+    for order in {1, n}:
+        along_1 = nth if order == n else _along(f, selection, x, order, 1)
+        along_i = _along(f, selection, x, order, 1j)
+        for a, b in zip(flatten(along_i)[0], flatten(along_1)[0], strict=True):
+            check_holomorphic(a, 1j**order * b, f)
 
 
 def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> Any:

@@ -127,7 +127,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares, scaled so that nothing overflows."""
-    largest = np.max(np.abs(plain(x)), initial=0.0)
+    size = np.abs(plain(x))
+    largest = np.max(size) if np.size(size) else 0.0
     scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0)[()]
     square = sum_over(squared_size(x / scale), axis, keepdims)
     zero = plain(square) == 0

@@ -91,7 +91,7 @@ def interp(x: Any, xp: Any, fp: Any) -> Any:
     if knots.size < 2:
         raise RuleError("np.interp of a node needs two points at least")
     i = np.clip(np.searchsorted(knots, plain(x), side="right") - 1, 0, len(knots) - 2)
-    x0, x1, f0, f1 = xp[i], xp[i + 1], fp[i], fp[i + 1]
+    x0, x1, f0, f1 = (getitem(points, j) for points in (xp, fp) for j in (i, i + 1))
     inside = f0 + (f1 - f0) * ((x - x0) / (x1 - x0))
     right = where_row(plain(x) > knots[-1], fp[-1], inside)
     return where_row(plain(x) < knots[0], fp[0], right)
@@ -131,7 +131,9 @@ def sinc_(x: Any) -> Any:
 @answers(np.nan_to_num)
 def nan_to_num(x: Any, nan: float = 0.0) -> Any:
     """Replace nan by a number, which does not depend on it."""
-    return where_row(np.isfinite(plain(x)), x, np.nan_to_num(plain(x), nan=nan))
+    number, limits = plain(x), np.finfo(x.dtype)
+    bounded = where_row(number > 0, limits.max, where_row(number < 0, limits.min, nan))
+    return where_row(np.isfinite(number), x, bounded)
 
 
 @answers(np.nansum)

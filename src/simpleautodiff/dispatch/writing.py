@@ -14,6 +14,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.number import is_array
 from simpleautodiff.rules.indexing import set_item
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, Writable, plain, unwrapped
@@ -31,7 +32,12 @@ def copy(a: Any) -> Writable:
 
 def _likes(function: Any) -> Callable[..., Writable]:
     """Answer zeros_like and its relatives with an array that can be written to."""
-    return lambda a, *args, **kwargs: Writable(function(plain(a), *args, **kwargs))
+    return lambda a, *args, **kwargs: Writable(function(_outline(a), *args, **kwargs))
+
+
+def _outline(a: Any) -> Any:
+    """Return a plain array of the shape and kind of `a`."""
+    return np.empty(np.shape(a), plain(a).dtype) if is_array(plain(a)) else plain(a)
 
 
 _LIKES: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)

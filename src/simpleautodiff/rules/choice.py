@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear, Masked
-from simpleautodiff.number import lift, shape
+from simpleautodiff.number import is_array, lift, shape
 from simpleautodiff.traced import plain
 
 
@@ -19,7 +19,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     For single numbers only the chosen one is computed, and may be `ZERO`. For arrays both are, the
     choice is made element by element, and what is not chosen has the derivative 0.
     """
-    if isinstance(condition, np.ndarray) and condition.ndim:
+    if is_array(condition):
         from simpleautodiff.rules.piecewise import where
 
         with np.errstate(all="ignore"):
@@ -32,7 +32,7 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
 
 def where_rule(condition: Any, first: bool) -> Any:
     """Return the local derivative of where(condition, x, y) in x, or in y."""
-    if not (isinstance(condition, np.ndarray) and condition.ndim):
+    if not is_array(condition):
         return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
     from simpleautodiff.rules.piecewise import where
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.rules.shapes import reshape, shape_of, sum_to, transpose
+from simpleautodiff.rules.shapes import lead, reshape, shape_of, sum_to, transpose
 from simpleautodiff.traced import plain
 
 
@@ -41,6 +41,30 @@ def _pull_right(bar: Any, a: Any, b: Any) -> Any:
     return reshape(sum_to(matmul(swap(left), bar), shape_of(right)), shape_of(b))
 
 
+def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
+    """Multiply batches of vectors or matrices; one matrix for all of them is one product."""
+    ranks = [len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True)]
+    if which == (True, False) and ranks[0] == 1:
+        return matmul(a, b) if ranks[1] <= 2 else _stacked(a, b, which, ranks)
+    if which == (False, True) and ranks == [2, 1]:
+        return matmul(b, swap(a))
+    return _stacked(a, b, which, ranks)
+
+
+def _stacked(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) -> Any:
+    """Multiply matrix by matrix, with the axis of the batch before all others."""
+    if ranks[0] == 1:
+        a = reshape(a, (*shape_of(a)[:-1], 1, shape_of(a)[-1]))
+    if ranks[1] == 1:
+        b = reshape(b, (*shape_of(b), 1))
+    rank = max(*ranks, 2)
+    a, b = (lead(x, rank) if is_batched else x for x, is_batched in zip((a, b), which, strict=True))
+    product = matmul(a, b)
+    full = shape_of(product)
+    kept = full[:-2] + full[-2:-1] * (ranks[0] > 1) + full[-1:] * (ranks[1] > 1)
+    return reshape(product, kept)
+
+
 matmul: Wrapping = row(
     "matmul",
     lambda v, a, b: Linear(lambda dot: matmul(dot, b), lambda bar: _pull_left(bar, a, b)),
@@ -50,6 +74,7 @@ matmul: Wrapping = row(
     latex=r"{0} {1}",
     arrays=True,
     reason="d(A B) = dA B + A dB",
+    batch=_matmul_batch,
 )
 
 
@@ -72,8 +97,17 @@ def einsum_of(count: int) -> Wrapping:
             reason="linear in each factor: the others stay as they are",
             settings=(0,),
             listed=False,
+            batch=_einsum_batch,
         )
     return _EINSUMS[count]
+
+
+def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands: Any) -> Any:
+    """Give the batch a letter of its own."""
+    inputs, output = subscripts.split("->")
+    letter = next(c for c in _LETTERS if c not in subscripts)
+    terms = [letter * b + term for b, term in zip(which[1:], inputs.split(","), strict=True)]
+    return einsum_of(len(operands))(",".join(terms) + "->" + letter + output, *operands)
 
 
 _EINSUMS: dict[int, Wrapping] = {}

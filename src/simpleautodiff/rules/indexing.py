@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.rules.shapes import fit, linear, shape_of
+from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of
 from simpleautodiff.traced import plain
 
 
@@ -25,6 +26,7 @@ cumsum: Wrapping = linear(
     _cumsum_back,
     1,
     "an element counts in every sum from its own on",
+    lambda size, x, axis: cumsum(x, axis + 1),
 )
 
 
@@ -43,12 +45,37 @@ def _is_basic(index: Any) -> bool:
     return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
 
 
+def flat_places(index: Any, full: tuple[int, ...]) -> Any:
+    """Return the places that an index chooses, counted through an array of a given shape."""
+    return np.arange(math.prod(full)).reshape(full)[index]
+
+
+def _behind(index: Any) -> tuple[Any, ...]:
+    """Return a basic index of one example as that of a batch."""
+    return (slice(None), *(index if isinstance(index, tuple) else (index,)))
+
+
+def _getitem_batch(size: int, x: Any, index: Any) -> Any:
+    if _is_basic(index):
+        return getitem(x, _behind(index))
+    full = shape_of(x)[1:]
+    return getitem(reshape(x, (size, -1)), (slice(None), flat_places(index, full)))
+
+
+def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
+    if _is_basic(index):
+        return scatter(x, _behind(index), (size, *new))
+    places = (slice(None), flat_places(index, new))
+    return reshape(scatter(x, places, (size, math.prod(new))), (size, *new))
+
+
 getitem: Wrapping = linear(
     "getitem",
     lambda x, index: x[index],
     lambda bar, x, index: scatter(bar, index, shape_of(x)),
     1,
     "the chosen elements; those not chosen do not count",
+    _getitem_batch,
 )
 scatter: Wrapping = linear(
     "scatter",
@@ -56,6 +83,7 @@ scatter: Wrapping = linear(
     lambda bar, x, index, new: getitem(bar, index),
     2,
     "each element counts where it was put",
+    _scatter_batch,
 )
 
 
@@ -75,6 +103,16 @@ def _written(v: Any, x: Any, value: Any, index: Any) -> Linear:
     )
 
 
+def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, index: Any) -> Any:
+    x = x if which[0] else broadcast_to(x, (size, *shape_of(x)))
+    full = shape_of(x)[1:]
+    places = flat_places(index, full)
+    value = lead(value, np.ndim(places)) if which[1] else value
+    if _is_basic(index):
+        return set_item(x, value, _behind(index))
+    return reshape(set_item(reshape(x, (size, -1)), value, (slice(None), places)), (size, *full))
+
+
 set_item: Wrapping = row(
     "set_item",
     lambda v, x, value, index: Linear(
@@ -89,6 +127,7 @@ set_item: Wrapping = row(
     arrays=True,
     reason="what was overwritten counts no more; what was written counts in its place",
     settings=(2,),
+    batch=_set_item_batch,
 )
 
 
@@ -97,6 +136,14 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     axis %= len(shape_of(parts[0]))
     ends = itertools.accumulate(shape_of(part)[axis] for part in parts)
     return _joining(len(parts))((axis, (0, *ends)), *parts)
+
+
+def _concatenate_batch(size: int, which: tuple[bool, ...], places: Any, *parts: Any) -> Any:
+    full = [
+        part if is_batched else broadcast_to(part, (size, *shape_of(part)))
+        for part, is_batched in zip(parts, which[1:], strict=True)
+    ]
+    return concatenate(full, places[0] + 1)
 
 
 _JOINS: dict[int, Wrapping] = {}
@@ -117,6 +164,7 @@ def _joining(count: int) -> Wrapping:
             reason="each part counts in its own place",
             settings=(0,),
             listed=False,
+            batch=_concatenate_batch,
         )
     return _JOINS[count]
 

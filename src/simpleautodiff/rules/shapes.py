@@ -28,8 +28,12 @@ def linear(
     pull: Callable[..., Any],
     settings: int,
     reason: str,
+    batch: Callable[..., Any] | None = None,
 ) -> Wrapping:
-    """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`."""
+    """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`.
+
+    `batch` computes it from `(size, x, *settings)` where x has the axis of a batch in front.
+    """
 
     def rule(v: Any, x: Any, *given: Any) -> Linear:
         return Linear(lambda dot: wrapping(dot, *given), lambda bar: pull(bar, x, *given), True)
@@ -46,6 +50,7 @@ def linear(
         arrays=True,
         reason=reason,
         settings=tuple(range(1, 1 + settings)),
+        batch=batch and (lambda size, which, x, *given: batch(size, x, *given)),
     )
     return wrapping
 
@@ -58,12 +63,30 @@ def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
     return np.sum(total, axis=stretched, keepdims=True) if stretched else total
 
 
+def lead(x: Any, rank: int) -> Any:
+    """Give each example of a batch, which has its axis in front, the rank by axes of length 1."""
+    size, *one = shape_of(x)
+    return reshape(x, (size, *(1,) * (rank - len(one)), *one)) if len(one) < rank else x
+
+
+def _sum_to_batch(size: int, x: Any, new: tuple[int, ...]) -> Any:
+    extra = len(shape_of(x)) - 1 - len(new)
+    total = sum_over(x, tuple(range(1, 1 + extra)), False) if extra else x
+    return sum_to(total, (size, *new))
+
+
+def _transpose_batch(size: int, x: Any, axes: tuple[int, ...] | None) -> Any:
+    order = reversed(range(len(shape_of(x)) - 1)) if axes is None else axes
+    return transpose(x, (0, *[axis + 1 for axis in order]))
+
+
 broadcast_to: Wrapping = linear(
     "broadcast_to",
     np.broadcast_to,
     lambda bar, x, new: sum_to(bar, shape_of(x)),
     1,
     "each copy of an element counts, so the adjoint adds them up",
+    lambda size, x, new: broadcast_to(lead(x, len(new)), (size, *new)),
 )
 sum_to: Wrapping = linear(
     "sum_to",
@@ -71,6 +94,7 @@ sum_to: Wrapping = linear(
     lambda bar, x, new: broadcast_to(bar, shape_of(x)),
     1,
     "every element that was added counts once",
+    _sum_to_batch,
 )
 reshape: Wrapping = linear(
     "reshape",
@@ -78,6 +102,7 @@ reshape: Wrapping = linear(
     lambda bar, x, new: reshape(bar, shape_of(x)),
     1,
     "the same elements in another shape",
+    lambda size, x, new: reshape(x, (size, *new)),
 )
 transpose: Wrapping = linear(
     "transpose",
@@ -85,6 +110,7 @@ transpose: Wrapping = linear(
     lambda bar, x, axes: transpose(bar, _inverse(axes)),
     1,
     "the same elements with the axes in another order",
+    _transpose_batch,
 )
 
 
@@ -129,7 +155,32 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     return tuple(1 if i in reduced else n for i, n in enumerate(full))
 
 
-sum_over: Wrapping = linear("sum", _sum, _spread, 2, "a sum grows as much as each of its terms")
+def shifted(axis: Any, rank: int) -> Any:
+    """Return the axes of one example, of the given rank, as those of a batch: one further back."""
+    if axis is None:
+        return tuple(range(1, rank + 1))
+    if isinstance(axis, (tuple, list)):
+        return tuple([shifted(one, rank) for one in axis])
+    return int(axis) % rank + 1 if rank else int(axis)
+
+
+def _by_axis(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """Batch a reduction: along the axes of the examples."""
+
+    def batch(size: int, x: Any, axis: Any, keepdims: bool) -> Any:
+        return reduction()(x, shifted(axis, len(shape_of(x)) - 1), keepdims)
+
+    return batch
+
+
+sum_over: Wrapping = linear(
+    "sum",
+    _sum,
+    _spread,
+    2,
+    "a sum grows as much as each of its terms",
+    _by_axis(lambda: sum_over),
+)
 
 
 def _share(x: Any, v: Any, axis: Any) -> Any:
@@ -146,7 +197,8 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
             lambda bar: _spread(bar, x, axis, keepdims) * share,
         )
 
-    return row(
+    batch = _by_axis(lambda: wrapping)
+    wrapping = row(
         name,
         rule,
         ZERO,
@@ -159,7 +211,9 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         reason=f"the {word} moves with the {word} element; equal ones share equally",
         real=True,
         settings=(1, 2),
+        batch=lambda size, which, *given: batch(size, *given),
     )
+    return wrapping
 
 
 max_over = _extreme("max", np.max, "largest")

@@ -1,0 +1,248 @@
+"""Many examples at once: a level on which every operation is done for a whole batch.
+
+A *batch* looks to the code that uses it like one example; its value has one more axis, in front. An
+operation on numbers is done elementwise with the axes lined up, one on arrays by the `batch` of its
+row, and what has no such rule example by example. Batches may hold nodes and be held by them, so
+`vmap(grad(f))`, `grad(vmap(f))` and Jacobians swept many rows at a time all follow.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any, cast, final
+
+import numpy as np
+
+from simpleautodiff.dispatch import FUNCTIONS
+from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.dispatch.table import array_function
+from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.node import Level, apply
+from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.indexing import flat_places, getitem, scatter
+from simpleautodiff.rules.shapes import broadcast_to, lead, reshape, shape_of, shifted
+from simpleautodiff.structure import flatten, map_leaves
+from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain
+
+
+@final
+class BatchLevel(Level):
+    """A level on which operations act on a batch of `size` examples."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+        self.running: list[Any] = []  # functions of NumPy whose programs are being run
+
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive on all examples."""
+        which = tuple([_is_batch(arg, self) for arg in args])
+        if any(which[i] for i in primitive.settings) and primitive.arrays:
+            return self._by_own_settings(primitive, args)
+        values = [arg.value if is_batch else arg for arg, is_batch in zip(args, which, strict=True)]
+        if not primitive.arrays:
+            return Batch(apply(primitive, *self._lined_up(values, which)), self)
+        if primitive.batch is None:
+            return self.one_by_one(lambda *one: apply(primitive, *one), args)
+        return Batch(primitive.batch(self.size, which, *values), self)
+
+    def _by_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive whose settings differ from example to example."""
+        if primitive is getitem.primitive:  # type: ignore[attr-defined]
+            return _chosen(self, *args)
+        if primitive is scatter.primitive:  # type: ignore[attr-defined]
+            return _put(self, *args)
+        return self.one_by_one(lambda *one: apply(primitive, *one), args)
+
+    def _lined_up(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
+        """Give all examples one rank, so that the axis of the batch is in front of all others."""
+        ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
+        return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+
+    def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Batch:
+        """Apply a function of NumPy that has no derivative, such as a comparison."""
+        which = tuple([_is_batch(arg, self) for arg in args])
+        values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
+        return Batch(function(*self._lined_up(values, which)), self)
+
+    def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
+        """Apply a function to one example after the other, and join the results."""
+        leaves, rebuild = flatten((args, kwargs or {}))
+        results = []
+        for i in range(self.size):
+            one = [getitem(x.value, i) if _is_batch(x, self) else x for x in leaves]
+            some, more = rebuild(iter(one))
+            results.append(function(*some, **more))
+        if not results:
+            raise LostDerivativeError(f"an empty batch has no example to go by{at_line()}")
+        parts = [flatten(result)[0] for result in results]
+        joined = [Batch(stack(column), self) for column in zip(*parts, strict=True)]
+        return flatten(results[0])[1](iter(joined))
+
+
+def _is_batch(x: Any, level: Level) -> bool:
+    return type(x) is Batch and x.level is level
+
+
+def _highest(args: Any) -> BatchLevel:
+    levels = [x.level for x in flatten(args)[0] if type(x) is Batch]
+    return cast("BatchLevel", max(levels, key=lambda level: level.number))
+
+
+@final
+class Batch(Traced):
+    """Many examples that look like one: `value` has an axis in front that the code does not see."""
+
+    __slots__ = ()
+    many = True
+
+    def __init__(self, value: Any, level: Level) -> None:
+        self.value = value
+        self.level = level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return shape_of(self.value)[1:]
+
+    @property
+    def dtype(self) -> Any:
+        """The kind of number."""
+        return np.result_type(plain(self.value))
+
+    def astype(self, dtype: Any, copy: bool = True) -> Batch:
+        """Return the batch in another kind of number."""
+        return Batch(self.value.astype(dtype), self.level)
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = flatten(index)[0]
+        if not any(type(part) is Batch for part in parts):
+            return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
+        return _chosen(_highest((self, index)), self, index)
+
+    def _lost(self, conversion: str) -> LostDerivativeError:
+        return LostDerivativeError(
+            f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
+            f"number of its own. Use functions of NumPy, and np.where(condition, a, b) to "
+            f"choose{at_line()}"
+        )
+
+    def __bool__(self) -> bool:
+        raise self._lost("the truth")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise self._lost("a plain array")
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        known = hasattr(UFUNCS.get(ufunc), "primitive") or ufunc.__name__ in SPECIAL
+        if method == "__call__" and not kwargs and not known:
+            return _without_derivative(ufunc, *inputs)
+        return Traced.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        running = _highest((args, kwargs)).running
+        if function in FUNCTIONS and function not in running:
+            running.append(function)  # a program may want the plain answer of its own function
+            try:
+                return array_function(self, function, types, args, kwargs)
+            finally:
+                running.pop()
+        args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
+        if function in _SHAPES:
+            return function(*map_leaves(_outline, args), **kwargs)
+        if function in _ALONG_AXES and type(args[0]) is Batch:
+            return _along_axes(function, *args, **kwargs)
+        return _highest((args, kwargs)).one_by_one(function, args, kwargs)
+
+    def __repr__(self) -> str:
+        return f"Batch({self.value!r})"
+
+
+_SHAPES = {np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj}
+_ALONG_AXES = {np.argmax, np.argmin, np.argsort, np.any, np.all, np.count_nonzero}
+
+
+def _outline(x: Any) -> Any:
+    """Return an empty array of the shape and kind of one example."""
+    return np.empty(x.shape, x.dtype) if type(x) is Batch else x
+
+
+def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Answer a question about an axis with a plain array for each example."""
+    if args:
+        kwargs["axis"], *args = args  # type: ignore[assignment]
+    axis = kwargs.pop("axis", -1 if function is np.argsort else None)
+    value = x.value if axis is not None else reshape(x.value, (len(x.value), -1))
+    axis = 1 if axis is None else shifted(axis, len(x.shape))
+    return Batch(function(value, axis, *args, **kwargs), x.level)
+
+
+def _chosen(level: BatchLevel, x: Any, index: Any) -> Any:
+    """Choose elements by places that differ from example to example."""
+    own = _is_batch(x, level)
+    places = _own_places(level, index, shape_of(x), own)
+    return Batch(getitem(reshape(x.value if own else x, (-1,)), places), level)
+
+
+def _put(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
+    """Put elements into zeros at places that differ from example to example."""
+    places = _own_places(level, index, new, True)
+    value = x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
+    flat = scatter(value, places, (level.size * math.prod(new),))
+    return Batch(reshape(flat, (level.size, *new)), level)
+
+
+def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
+    """Return the places of an index of batches, counted through the arrays of all examples."""
+    places = level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+    starts = np.arange(level.size).reshape(-1, *(1,) * (np.ndim(places) - 1))
+    return places + starts * math.prod(full) if own else places
+
+
+def _without_derivative(function: Any, *args: Any) -> Any:
+    args = tuple(map(plain, args))
+    return _highest(args).elementwise(function, args)
+
+
+def _install() -> None:
+    """Give batches the operators that have no derivative."""
+    binary: dict[str, Any] = {
+        **{name: getattr(np, word) for name, word in _COMPARISONS.items()},
+        **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
+        "xor": operator.xor,
+    }
+    for name, function in binary.items():
+        setattr(Batch, f"__{name}__", _binary(function))
+        if name in ("and", "or", "xor"):
+            setattr(Batch, f"__r{name}__", _binary(lambda a, b, f=function: f(b, a)))
+    Batch.__invert__ = lambda self: _without_derivative(np.invert, self)  # type: ignore[operator]
+
+
+_COMPARISONS = {
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "eq": "equal",
+    "ne": "not_equal",
+}
+
+
+def _binary(function: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, other: _without_derivative(function, self, other)
+
+
+_install()
+
+
+def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
+    """Return an array as a batch along one of its axes."""
+    return Batch(np.moveaxis(value, axis, 0) if axis else value, level)
+
+
+def unbatch(x: Any, axis: int, level: BatchLevel) -> Any:
+    """Return the array whose examples lie along an axis; what is no batch is the same for all."""
+    whole = x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
+    return np.moveaxis(whole, 0, axis) if axis else whole

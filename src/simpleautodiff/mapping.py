@@ -1,0 +1,134 @@
+"""`vmap`: a function of one example becomes a function of many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.arguments import Selection, call, check_function, name_of
+from simpleautodiff.batching import BatchLevel, batch, unbatch
+from simpleautodiff.dispatch.shaping import concatenate_
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.shapes import shape_of
+from simpleautodiff.structure import children, flatten, map_leaves, paths
+from simpleautodiff.transform import named
+
+F = Callable[..., Any]
+
+
+def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None) -> F:
+    """Return the function that applies `f` to every example along an axis, all at once.
+
+    Parameters
+    ----------
+    f
+        A function of one example: numbers, arrays, or nested structures of them.
+    in_axes
+        The axis of the arguments along which the examples lie: one for all, or a tuple with one for
+        each argument, which may be nested as the argument is. None: the same for every example.
+    out_axes
+        The axis of the results along which the examples shall lie; one for all, or nested.
+    chunk_size
+        How many examples at a time, to bound the memory; without it all at once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> slope = ad.grad(lambda w, x: np.tanh(w @ x))
+    >>> w, rows = np.ones(2), np.array([[0.0, 0.0], [0.5, -0.5], [1.0, 1.0]])
+    >>> ad.vmap(slope, in_axes=(None, 0))(w, rows).round(3)
+    array([[ 0.   ,  0.   ],
+           [ 0.5  , -0.5  ],
+           [ 0.071,  0.071]])
+    """
+    check_function(f)
+    if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
+        raise ArgumentError(f"chunk_size is a whole number of examples, at least 1: {chunk_size!r}")
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, rebuild = flatten((args, kwargs))
+        axes = _axes(in_axes, args, "in_axes") + [0] * len(flatten(kwargs)[0])
+        names = paths((args, kwargs))
+        size = _size(leaves, axes, names, f)
+        step = chunk_size or max(size, 1)
+        results = []
+        for start in range(0, max(size, 1), step):
+            part = [
+                leaf if axis is None else _slice(leaf, axis, start, min(start + step, size))
+                for leaf, axis in zip(leaves, axes, strict=True)
+            ]
+            results.append(_run(f, part, axes, rebuild, min(step, size - start), out_axes))
+        return results[0] if len(results) == 1 else _joined(results, out_axes)
+
+    return named(mapped, "vmap", f)
+
+
+def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
+    level = BatchLevel(size)
+    batches = [
+        leaf if axis is None else batch(leaf, axis, level)
+        for leaf, axis in zip(leaves, axes, strict=True)
+    ]
+    args, kwargs = rebuild(iter(batches))
+    with level:
+        result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+    results, rebuild_results = flatten(result)
+    places = _axes(out_axes, result, "out_axes")
+    pairs = zip(results, places, strict=True)
+    return rebuild_results(iter([unbatch(leaf, axis or 0, level) for leaf, axis in pairs]))
+
+
+def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:
+    rank = len(shape_of(leaf))
+    if (start, stop) == (0, shape_of(leaf)[axis]):
+        return leaf
+    return getitem(leaf, (slice(None),) * (axis % rank) + (slice(start, stop),))
+
+
+def _joined(results: list[Any], out_axes: Any) -> Any:
+    parts = [flatten(result)[0] for result in results]
+    axes = _axes(out_axes, results[0], "out_axes")
+    columns = zip(zip(*parts, strict=True), axes, strict=True)
+    joined = [concatenate_(list(column), axis or 0) for column, axis in columns]
+    return flatten(results[0])[1](iter(joined))
+
+
+def _axes(axes: Any, tree: Any, what: str) -> list[Any]:
+    """Return one axis for each leaf; an axis that stands for a whole structure counts for all."""
+    if axes is None or (hasattr(axes, "__index__") and not isinstance(axes, bool)):
+        return [axes] * len(flatten(tree)[0])
+    inside, parts = children(axes), children(tree)
+    if inside is None or parts is None or [k for k, _ in inside] != [k for k, _ in parts]:
+        given = map_leaves(lambda leaf: "*", tree)
+        raise ArgumentError(
+            f"{what} is an axis, None, or these nested as the arguments are; {axes!r} does not fit "
+            f"{given!r}"
+        )
+    both = zip(inside, parts, strict=True)
+    return [axis for (_, a), (_, part) in both for axis in _axes(a, part, what)]
+
+
+def _size(leaves: list[Any], axes: list[Any], names: list[str], f: F) -> int:
+    """Return how many examples there are; all arguments have to agree."""
+    sizes: dict[str, int] = {}
+    for leaf, axis, name in zip(leaves, axes, names, strict=True):
+        if axis is None:
+            continue
+        full = shape_of(leaf)
+        what = f"argument {name.removeprefix('[0]').removeprefix('[1]')} of {name_of(f)}"
+        if not full:
+            raise ArgumentError(
+                f"vmap maps over an axis of {what}, which is the single number {leaf!r}; "
+                "in_axes=None passes it to every example"
+            )
+        if not -len(full) <= axis < len(full):
+            raise ArgumentError(f"{what} has the shape {full}, which has no axis {axis}")
+        sizes[what] = full[axis]
+    if not sizes:
+        raise ArgumentError("vmap needs at least one argument with an axis to map over")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{size} in {what}" for what, size in sizes.items())
+        raise ArgumentError(f"vmap needs as many examples in every argument; there are {listed}")
+    return next(iter(sizes.values()))
