@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -49,3 +50,111 @@ def test_jacobians_swept_all_at_once(name, f, x):
         unit[place] = 1
         _, column = ad.jvp(f, (x,), (unit,))
         np.testing.assert_allclose(forward[(..., *place)], column, rtol=1e-9, atol=1e-11 * scale)
+
+
+X = rng.normal(size=(6, 4))
+W = rng.normal(size=(4, 3))
+
+
+def network(np, w, x):
+    return np.tanh(x @ w["a"]) @ w["b"] + np.max(x) * w["c"]
+
+
+def test_gradients_of_every_example_are_those_of_jax():
+    w = {"a": W, "b": np.array([0.3, -0.2, 1.0]), "c": 0.7}
+    ours = ad.vmap(ad.grad(lambda w, x: network(np, w, x)), in_axes=(None, 0))(w, X)
+    theirs = jax.vmap(jax.grad(lambda w, x: network(jnp, w, x)), in_axes=(None, 0))(w, X)
+    for key in w:
+        np.testing.assert_allclose(ours[key], theirs[key], rtol=1e-11, atol=1e-13)
+
+
+def test_axes_of_arguments_and_results():
+    f = lambda x, p, s: (x * p["a"] + p["b"], np.sum(x) * s)
+    p = {"a": rng.normal(size=(4, 6)), "b": 2.0}
+    ours = ad.vmap(f, in_axes=(0, {"a": 1, "b": None}, None), out_axes=(1, 0))(X, p, 3.0)
+    theirs = jax.vmap(f, in_axes=(0, {"a": 1, "b": None}, None), out_axes=(1, 0))
+    theirs = theirs(X, {"a": jnp.asarray(p["a"]), "b": 2.0}, 3.0)
+    assert ours[0].shape == (4, 6)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-13)
+    np.testing.assert_allclose(ad.vmap(np.sum, in_axes=-1)(X), X.sum(0))
+    np.testing.assert_allclose(ad.vmap(lambda x, y=1: x @ y)(X, y=X), np.sum(X * X, 1))
+    np.testing.assert_allclose(ad.vmap(lambda x: 3.0)(X), np.full(6, 3.0))
+
+
+def test_nested():
+    f = lambda x, y: np.sin(x) * y[0] + np.cos(y) @ y
+    grid = ad.vmap(ad.vmap(f, in_axes=(0, None)), in_axes=(None, 0))(np.arange(3.0), X)
+    expected = [[f(x, y) for x in np.arange(3.0)] for y in X]
+    np.testing.assert_allclose(grid, expected, rtol=1e-13)
+    hessians = ad.vmap(ad.hessian(lambda x: np.prod(np.sin(x))))(X)
+    theirs = jax.vmap(jax.hessian(lambda x: jnp.prod(jnp.sin(x))))(X)
+    np.testing.assert_allclose(hessians, theirs, rtol=1e-10, atol=1e-12)
+    mixed = ad.grad(lambda s: np.sum(ad.vmap(lambda x: ad.grad(lambda y: f(s, y))(x)[0])(X)))(0.4)
+    assert mixed == pytest.approx(6 * np.cos(0.4), rel=1e-12)
+
+
+def test_chunks_give_the_same():
+    f = lambda x: np.outer(x, np.exp(x))
+    whole = ad.vmap(f)(X)
+    for size in (1, 4, 6, 100):
+        np.testing.assert_array_equal(ad.vmap(f, chunk_size=size)(X), whole)
+        for make in (ad.jacfwd, ad.jacrev, ad.jacobian):
+            some = make(f, chunk_size=size)(X[0])
+            np.testing.assert_allclose(some, make(f)(X[0]), rtol=1e-14)
+    some = ad.hessian(lambda x: np.sum(f(x)), chunk_size=3)(X[0])
+    np.testing.assert_allclose(some, ad.hessian(lambda x: np.sum(f(x)))(X[0]), rtol=1e-13)
+
+
+def test_places_that_differ_from_example_to_example():
+    places = np.array([0, 2, 1, 3, 3, 0])
+    pick = lambda x, i: x[i] ** 2 + np.sum(x[x.argsort()[:2]])
+    expected = X[np.arange(6), places] ** 2 + np.sort(X, 1)[:, :2].sum(1)
+    np.testing.assert_allclose(ad.vmap(pick)(X, places), expected, rtol=1e-13)
+    ours = ad.vmap(ad.grad(pick))(X, places)
+    theirs = np.stack([ad.grad(pick)(x, int(i)) for x, i in zip(X, places, strict=True)])
+    np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+
+
+def test_own_primitives_and_functions_without_a_batch():
+    @ad.primitive(lambda v, x: 3 * x**2)
+    def cube(x):
+        return float(x) ** 3
+
+    column = np.array([1.0, 2.0, -3.0])
+    np.testing.assert_allclose(ad.vmap(cube)(column), column**3)
+    np.testing.assert_allclose(ad.vmap(ad.grad(cube))(column), 3 * column**2)
+    np.testing.assert_array_equal(ad.vmap(np.nonzero)(np.array([[1, 0], [0, 2]]))[0], [[0], [1]])
+
+
+def test_written_arrays_in_a_batch():
+    def fill(x):
+        y = np.zeros_like(x)
+        y[0] = x[1] ** 2
+        y[1:] = x[:-1] * y[0]
+        y[[0, 2]] += 1.0
+        return y
+
+    np.testing.assert_allclose(ad.vmap(fill)(X), [fill(x) for x in X], rtol=1e-13)
+    slopes = ad.vmap(ad.jacrev(fill))(X)
+    np.testing.assert_allclose(slopes, [ad.jacfwd(fill)(x) for x in X], rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda: ad.vmap(np.sin)(2.0), r"single number 2.0; in_axes=None"),
+        (lambda: ad.vmap(np.sin, in_axes=3)(X), r"shape \(6, 4\), which has no axis 3"),
+        (lambda: ad.vmap(np.add)(X, X[:2]), r"6 in argument \[0\] of add, 2 in argument \[1\]"),
+        (lambda: ad.vmap(np.sin, in_axes=None)(X), "at least one argument"),
+        (lambda: ad.vmap(np.sin, in_axes=(0, 0))(X), "does not fit"),
+        (lambda: ad.vmap(np.sin, chunk_size=0), "chunk_size is a whole number"),
+        (lambda: ad.vmap(lambda x: x if x[0] > 0 else -x)(X), r"np.where\(condition, a, b\)"),
+        (lambda: ad.vmap(lambda x: float(x[0]))(X), "float.* of a batch"),
+        (lambda: ad.vmap(lambda x: np.asarray(x))(X), "a plain array of a batch"),
+        (lambda: ad.vmap(7), "a function is needed"),
+    ],
+)
+def test_refusals(action, message):
+    with pytest.raises(ad.AutodiffError, match=message):
+        action()

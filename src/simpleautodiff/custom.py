@@ -82,6 +82,7 @@ def primitive(
             domain=Domain("its declared domain", domain) if domain else REALS,
             kinks=tuple(kinks),
             by_type=ByType(own_name, {}, function),
+            arrays=True,  # whether it takes arrays, and element by element, only the user knows
         )
         wrapping = wrap(row)
         wrapping.__doc__ = function.__doc__

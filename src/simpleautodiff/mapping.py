@@ -117,7 +117,7 @@ def _size(leaves: list[Any], axes: list[Any], names: list[str], f: F) -> int:
         if axis is None:
             continue
         full = shape_of(leaf)
-        what = f"argument {name.removeprefix('[0]').removeprefix('[1]')} of {name_of(f)}"
+        what = f"argument {name[3:]} of {name_of(f)}"  # [0] is for positions, [1] for names
         if not full:
             raise ArgumentError(
                 f"vmap maps over an axis of {what}, which is the single number {leaf!r}; "
