@@ -112,6 +112,10 @@ class Batch(Traced):
         """The kind of number."""
         return np.result_type(plain(self.value))
 
+    def zeros(self) -> Any:
+        """Return zeros of the shape and kind of one example."""
+        return np.zeros(self.shape, self.dtype)
+
     def astype(self, dtype: Any, copy: bool = True) -> Batch:
         """Return the batch in another kind of number."""
         return Batch(self.value.astype(dtype), self.level)

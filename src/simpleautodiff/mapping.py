@@ -9,6 +9,7 @@ from simpleautodiff.arguments import Selection, call, check_function, name_of
 from simpleautodiff.batching import BatchLevel, batch, unbatch
 from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.foreign import is_foreign, outward, wrapped
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import children, flatten, map_leaves, paths
@@ -49,6 +50,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
+        leaves = [wrapped(leaf) if is_foreign(leaf) else leaf for leaf in leaves]
         axes = _axes(in_axes, args, "in_axes") + [0] * len(flatten(kwargs)[0])
         names = paths((args, kwargs))
         size = _size(leaves, axes, names, f)
@@ -77,7 +79,7 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
     results, rebuild_results = flatten(result)
     places = _axes(out_axes, result, "out_axes")
     pairs = zip(results, places, strict=True)
-    return rebuild_results(iter([unbatch(leaf, axis or 0, level) for leaf, axis in pairs]))
+    return rebuild_results(iter([outward(unbatch(leaf, axis or 0, level)) for leaf, axis in pairs]))
 
 
 def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:

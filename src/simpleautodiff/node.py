@@ -30,6 +30,7 @@ from simpleautodiff.errors import (
     at_line,
     warn_domain,
 )
+from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.number import as_numpy_would, check_value
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.traced import Traced, Writable, unwrapped
@@ -317,6 +318,8 @@ def apply(primitive: Primitive, *args: Any) -> Any:
                 level = arg.level
             continue
         if type(arg) is not float and type(arg) is not int and i not in primitive.settings:
+            if is_foreign(arg):
+                return apply(primitive, *[wrapped(x) if is_foreign(x) else x for x in args])
             check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)

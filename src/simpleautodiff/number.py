@@ -26,6 +26,7 @@ from simpleautodiff.errors import (
     ValueKindError,
     at_line,
 )
+from simpleautodiff.foreign import Foreign, is_foreign, wrapped
 
 Function = Callable[..., Any]
 Names = Mapping[str, str | Function]  # library -> its name for a function, or the function itself
@@ -79,6 +80,8 @@ def check_value(value: Any, what: str) -> Any:
         return value
     if isinstance(value, np.ndarray):
         return _check_array(value, what)
+    if is_foreign(value):
+        return _check_foreign(wrapped(value), what)
     kind = type(value)
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -106,6 +109,13 @@ def _check_array(array: Any, what: str) -> Any:
     return array[()] if array.ndim == 0 else array
 
 
+def _check_foreign(array: Foreign, what: str) -> Any:
+    """Return an array of another library that can be differentiated."""
+    if array.dtype.kind not in "biufc":
+        raise ValueKindError(f"{what} is an array of {array.dtype}; pass an array of numbers")
+    return array.astype(np.float64) if array.dtype.kind in "biu" else array
+
+
 def shape(value: Any) -> tuple[int, ...]:
     """Return the shape of a number: that of an array, or () for a single one."""
     if type(value) is float:
@@ -116,6 +126,11 @@ def shape(value: Any) -> tuple[int, ...]:
 def is_array(value: Any) -> bool:
     """Tell arrays from single numbers; a batch of numbers is an array, whatever its shape."""
     return (isinstance(value, np.ndarray) and value.ndim > 0) or getattr(value, "many", False)
+
+
+def has_kind(value: Any) -> bool:
+    """Tell NumPy's scalars, and arrays, whose kind of number a constant has to be given."""
+    return isinstance(value, np.generic) or is_array(value)
 
 
 def lift(number: int, like: Any) -> Any:
@@ -140,7 +155,7 @@ def zero_like(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.zeros_like(value)
     if is_array(value):
-        return np.zeros(value.shape, value.dtype)
+        return value.zeros()
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)
     library = _library_of(type(value))
@@ -231,6 +246,7 @@ _LIBRARIES: dict[str, tuple[int, Callable[[str, Names, type], Function | None]]]
     "fractions": (0, _python),
     "complex": (1, _complex),
     "numpy": (2, _numpy),
+    "simpleautodiff": (2, _numpy),  # arrays of other libraries, asked in NumPy's ways
     "decimal": (3, _decimal),
     "mpmath": (4, _mpmath),
     "sympy": (5, _sympy),
@@ -262,7 +278,7 @@ def _special(name: str, names: Names) -> Function | None:
 def _as_float(function: Function) -> Function:
     def of_python(*xs: Any) -> Any:
         result = function(*xs)
-        kinds = [x.dtype for x in xs if isinstance(x, (np.generic, np.ndarray))]
+        kinds = [x.dtype for x in xs if hasattr(x, "dtype")]
         return result.astype(np.result_type(*kinds)) if kinds else result.item()
 
     return of_python
@@ -337,7 +353,13 @@ def in_kind(number: Any, like: Any) -> Any:
 
 def _array_in_kind(number: Any, like: Any) -> Any:
     if isinstance(number, (int, float)):
-        return np.full(like.shape, number, like.dtype)
+        return zero_like(like) + like.dtype.type(number)
+    if type(number) is Foreign and isinstance(like, np.ndarray):
+        number = number.numpy()
+    if type(number) is Foreign and type(like) is Foreign:
+        return number.astype(like.dtype)
+    if type(like) is Foreign and isinstance(number, np.ndarray):
+        return Foreign(like.own(number.astype(like.dtype)), like.xp)
     if isinstance(number, np.ndarray) and number.dtype.kind in ("f", like.dtype.kind):
         return number.astype(like.dtype, copy=not number.flags.writeable)
     return number

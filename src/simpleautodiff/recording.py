@@ -11,6 +11,7 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.errors import ResultError, TraceError
+from simpleautodiff.foreign import outward
 from simpleautodiff.node import Level
 from simpleautodiff.number import check_value, shape
 from simpleautodiff.structure import flatten, paths
@@ -70,7 +71,7 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
     values = [
         leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
     ]
-    values = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    values = [value.copy() if isinstance(value, np.ndarray) else outward(value) for value in values]
     return rebuild(iter(values)), leaves
 
 

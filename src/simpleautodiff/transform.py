@@ -14,12 +14,13 @@ import numpy as np
 
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
 from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.foreign import outward
 from simpleautodiff.holomorphic import check as check_holomorphic
 from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO, Masked
 from simpleautodiff.node import Level, Node, Tape
-from simpleautodiff.number import check_value, in_kind, is_complex, zero_like
+from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
@@ -76,7 +77,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.slopes(result))
-        value = result.value if graph.recorded(result) else result
+        value = outward(result.value if graph.recorded(result) else result)
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
     return named(value_and_gradient, "value_and_grad", f)
@@ -126,7 +127,7 @@ class Graph:
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
-                if type(result.value) is not float and isinstance(result.value, np.generic):
+                if type(result.value) is not float and has_kind(result.value):
                     seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
@@ -149,7 +150,7 @@ class Graph:
 
     def arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments."""
-        trees = self.rebuild(iter(numbers))
+        trees = self.rebuild(map(outward, numbers))
         return trees[0] if self.single else trees
 
 
@@ -199,7 +200,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
 
     def f_jvp(*tangents: Any) -> Any:
         leaves = _like(tangents, primals, "the tangents of a linearised function")
-        return rebuild(iter(graph.push(leaves, results)))
+        return rebuild(map(outward, graph.push(leaves, results)))
 
     return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
 
@@ -290,7 +291,7 @@ def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tup
         _number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else None, leaf)
         for leaf in results
     ]
-    return value, rebuild(iter(highest)), aux
+    return value, rebuild(map(outward, highest)), aux
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -347,7 +348,7 @@ def _with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
         )
 
     def plain_leaf(leaf: Any) -> Any:
-        return leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf
+        return outward(leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf)
 
     return result[0], map_leaves(plain_leaf, result[1])
 

@@ -6,7 +6,7 @@ it from the plain array.
 """
 
 from simpleautodiff.dispatch import writing  # isort: skip  (first: methods need its copy)
-from simpleautodiff.dispatch import algebra, choosing, methods, products, shaping, sums
+from simpleautodiff.dispatch import algebra, choosing, libraries, methods, products, shaping, sums
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "PLAIN",
     "algebra",
     "choosing",
+    "libraries",
     "methods",
     "products",
     "shaping",

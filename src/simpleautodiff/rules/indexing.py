@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of
@@ -32,6 +33,8 @@ cumsum: Wrapping = linear(
 
 def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put elements into an array of zeros; what falls on one place is added up."""
+    if type(x) is Foreign:
+        return x.scattered(index, new)
     out = np.zeros(new, np.result_type(x))
     if _is_basic(index):
         out[index] = x
@@ -88,6 +91,9 @@ scatter: Wrapping = linear(
 
 
 def _set_item(x: Any, value: Any, index: Any) -> Any:
+    foreign = x if type(x) is Foreign else value
+    if type(foreign) is Foreign:
+        return Foreign(foreign.own(x), foreign.xp).with_item(value, index)
     out = np.array(x, dtype=np.result_type(x, value))
     out[index] = value
     return out

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.number import is_complex, shape, zero_like
+from simpleautodiff.number import is_array, is_complex, shape, zero_like
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.choice import choose, half, sympy_function, where_rule
 from simpleautodiff.rules.complexes import conj, real_valued
@@ -188,7 +188,7 @@ clip = row(
 def _where(condition: Any, x: Any, y: Any) -> Any:
     if type(condition).__module__.startswith("sympy"):
         return sympy_function("Piecewise")((x, condition), (y, True))
-    if isinstance(condition, np.ndarray) or shape(x) or shape(y):
+    if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):
         return np.where(condition, x, y)
     return x if condition else y
 

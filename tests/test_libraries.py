@@ -1,0 +1,158 @@
+"""Arrays of other libraries: the same derivatives, in arrays of the same library and kind."""
+
+import importlib.util
+from pathlib import Path
+
+import array_api_strict
+import dask
+import dask.array as da
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+jax.config.update("jax_enable_x64", True)
+spec = importlib.util.spec_from_file_location("cases", Path(__file__).parent / "test_arrays.py")
+cases = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cases)
+
+LIBRARIES = {
+    "jax": jnp.asarray,
+    "dask": lambda x: da.from_array(x, chunks=2),
+    "strict": array_api_strict.asarray,
+}
+if importlib.util.find_spec("torch"):  # too large to ask for; tested where it is installed
+    import torch
+
+    LIBRARIES["torch"] = torch.asarray
+every_library = pytest.mark.parametrize("library", LIBRARIES)
+
+
+def numpy_of(x):
+    return np.asarray(x.compute() if isinstance(x, da.Array) else x)
+
+
+@every_library
+@pytest.mark.parametrize(("name", "f", "x"), cases.CASES, ids=[case[0] for case in cases.CASES])
+def test_every_function(library, name, f, x):
+    make = LIBRARIES[library]
+    total = lambda x: np.sum(np.sin(f(x)))
+    value, gradient = ad.value_and_grad(total)(make(x))
+    assert type(gradient) is type(make(x))
+    expected = ad.grad(total)(x)
+    np.testing.assert_allclose(numpy_of(value), total(x), rtol=1e-10)
+    np.testing.assert_allclose(numpy_of(gradient), expected, rtol=1e-8, atol=1e-10)
+
+
+X = np.array([[0.5, -1.0, 2.0], [1.5, 0.3, -0.7]])
+W = np.array([0.2, -0.4, 1.1])
+
+
+def loss(w, x):
+    scores = np.matmul(x, w)
+    return np.mean(np.logaddexp(0, -scores)) + np.linalg.norm(w) + np.max(w) * np.sum(w[[0, 0, 2]])
+
+
+@every_library
+def test_every_transformation(library):
+    make, f = LIBRARIES[library], lambda w: np.tanh(np.matmul(make(X), w))
+    plain = lambda w: np.tanh(X @ w)
+    w = make(W)
+    results = {
+        "jvp": (ad.jvp(f, (w,), (w,))[1], ad.jvp(plain, (W,), (W,))[1]),
+        "vjp": (ad.vjp(f, w)[1](make(X[:, 0]))[0], ad.vjp(plain, W)[1](X[:, 0])[0]),
+        "jacfwd": (ad.jacfwd(f)(w), ad.jacfwd(plain)(W)),
+        "jacrev": (ad.jacrev(f)(w), ad.jacrev(plain)(W)),
+        "hessian": (ad.hessian(loss)(w, make(X)), ad.hessian(loss)(W, X)),
+        "hvp": (
+            ad.hvp(lambda w: loss(w, make(X)), (w,), (w,)),
+            ad.hvp(lambda w: loss(w, X), (W,), (W,)),
+        ),
+        "vmap": (
+            ad.vmap(ad.grad(loss), in_axes=(None, 0))(w, make(X[:, None])),
+            ad.vmap(ad.grad(loss), in_axes=(None, 0))(W, X[:, None]),
+        ),
+        "value": (ad.value_and_grad(loss)(w, make(X))[0], loss(W, X)),
+    }
+    for name, (ours, expected) in results.items():
+        assert type(ours) is type(w), name
+        np.testing.assert_allclose(numpy_of(ours), expected, rtol=1e-10, atol=1e-12, err_msg=name)
+
+
+@every_library
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_kinds_are_kept(library, kind):
+    w = LIBRARIES[library](W.astype(kind))
+    for derivative in (ad.grad(lambda w: np.sum(np.exp(w) / 3)), ad.vmap(ad.grad(lambda x: x**3))):
+        assert derivative(w).dtype == w.dtype
+    assert ad.grad(lambda w: 0.0 * w[0])(w).dtype == w.dtype
+    assert type(ad.grad(lambda w: 3.0)(w)) is type(w)
+
+
+@every_library
+def test_plain_parameters_and_foreign_data(library):
+    data = LIBRARIES[library](X)
+    gradient = ad.grad(lambda w: np.sum(np.exp(np.matmul(data, w))))(W)
+    assert type(gradient) is np.ndarray
+    np.testing.assert_allclose(gradient, ad.grad(lambda w: np.sum(np.exp(X @ w)))(W))
+
+
+def test_dask_stays_lazy():
+    w, x = da.from_array(W), da.from_array(X, chunks=(1, 3))
+    computed = []
+    with dask.callbacks.Callback(pretask=lambda key, *rest: computed.append(key)):
+        value, gradient = ad.value_and_grad(loss)(w, x)
+        second = ad.hvp(lambda w: loss(w, x), (w,), (w,))
+    assert not computed
+    results = dask.compute(value, gradient, second)
+    expected = (loss(W, X), ad.grad(loss)(W, X), ad.hvp(lambda w: loss(w, X), (W,), (W,)))
+    for ours, theirs in zip(results, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+def test_dask_on_a_cluster():
+    from dask.distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
+        ) as c,
+        Client(c),
+    ):
+        x = da.from_array(np.tile(X, (50, 1)), chunks=(20, 3))
+        gradient = ad.grad(loss)(da.from_array(W), x).compute()
+    np.testing.assert_allclose(gradient, ad.grad(loss)(W, np.tile(X, (50, 1))), rtol=1e-12)
+
+
+def test_inside_jit_of_jax():
+    gradient = jax.jit(lambda w, x: ad.grad(lambda w: np.sum(np.tanh(np.matmul(x, w))))(w))(W, X)
+    np.testing.assert_allclose(gradient, ad.grad(lambda w: np.sum(np.tanh(X @ w)))(W), rtol=1e-12)
+
+
+def test_the_array_namespace_of_a_node():
+    def f(x):
+        xp = x.__array_namespace__()
+        return xp.sum(xp.exp(x) * xp.permute_dims(x, (1, 0)).T)
+
+    gradient = ad.grad(f)(array_api_strict.asarray(X))
+    np.testing.assert_allclose(np.asarray(gradient), np.exp(X) * (1 + X))
+
+
+def test_functions_of_pytorch():
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    x, w = torch.asarray(X), torch.asarray(W)
+    f = lambda w: torch.sum(torch.tanh(x @ w) ** 2) + (1 - w).sum() - (2 / (3 + w)).mean()
+    leaf = w.clone().requires_grad_()
+    f(leaf).backward()
+    np.testing.assert_allclose(ad.grad(f)(w).numpy(), leaf.grad.numpy(), rtol=1e-12)
+    with pytest.raises(ad.RuleError, match=r"torch.std of a node is not answered"):
+        ad.grad(lambda w: torch.std(w))(w)
+
+
+def test_refusals():
+    with pytest.raises(ad.ValueKindError, match="unknown shape"):
+        ad.grad(np.sum)(da.from_array(W)[da.from_array(W) > 0])
+    with pytest.raises(ad.ValueKindError, match="array of"):
+        ad.grad(np.sum)(da.from_array(np.array(["a"])))
