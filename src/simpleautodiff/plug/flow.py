@@ -1,0 +1,256 @@
+"""The solution of a differential equation as a primitive, with derivatives of every order.
+
+A problem is y' = f(t, y, z) with y(t0) = initial(z), where z is one vector of everything that is
+differentiated. Its derivatives are solutions of other problems of the same kind:
+
+tangent      one direction dz: y and dy together, as a function of (z, dz)
+variational  all directions at once: y and the matrix ∂y/∂z together, as a function of z
+adjoint      back in time: λ' = -(∂f/∂y)ᵀ λ, which gains the adjoint of y at each output time; the
+             adjoint of z is ∫ (∂f/∂z)ᵀ λ dt plus what λ(t0) says of the initial state
+
+The derivative of the adjoint is a part of the adjoint of the tangent problem. So three short rules
+answer to every order, in every nesting of forward and reverse mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import DomainError
+from simpleautodiff.jacobians import jacobian
+from simpleautodiff.linear import Linear
+from simpleautodiff.node import apply
+from simpleautodiff.plug.inputs import scipy_module
+from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.transform import jvp, linearize, vjp
+
+IMPLICIT = ("Radau", "BDF", "LSODA")
+Right = Callable[[Any, Any, Any], Any]
+
+
+def run(fun: Any, span: Any, y0: Any, **options: Any) -> Any:
+    """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` where it gives up."""
+    found = scipy_module("integrate").solve_ivp(fun, span, y0, **options)
+    if not found.success:
+        raise DomainError(
+            f"solve_ivp stopped at t = {found.t[-1] if len(found.t) else span[0]} on the way from "
+            f"{span[0]} to {span[1]}: {found.message} A stiff problem needs method='Radau'; a "
+            "solution that grows without bound ends there."
+        )
+    return found
+
+
+@dataclass(eq=False)
+class Problem:
+    """y' = fun(t, y, z), y(t0) = initial(z), asked for at some times.
+
+    `jac(t, y, z)` is ∂f/∂y of the original problem; the derivatives of a problem have it on the
+    diagonal of their own, which is all an implicit method needs to converge.
+    """
+
+    fun: Right
+    initial: Callable[[Any], Any]
+    jac: Right
+    span: tuple[float, float]
+    times: Any
+    options: dict[str, Any]
+    count: int  # numbers in z of the original problem
+    size: int  # numbers in y of the original problem
+    adjoint: bool
+
+    def __post_init__(self) -> None:
+        self._solved: tuple[Any, Any] | None = None
+        self._slopes: tuple[Any, Any] | None = None
+        self.flow = _flow_primitive(self)
+        self.pull = _adjoint_primitive(self)
+
+    def solve(self, z: Any) -> Any:
+        """Return SciPy's result; the last one is kept, for the adjoint."""
+        if self._solved is None or not np.array_equal(self._solved[0], z):
+            y0 = np.array(self.initial(z), dtype=float)
+            self._solved = (
+                z,
+                run(
+                    lambda t, y: self.fun(t, y, z),
+                    self.span,
+                    y0,
+                    t_eval=self.times,
+                    dense_output=self.adjoint,
+                    **self.solver(z, len(y0), lambda t, y: y, 1),
+                ),
+            )
+        return self._solved[1]
+
+    def solver(self, z: Any, states: int, state: Any, sign: int) -> dict[str, Any]:
+        """Return the options for a system of `states` numbers along `state(t, y)`.
+
+        With `sign` -1 it is the adjoint system, which is transposed and runs back.
+        """
+        copies = states // self.size
+        options = {**self.options, "atol": self.options.get("atol", 1e-6)}
+        if np.ndim(options["atol"]):
+            options["atol"] = np.tile(options["atol"], copies)
+
+        def jac(t: Any, y: Any) -> Any:
+            block = self.jac(t, state(t, y)[: self.size], z[: self.count])
+            return np.kron(np.eye(copies), block if sign > 0 else -block.T)
+
+        return {**options, "jac": jac} if options["method"] in IMPLICIT else options
+
+    def slopes(self, z: Any) -> Any:
+        """Return ∂y/∂z at all times, recorded: an array of shape (len(z), len(y), len(t))."""
+        if self._slopes is None or self._slopes[0] is not z:
+            count, times = shape_of(z)[0], len(self.times)
+            both = apply(self._variational(count).flow, z)
+            rows = shape_of(both)[0] // (1 + count)
+            self._slopes = z, reshape(both[rows:], (count, rows, times))
+        return self._slopes[1]
+
+    def _variational(self, count: int) -> Problem:
+        units = np.eye(count)
+
+        def fun(t: Any, y: Any, z: Any) -> Any:
+            rows = shape_of(y)[0] // (1 + count)
+            state, slopes = y[:rows], reshape(y[rows:], (count, rows))
+            value, change = _all_directions(lambda y, z: self.fun(t, y, z), state, z, slopes, units)
+            return concatenate([value, reshape(change, (-1,))])
+
+        def initial(z: Any) -> Any:
+            slopes = np.transpose(jacobian(self.initial)(z))
+            return concatenate([self.initial(z), reshape(slopes, (-1,))])
+
+        return replace(self, fun=fun, initial=initial)
+
+    def tangent(self) -> Problem:
+        """Return the problem of y and of its change in one direction."""
+
+        def fun(t: Any, y: Any, z: Any) -> Any:
+            (y, dy), (z, dz) = _halves(y), _halves(z)
+            return concatenate(jvp(lambda y, z: self.fun(t, y, z), (y, z), (dy, dz)))
+
+        def initial(z: Any) -> Any:
+            z, dz = _halves(z)
+            return concatenate(jvp(self.initial, (z,), (dz,)))
+
+        return replace(self, fun=fun, initial=initial)
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    half = shape_of(x)[0] // 2
+    return x[:half], x[half:]
+
+
+def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[Any, Any]:
+    """Return f(y, z) and its change along each row of `slopes` and `units`, the cheaper way."""
+    if len(units) <= shape_of(y)[0]:
+        value, push = linearize(f, y, z)
+        return value, np.stack([push(slopes[j], unit) for j, unit in enumerate(units)])
+    value, pull = vjp(f, y, z)
+    rows = [pull(unit) for unit in np.eye(shape_of(y)[0])]
+    by_state, by_input = (np.stack([row[k] for row in rows], 1) for k in (0, 1))
+    return value, slopes @ by_state + by_input
+
+
+def _flow_primitive(problem: Problem) -> Primitive:
+    def push(z: Any, dz: Any) -> Any:
+        both = apply(problem.tangent().flow, concatenate([z, dz]))
+        return _halves(both)[1]
+
+    def by_adjoint(v: Any, z: Any) -> Linear:
+        return Linear(lambda dz: push(z, dz), lambda bar: apply(problem.pull, z, bar))
+
+    def by_matrix(v: Any, z: Any) -> Linear:
+        return Linear(
+            lambda dz: np.tensordot(dz, problem.slopes(z), 1),
+            lambda bar: np.tensordot(problem.slopes(z), bar, 2),
+        )
+
+    return _primitive(
+        "solve_ivp",
+        (by_adjoint if problem.adjoint else by_matrix,),
+        lambda z: problem.solve(z).y,
+        "its derivatives solve the linearised equation",
+    )
+
+
+def _adjoint_primitive(problem: Problem) -> Primitive:
+    """Make the map from (z, adjoint of the solution) to the adjoint of z.
+
+    It is the gradient of ⟨bar, y⟩, so its own derivative in z is a symmetric map, a Hessian.
+    """
+
+    def by_inputs(v: Any, z: Any, bar: Any) -> Linear:
+        def hessian_times(dz: Any) -> Any:
+            seed = concatenate([np.zeros(shape_of(bar)), bar])
+            return _halves(apply(problem.tangent().pull, concatenate([z, dz]), seed))[0]
+
+        return Linear(hessian_times, hessian_times)
+
+    def by_seed(v: Any, z: Any, bar: Any) -> Linear:
+        return Linear(
+            lambda dot: apply(problem.pull, z, dot),
+            lambda w: _halves(apply(problem.tangent().flow, concatenate([z, w])))[1],
+        )
+
+    return _primitive(
+        "adjoint of solve_ivp",
+        (by_inputs, by_seed),
+        lambda z, bar: _sweep_back(problem, z, bar),
+        "its derivative is a part of the adjoint of the tangent problem",
+    )
+
+
+def _primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> Primitive:
+    slots = ", ".join(f"{{{i}}}" for i in range(len(rules)))
+    return Primitive(name, rules, compute, f"{name}({slots})", name, reason, arrays=True)
+
+
+def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
+    """Integrate the adjoint equations in plain numbers, from the last time that counts to t0."""
+    forward = problem.solve(z).sol
+    options = problem.solver(z, len(bar), lambda t, y: forward(t), -1)
+    options.pop("first_step", None)  # it belongs to the start of the forward solution
+    counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
+    ends = [problem.span[0], *(problem.times[i] for i in counts)]
+    adjoint, total = np.zeros(len(bar)), np.zeros(len(z))
+
+    def back(t: Any, adjoint: Any) -> Any:
+        return -vjp(lambda y: problem.fun(t, y, z), forward(t))[1](adjoint)[0]
+
+    for k in reversed(range(len(counts))):
+        adjoint = adjoint + bar[:, counts[k]]
+        begin, end = ends[k], ends[k + 1]
+        if begin == end:
+            continue
+        found = run(back, (end, begin), adjoint, dense_output=True, **options)
+        total += _gathered(problem, z, forward, found.sol, begin, end)
+        adjoint = found.y[:, -1]
+    return total + vjp(problem.initial, z)[1](adjoint)[0]
+
+
+def _gathered(
+    problem: Problem, z: Any, forward: Any, adjoint: Any, begin: float, end: float
+) -> Any:
+    """Return ∫ (∂f/∂z)ᵀ λ dt, as exact as the solver; apart, so that it costs no matrices."""
+
+    def slope(t: Any) -> Any:
+        return vjp(lambda z: problem.fun(t, forward(t), z), z)[1](adjoint(t))[0]
+
+    low, high = min(begin, end), max(begin, end)
+    steps = np.concatenate([forward.ts[::4], adjoint.ts[::4]])  # nothing hides between these
+    total, *_ = scipy_module("integrate").quad_vec(
+        slope,
+        begin,
+        end,
+        epsabs=float(np.min(problem.options.get("atol", 1e-6))),
+        epsrel=problem.options.get("rtol", 1e-3),
+        norm="max",
+        quadrature="gk15",
+        points=np.unique(steps[(steps > low) & (steps < high)]),
+    )
+    return total
