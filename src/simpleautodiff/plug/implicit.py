@@ -13,7 +13,15 @@ import numpy as np
 from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.errors import ArgumentError, DomainError
 from simpleautodiff.jacobians import hessian, jacobian
-from simpleautodiff.plug.inputs import F, checked, has_nodes, in_shape, plain_tree, scipy_module
+from simpleautodiff.plug.inputs import (
+    F,
+    checked,
+    has_nodes,
+    in_shape,
+    plain_tree,
+    scipy_module,
+    without_nodes,
+)
 from simpleautodiff.plug.optimize import minimize
 from simpleautodiff.rules.shapes import reshape
 from simpleautodiff.transform import grad
@@ -45,13 +53,12 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     start = np.asarray(plain_tree(x0), dtype=float)
     flat = _flat(f, start.shape)
     fixed = plain_tree(parameters)
+    of_x = lambda x: flat(x, *fixed)  # noqa: E731
     found = scipy_module("optimize").root(
-        lambda x: flat(x, *fixed),
-        start.ravel(),
-        **{"jac": jacobian(lambda x: flat(x, *fixed)), "tol": 1e-13, **options},
+        without_nodes(of_x), start.ravel(), **{"jac": jacobian(of_x), "tol": 1e-13, **options}
     )
     x: Any = found.x
-    if not found.success and not _is_root(flat, x, fixed):
+    if not _is_root(of_x, start.ravel(), found):
         raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")
     if has_nodes(parameters):
         for _ in range(2):
@@ -76,13 +83,19 @@ def _newton(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
         ) from None
 
 
-def _is_root(flat: F, x: Any, fixed: tuple[Any, ...]) -> bool:
-    """Tell whether a solver that complains of slow progress has arrived nevertheless."""
-    try:
-        step = _newton(flat, x, fixed)
-    except DomainError:
-        return not np.any(flat(x, *fixed))
-    return bool(np.max(np.abs(step)) <= _NEAR * (1 + np.max(np.abs(x))))
+def _is_root(f: F, start: Any, found: Any) -> bool:
+    """Tell whether the solver has arrived, whatever it says of itself.
+
+    It may complain of slow progress at a root, and be content far out where nothing changes.
+    """
+    value, slopes = f(found.x), jacobian(f)(found.x)
+    if not np.all(np.isfinite(slopes)) or not np.all(np.isfinite(value)):
+        return False
+    step = np.linalg.lstsq(slopes, value)[0]
+    left = np.max(np.abs(value - slopes @ step), initial=0.0)
+    near = np.max(np.abs(step), initial=0.0) <= _NEAR * (1 + np.max(np.abs(found.x), initial=0.0))
+    explained = left <= _NEAR * (1 + np.max(np.abs(f(start)), initial=0.0))
+    return bool(explained and (near or found.success))
 
 
 def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
@@ -115,17 +128,20 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     fixed = plain_tree(parameters)
     of_flat = lambda x: f(in_shape(x, start.shape), *fixed)  # noqa: E731
     found = minimize(of_flat, start.ravel(), **options)
-    slope = np.max(np.abs(grad(of_flat)(found.x)), initial=0.0)
-    if not found.success and not slope <= 1e-4 * (1 + abs(found.fun)):
-        raise DomainError(f"no minimum of {name_of(f)} was found from {start!r}: {found.message}")
-    x = solve_root(grad(f), in_shape(found.x, start.shape), *parameters)
-    curvature = np.linalg.eigvalsh(hessian(of_flat)(np.ravel(plain_tree(x))))
-    if curvature[0] < -1e-8 * np.max(np.abs(curvature)):
+    try:
+        x = solve_root(grad(f), in_shape(found.x, start.shape), *fixed)
+    except DomainError:
         raise DomainError(
-            f"what was found from {start!r}, {plain_tree(x)!r}, is no minimum of {name_of(f)}: it "
-            "curves downwards there; begin elsewhere"
+            f"no minimum of {name_of(f)} was found from {start!r}: {found.message}"
+        ) from None
+    curvature = np.linalg.eigvalsh(hessian(of_flat)(np.ravel(x)))
+    higher = f(x, *fixed) > found.fun + 1e-6 * (1 + abs(found.fun))
+    if higher or curvature[0] < -1e-8 * np.max(np.abs(curvature)):
+        raise DomainError(
+            f"no minimum of {name_of(f)} was found from {start!r}: the slope is 0 at {x!r}, but "
+            f"there are lower values. minimize says: {found.message}"
         )
-    return x
+    return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
 
 
 def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:

@@ -119,7 +119,7 @@ def without_nodes(f: F) -> F:
             return result
         raise ArgumentError(
             f"{name_of(f)} uses a node that is not among its arguments, so the derivative would be "
-            "lost; pass what it depends on by args=(...)"
+            "lost; pass it as an argument (args=..., or the parameters)"
         )
 
     return plain_only

@@ -24,7 +24,7 @@ from simpleautodiff.plug.inputs import (
 from simpleautodiff.rules.shapes import concatenate, shape_of
 from simpleautodiff.traced import Traced, plain
 
-_FEW = 30  # numbers to differentiate, up to which one solve for all of them is the faster way
+_SMALL = 500  # numbers in the matrix ∂y/∂inputs, up to which solving for it is the faster way
 _OF_DIFFERENCES = ("jac_sparsity", "lband", "uband")  # options of Jacobians by differences
 
 
@@ -53,10 +53,10 @@ def solve_ivp(
     fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, options
         As in SciPy.
     sensitivity
-        How derivatives are found. `"forward"` solves the variational equations of all numbers
-        differentiated, together with the solution; `"adjoint"` solves one adjoint equation back in
-        time, at a cost that does not depend on how many there are. `"auto"` takes the first for up
-        to 30 numbers. The tolerances `rtol` and `atol` are those of the solution.
+        How derivatives are found. `"forward"` solves for the matrix ∂y/∂inputs together with y;
+        `"adjoint"` solves one adjoint equation back in time, at a cost that does not depend on the
+        number of inputs. `"auto"` takes the first while the matrix has at most 500 numbers. The
+        tolerances `rtol` and `atol` are those of the solution.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _solve(
         y0 = _step(right, first, y0, args, plain(first) - first)
     inputs = Inputs((y0, args), "solve_ivp")
     z = inputs.joined()
-    few = shape_of(z)[0] <= _FEW
+    small = shape_of(z)[0] * shape_of(y0)[0] <= _SMALL
     problem = Problem(
         fun=lambda t, y, z: right(t, y, *inputs.split(z)[1]),
         initial=lambda z: inputs.split(z)[0],
@@ -168,7 +168,7 @@ def _solve(
         options=options,
         count=shape_of(z)[0],
         size=shape_of(y0)[0],
-        adjoint=sensitivity == "adjoint" or (sensitivity == "auto" and not few),
+        adjoint=sensitivity == "adjoint" or (sensitivity == "auto" and not small),
     )
     found = problem.solve(np.array(plain(z), dtype=float))
     problem.times = found.t

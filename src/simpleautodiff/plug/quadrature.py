@@ -45,16 +45,15 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     True
     """
     args, a, b = as_tuple(args), unwrapped(a), unwrapped(b)
-    found = scipy_module("integrate").quad(
-        without_nodes(f), plain(a), plain(b), plain_tree(args), full_output, **options
-    )
+    compute = functools.partial(scipy_module("integrate").quad, full_output=full_output, **options)
     if not has_nodes((a, b, args)):
-        return found
+        return compute(without_nodes(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
     _ = Inputs((a, b), "quad")  # refuses what is no real number
     inputs = Inputs(args, "quad")
     integrand = checked(f, (), "the integrand is one number")
+    found = compute(without_nodes(integrand), plain(a), plain(b), plain_tree(args))
     value = _integral(lambda x, z: integrand(x, *inputs.split(z)), a, b, inputs.joined(), options)
     return (value, *found[1:])
 
