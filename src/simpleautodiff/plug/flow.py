@@ -35,14 +35,18 @@ Right = Callable[[Any, Any, Any], Any]
 
 def run(fun: Any, span: Any, y0: Any, **options: Any) -> Any:
     """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` where it gives up."""
-    found = scipy_module("integrate").solve_ivp(fun, span, y0, **options)
-    if not found.success:
-        raise DomainError(
-            f"solve_ivp stopped at t = {found.t[-1] if len(found.t) else span[0]} on the way from "
-            f"{span[0]} to {span[1]}: {found.message} A stiff problem needs method='Radau'; a "
-            "solution that grows without bound ends there."
-        )
-    return found
+    return arrived(scipy_module("integrate").solve_ivp(fun, span, y0, **options), span)
+
+
+def arrived(found: Any, span: Any) -> Any:
+    """Return SciPy's result if the solver has arrived at the end of the span."""
+    if found.success:
+        return found
+    raise DomainError(
+        f"solve_ivp stopped at t = {found.t[-1] if len(found.t) else span[0]} on the way from "
+        f"{span[0]} to {span[1]}: {found.message} A stiff problem needs method='Radau'; a solution "
+        "that grows without bound ends there."
+    )
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ from simpleautodiff.arguments import check_function
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.jacobians import jacobian
 from simpleautodiff.node import apply
-from simpleautodiff.plug.flow import IMPLICIT, Problem
+from simpleautodiff.plug.flow import IMPLICIT, Problem, arrived
 from simpleautodiff.plug.inputs import (
     F,
     Inputs,
@@ -124,7 +124,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
     found = solve_ivp(fun, (t[0], t[-1]), y0, t_eval=t, args=as_tuple(args), **settings)
-    return np.transpose(found.y)
+    return np.transpose(arrived(found, plain(t)[[0, -1]]).y)
 
 
 def _refuse(**given: Any) -> None:
