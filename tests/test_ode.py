@@ -226,6 +226,20 @@ def test_a_stiff_problem(method, sensitivity):
 
 
 @both
+def test_large_rates_and_small_losses_are_as_exact(sensitivity):
+    """y' = -p y / 1e8 and a loss of 1e-12: what tolerances are absolute to must not matter."""
+    final = lambda p: 1e-12 * plug.solve_ivp(
+        lambda t, y, p: -p / 1e8 * y, (0, 2), [3.0], args=(p,), sensitivity=sensitivity,
+        rtol=1e-8, atol=1e-8,
+    ).y[0, -1]  # fmt: skip
+    p, small = 5e7, 1e-8
+    value = 3e-12 * math.exp(-1)
+    assert ad.grad(final)(p) == pytest.approx(-2 * small * value, rel=1e-6)
+    assert ad.jvp(final, (p,), (1.0,))[1] == pytest.approx(-2 * small * value, rel=1e-6)
+    assert ad.grad(ad.grad(final))(p) == pytest.approx(4 * small**2 * value, rel=1e-6)
+
+
+@both
 def test_a_linear_system_of_many_parameters(sensitivity):
     """y(1) = exp(A) y0 for a matrix of 100 parameters; its derivative by scipy.linalg."""
     import scipy.linalg
@@ -365,6 +379,19 @@ def test_nodes_in_lists_and_the_times_of_the_result():
     expected = 2 * x * math.cos(x) - x**2 * math.sin(x) + math.sin(x) + x * math.cos(x)
     assert ad.grad(f)(x) == pytest.approx(expected, rel=1e-8)
     assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(expected, rel=1e-8)
+
+
+@both
+def test_a_right_side_that_writes_into_an_array(sensitivity):
+    def fun(t, y, k):
+        change = np.zeros_like(y)
+        change[0], change[1] = -k * y[0], k * y[0]
+        return change
+
+    final = lambda k: plug.solve_ivp(
+        fun, (0, 2), [3.0, 0.0], "BDF", args=(k,), sensitivity=sensitivity, rtol=1e-8, atol=1e-8
+    ).y[1, -1]
+    assert ad.grad(final)(0.5) == pytest.approx(6 * math.exp(-1), rel=1e-5)
 
 
 def fall(t, y, k):

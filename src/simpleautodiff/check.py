@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -183,8 +184,10 @@ def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
         if any(row.real or row.at_kink(values) for row, values in steps):
             return False
         leaves, rebuild = flatten(args)
-        results = flatten(f(*rebuild(iter([leaf + 0j for leaf in leaves]))))[0]
-    except (AutodiffError, ArithmeticError, TypeError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # a part would be lost
+            results = flatten(f(*rebuild(iter([leaf + 0j for leaf in leaves]))))[0]
+    except (AutodiffError, ArithmeticError, TypeError, ValueError, RuntimeWarning):
         return False
     return all(np.iscomplexobj(result) for result in results)
 

@@ -27,6 +27,7 @@ from simpleautodiff.node import apply
 from simpleautodiff.plug.inputs import scipy_module
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.traced import plain
 from simpleautodiff.transform import jvp, linearize, vjp
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
@@ -109,14 +110,15 @@ class Problem:
     def slopes(self, z: Any) -> Any:
         """Return ∂y/∂z at all times, recorded: an array of shape (len(z), len(y), len(t))."""
         if self._slopes is None or self._slopes[0] is not z:
-            count, times = shape_of(z)[0], len(self.times)
-            both = apply(self._variational(count).flow, z)
+            count, sizes = shape_of(z)[0], _sizes(z)
+            both = apply(self._variational(sizes).flow, z)
             rows = shape_of(both)[0] // (1 + count)
-            self._slopes = z, reshape(both[rows:], (count, rows, times))
+            slopes = reshape(both[rows:], (count, rows, len(self.times)))
+            self._slopes = z, slopes / sizes[:, None, None]
         return self._slopes[1]
 
-    def _variational(self, count: int) -> Problem:
-        units = np.eye(count)
+    def _variational(self, sizes: Any) -> Problem:
+        count, units = len(sizes), np.diag(sizes)
 
         def fun(t: Any, y: Any, z: Any) -> Any:
             rows = shape_of(y)[0] // (1 + count)
@@ -125,7 +127,7 @@ class Problem:
             return concatenate([value, reshape(change, (-1,))])
 
         def initial(z: Any) -> Any:
-            slopes = np.transpose(jacobian(self.initial)(z))
+            slopes = np.transpose(jacobian(self.initial)(z) * sizes)
             return concatenate([self.initial(z), reshape(slopes, (-1,))])
 
         return replace(self, fun=fun, initial=initial)
@@ -144,6 +146,20 @@ class Problem:
         return replace(self, fun=fun, initial=initial)
 
 
+def _sizes(z: Any) -> Any:
+    """Return how large a change of each number is to be called 1.
+
+    Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
+    """
+    return np.maximum(1.0, np.abs(plain(z)))
+
+
+def _scaled(z: Any, direction: Any) -> tuple[Any, float]:
+    """Return a direction as large as the numbers it changes, and by how much it was divided."""
+    size = float(np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)) or 1.0
+    return direction / size, size
+
+
 def _halves(x: Any) -> tuple[Any, Any]:
     half = shape_of(x)[0] // 2
     return x[:half], x[half:]
@@ -157,16 +173,17 @@ def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[An
     value, pull = vjp(f, y, z)
     rows = [pull(unit) for unit in np.eye(shape_of(y)[0])]
     by_state, by_input = (np.stack([row[k] for row in rows], 1) for k in (0, 1))
-    return value, slopes @ by_state + by_input
+    return value, slopes @ by_state + units @ by_input
+
+
+def _push(problem: Problem, z: Any, dz: Any) -> Any:
+    direction, size = _scaled(z, dz)
+    return size * _halves(apply(problem.tangent().flow, concatenate([z, direction])))[1]
 
 
 def _flow_primitive(problem: Problem) -> Primitive:
-    def push(z: Any, dz: Any) -> Any:
-        both = apply(problem.tangent().flow, concatenate([z, dz]))
-        return _halves(both)[1]
-
     def by_adjoint(v: Any, z: Any) -> Linear:
-        return Linear(lambda dz: push(z, dz), lambda bar: apply(problem.pull, z, bar))
+        return Linear(lambda dz: _push(problem, z, dz), lambda bar: apply(problem.pull, z, bar))
 
     def by_matrix(v: Any, z: Any) -> Linear:
         return Linear(
@@ -190,15 +207,17 @@ def _adjoint_primitive(problem: Problem) -> Primitive:
 
     def by_inputs(v: Any, z: Any, bar: Any) -> Linear:
         def hessian_times(dz: Any) -> Any:
+            direction, size = _scaled(z, dz)
             seed = concatenate([np.zeros(shape_of(bar)), bar])
-            return _halves(apply(problem.tangent().pull, concatenate([z, dz]), seed))[0]
+            both = apply(problem.tangent().pull, concatenate([z, direction]), seed)
+            return size * _halves(both)[0]
 
         return Linear(hessian_times, hessian_times)
 
     def by_seed(v: Any, z: Any, bar: Any) -> Linear:
         return Linear(
             lambda dot: apply(problem.pull, z, dot),
-            lambda w: _halves(apply(problem.tangent().flow, concatenate([z, w])))[1],
+            lambda w: _push(problem, z, w),
         )
 
     return _primitive(
@@ -211,7 +230,7 @@ def _adjoint_primitive(problem: Problem) -> Primitive:
 
 def _primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> Primitive:
     slots = ", ".join(f"{{{i}}}" for i in range(len(rules)))
-    return Primitive(name, rules, compute, f"{name}({slots})", name, reason, arrays=True)
+    return Primitive(name, rules, compute, f"{name}({slots})", name, reason, real=True, arrays=True)
 
 
 def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
@@ -221,20 +240,21 @@ def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
     options.pop("first_step", None)  # it belongs to the start of the forward solution
     counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
     ends = [problem.span[0], *(problem.times[i] for i in counts)]
+    size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are for numbers of size 1
     adjoint, total = np.zeros(len(bar)), np.zeros(len(z))
 
     def back(t: Any, adjoint: Any) -> Any:
         return -vjp(lambda y: problem.fun(t, y, z), forward(t))[1](adjoint)[0]
 
     for k in reversed(range(len(counts))):
-        adjoint = adjoint + bar[:, counts[k]]
+        adjoint = adjoint + bar[:, counts[k]] / size
         begin, end = ends[k], ends[k + 1]
         if begin == end:
             continue
         found = run(back, (end, begin), adjoint, dense_output=True, **options)
         total += _gathered(problem, z, forward, found.sol, begin, end)
         adjoint = found.y[:, -1]
-    return total + vjp(problem.initial, z)[1](adjoint)[0]
+    return size * (total + vjp(problem.initial, z)[1](adjoint)[0])
 
 
 def _gathered(
@@ -243,8 +263,10 @@ def _gathered(
     """Return ∫ (∂f/∂z)ᵀ λ dt, as exact as the solver; apart, so that it costs no matrices."""
 
     def slope(t: Any) -> Any:
-        return vjp(lambda z: problem.fun(t, forward(t), z), z)[1](adjoint(t))[0]
+        _, pull = vjp(lambda y, z: problem.fun(t, y, z), forward(t), z)  # y too: zeros_like(y)
+        return pull(adjoint(t))[1] * sizes
 
+    sizes = _sizes(z)
     low, high = min(begin, end), max(begin, end)
     steps = np.concatenate([forward.ts[::4], adjoint.ts[::4]])  # nothing hides between these
     total, *_ = scipy_module("integrate").quad_vec(
@@ -257,4 +279,4 @@ def _gathered(
         quadrature="gk15",
         points=np.unique(steps[(steps > low) & (steps < high)]),
     )
-    return total
+    return total / sizes

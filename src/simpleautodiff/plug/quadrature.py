@@ -82,9 +82,15 @@ def _integral(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
         rule,
     )
     primitive = Primitive(
-        "quad", rules, lambda a, b, z: _numbers(f, a, b, z, options), "quad({0}, {1}, {2})",
-        "quad", "an integral grows at its limits, and inside as its integrand does", arrays=True,
-    )  # fmt: skip
+        "quad",
+        rules,
+        lambda a, b, z: _numbers(f, a, b, z, options),
+        "quad({0}, {1}, {2})",
+        "quad",
+        "an integral grows at its limits, and inside as its integrand does",
+        real=True,
+        arrays=True,
+    )
     return apply(primitive, a, b, z)
 
 
@@ -93,11 +99,9 @@ def _at_limit(f: F, x: Any, z: Any, sign: int) -> Any:
     if math.isinf(plain(x)):
         return ZERO
     value = sign * f(x, z)
-    return (
-        value
-        if not shape_of(value)
-        else Linear(lambda dx: value * dx, lambda bar: np.sum(value * bar))
-    )
+    if not shape_of(value):
+        return value
+    return Linear(lambda dx: value * dx, lambda bar: np.sum(value * bar))
 
 
 def _numbers(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
