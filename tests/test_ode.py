@@ -382,6 +382,59 @@ def test_nodes_in_lists_and_the_times_of_the_result():
 
 
 @both
+def test_the_times_and_states_of_events(sensitivity):
+    """A ball thrown up from 1 lands at (v + sqrt(v² + 2g))/g with the speed sqrt(v² + 2g)."""
+
+    def lands(t, y, g):
+        return y[0]
+
+    lands.terminal, lands.direction = True, -1
+
+    def thrown(v, g):
+        found = plug.solve_ivp(
+            lambda t, y, g: [y[1], -g], (0, 9), [1, v], args=(g,), events=lands,
+            sensitivity=sensitivity, **TIGHT,
+        )  # fmt: skip
+        assert found.status == 1
+        return np.stack(
+            [found.t_events[0][0], found.y_events[0][0, 1], found.t[-1], found.y[1, -1]]
+        )
+
+    def exact(v, g):
+        speed = np.sqrt(v**2 + 2 * g)
+        return np.stack([(v + speed) / g, -speed, (v + speed) / g, -speed])
+
+    at = (3.0, 9.81)
+    np.testing.assert_allclose(thrown(*at), exact(*at), rtol=1e-9)
+    for a, b in zip(ad.jacobian(thrown, (0, 1))(*at), ad.jacobian(exact, (0, 1))(*at), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-8)
+    for n in (2, 3):
+        found = ad.derivative(lambda v: thrown(v, 9.81)[0], n)(3.0)
+        assert found == pytest.approx(ad.derivative(lambda v: exact(v, 9.81)[0], n)(3.0), rel=1e-6)
+
+
+@both
+def test_events_that_do_not_end_the_solution(sensitivity):
+    """x = cos wt is 1/2 at π/3w, 5π/3w, 7π/3w; t_eval is as it was."""
+    half, never = lambda t, y, w: y[0] - 0.5, lambda t, y, w: t - 20
+    solve = lambda w: plug.solve_ivp(
+        lambda t, y, w: [y[1], -w * w * y[0]], (0, 10), [1, 0], t_eval=[1.0, 2.0], args=(w,),
+        events=[half, never], sensitivity=sensitivity, **TIGHT,
+    )  # fmt: skip
+    expected = np.array([1, 5, 7]) * np.pi / 3
+    np.testing.assert_allclose(solve(1.0).t_events[0], expected, rtol=1e-9)
+    slopes = ad.jacobian(lambda w: solve(w).t_events[0])(1.0)
+    np.testing.assert_allclose(slopes, -expected, rtol=1e-8)
+    found = ad.jacobian(lambda w: solve(w).y[0])(1.0)
+    np.testing.assert_allclose(found, [-math.sin(1), -2 * math.sin(2)], rtol=1e-8)
+    touched = lambda t, y, w: (y[0] - 1.0) * 0.0 + t - 1.0 - (t - 1.0)
+    with pytest.raises(ad.DomainError, match="it is touched, not crossed"):
+        ad.grad(lambda w: plug.solve_ivp(fall, (0, 2), [1.0], args=(w,), events=touched).y[0, -1])(
+            1.0
+        )
+
+
+@both
 def test_a_right_side_that_writes_into_an_array(sensitivity):
     def fun(t, y, k):
         change = np.zeros_like(y)
@@ -409,7 +462,7 @@ REFUSED = [
     ),
     (
         lambda k: plug.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0]),
-        "uses a node that is not among its arguments",
+        "would be lost; pass what it depends on as an argument",
     ),
     (
         lambda k: plug.solve_ivp(fall, (0, 1), [1.0], args=(k,), dense_output=True),

@@ -74,22 +74,32 @@ class Problem:
         self.flow = _flow_primitive(self)
         self.pull = _adjoint_primitive(self)
 
-    def solve(self, z: Any) -> Any:
-        """Return SciPy's result; the last one is kept, for the adjoint."""
-        if self._solved is None or not np.array_equal(self._solved[0], z):
-            y0 = np.array(self.initial(z), dtype=float)
-            self._solved = (
-                z,
-                run(
-                    lambda t, y: self.fun(t, y, z),
-                    self.span,
-                    y0,
-                    t_eval=self.times,
-                    dense_output=self.adjoint,
-                    **self.solver(z, len(y0), lambda t, y: y, 1),
-                ),
-            )
-        return self._solved[1]
+    def solve(self, z: Any, events: Any = None) -> Any:
+        """Return SciPy's result; the last one without events is kept, for the adjoint."""
+        if self._solved is not None and np.array_equal(self._solved[0], z):
+            return self._solved[1]
+        y0 = np.array(self.initial(z), dtype=float)
+        found = run(
+            lambda t, y: self.fun(t, y, z),
+            self.span,
+            y0,
+            t_eval=self.times,
+            dense_output=self.adjoint,
+            events=events or None,
+            **self.solver(z, len(y0), lambda t, y: y, 1),
+        )
+        if not events:
+            self._solved = z, found
+        return found
+
+    def ask_for(self, found: Any) -> None:
+        """Keep the times of a first solution, and those of its events; it may have ended early."""
+        self.times = found.t
+        if found.t_events is not None:
+            times = np.unique(np.concatenate([found.t, *found.t_events]))
+            self.times = times if self.span[0] <= self.span[1] else times[::-1]
+            if found.status == 1:
+                self.span = self.span[0], float(self.times[-1])
 
     def solver(self, z: Any, states: int, state: Any, sign: int) -> dict[str, Any]:
         """Return the options for a system of `states` numbers along `state(t, y)`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +21,8 @@ F = Callable[..., Any]
 
 def scipy_module(name: str) -> Any:
     """Import a part of SciPy, which is loaded when it is first used."""
-    return optional(f"scipy.{name}", "simpleautodiff.plug")
+    optional("scipy", "simpleautodiff.plug")
+    return importlib.import_module(f"scipy.{name}")
 
 
 def has_nodes(tree: Any) -> bool:
@@ -48,7 +50,7 @@ class Inputs:
         self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Traced)]
         self._shapes = [shape_of(self._leaves[i]) for i in self._places]
         for i in self._places:
-            _check_real(plain(self._leaves[i]), what)
+            check_real(plain(self._leaves[i]), what)
 
     def joined(self) -> Any:
         """Return all numbers of all nodes as one vector, which is a node if there are any."""
@@ -65,7 +67,8 @@ class Inputs:
         return self._rebuild(iter(leaves))
 
 
-def _check_real(number: Any, what: str) -> None:
+def check_real(number: Any, what: str) -> None:
+    """Refuse what is no float and no array of floats."""
     kind = np.asarray(number).dtype.kind
     if kind == "c":
         raise ArgumentError(
@@ -109,17 +112,17 @@ def checked(f: F, shape: tuple[int, ...], meaning: str) -> F:
     return with_shape
 
 
-def without_nodes(f: F) -> F:
+def without_nodes(f: F, way_out: str = "pass what it depends on as an argument") -> F:
     """Return `f` such that nodes it uses besides its arguments are refused, with the way out."""
     check_function(f)
 
-    def plain_only(*args: Any) -> Any:
-        result = f(*args)
+    def plain_only(*args: Any, **named: Any) -> Any:
+        result = f(*args, **named)
         if isinstance(result, np.ndarray) or not has_nodes(result):
             return result
         raise ArgumentError(
-            f"{name_of(f)} uses a node that is not among its arguments, so the derivative would be "
-            "lost; pass it as an argument (args=..., or the parameters)"
+            f"{name_of(f)} gives a node where a plain number is needed, so that its derivative "
+            f"would be lost; {way_out}"
         )
 
     return plain_only

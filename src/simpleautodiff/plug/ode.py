@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,13 @@ from simpleautodiff.plug.inputs import (
     as_tuple,
     checked,
     has_nodes,
+    plain_tree,
     scipy_module,
     vector,
     without_nodes,
 )
-from simpleautodiff.rules.shapes import concatenate, shape_of
+from simpleautodiff.plug.times import crossing, moved, output_times, step
+from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.traced import Traced, plain
 
 _SMALL = 500  # numbers in the matrix ∂y/∂inputs, up to which solving for it is the faster way
@@ -46,7 +49,8 @@ def solve_ivp(
 
     The implicit methods (Radau, BDF, LSODA) are given the Jacobian of `fun`. If nodes are among
     `y0`, `args` (also inside dicts and lists), `t_span` and `t_eval`, then `y` and `t` of the
-    result are nodes. Every order and both modes work; with respect to times up to order four.
+    result are nodes, and so are the times and states of events. Every order and both modes work;
+    with respect to times up to order four, of events up to order three.
 
     Parameters
     ----------
@@ -92,9 +96,11 @@ def solve_ivp(
             without_nodes(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
             args or None, **options,
         )  # fmt: skip
-    _refuse(dense_output=dense_output, events=events, vectorized=vectorized)
+    _refuse(dense_output=dense_output, vectorized=vectorized)
     options = {key: value for key, value in options.items() if key not in _OF_DIFFERENCES}
-    return _solve(fun, t_span, start, t_eval, args, sensitivity, {"method": method, **options})
+    events = [events] if callable(events) else list(events or ())
+    how = sensitivity, {"method": method, **options}
+    return _solve(_flat(fun, shape_of(start)[0]), t_span, start, t_eval, events, args, how)
 
 
 def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
@@ -148,35 +154,79 @@ def _flat(fun: F, size: int) -> F:
 
 
 def _solve(
-    fun: F, t_span: Any, y0: Any, t_eval: Any, args: tuple[Any, ...], sensitivity: str, options: Any
+    right: F, t_span: Any, y0: Any, t_eval: Any, events: list[F], args: tuple[Any, ...], how: Any
 ) -> Any:
-    """Solve with nodes: at plain times; then steps of no length carry the derivatives in times."""
-    right = _flat(fun, shape_of(y0)[0])
+    """Solve with nodes: at plain times, which then become nodes."""
     first, last = t_span
     y0 = _real(y0) * 1.0
     if isinstance(first, Traced):
-        y0 = _step(right, first, y0, args, plain(first) - first)
+        y0 = step(right, first, y0, args, plain(first) - first)
     inputs = Inputs((y0, args), "solve_ivp")
     z = inputs.joined()
-    small = shape_of(z)[0] * shape_of(y0)[0] <= _SMALL
-    problem = Problem(
+    problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
+    numbers = np.array(plain(z), dtype=float)
+    found = problem.solve(numbers, events and [_of_plain(e, inputs, numbers) for e in events])
+    problem.ask_for(found)
+    y = apply(problem.flow, z)
+    result = type(found)(found)
+    if events:
+        crossings = _crossings(events, found, right, problem.times, y, args)
+        result.t_events = [vector([t for t, _ in crossed]) for crossed in crossings]
+        result.y_events = [vector([state for _, state in crossed]) for crossed in crossings]
+        if found.status == 1:
+            last = _latest(crossings, problem.span)
+        y = y[:, np.isin(problem.times, found.t)]
+    result.t = output_times(first, last, t_eval, found.t)
+    result.y = moved(right, result.t, found.t, y, args)
+    result.sol = None
+    return result
+
+
+def _problem(
+    right: F, inputs: Inputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
+) -> Problem:
+    """Return the problem in plain times, as a function of the vector z."""
+    sensitivity, options = how
+    (first, last), t_eval = times
+    count = shape_of(z)[0]
+    return Problem(
         fun=lambda t, y, z: right(t, y, *inputs.split(z)[1]),
         initial=lambda z: inputs.split(z)[0],
         jac=_block(right, options.pop("jac", None), inputs),
-        span=(float(plain(first)), float(plain(last))),
-        times=None if t_eval is None else np.array(plain(vector(t_eval)), dtype=float),
+        span=(float(first), float(last)),
+        times=None if t_eval is None else np.array(t_eval, dtype=float),
         options=options,
-        count=shape_of(z)[0],
-        size=shape_of(y0)[0],
-        adjoint=sensitivity == "adjoint" or (sensitivity == "auto" and not small),
+        count=count,
+        size=size,
+        adjoint=sensitivity == "adjoint" or (sensitivity == "auto" and count * size > _SMALL),
     )
-    found = problem.solve(np.array(plain(z), dtype=float))
-    problem.times = found.t
-    result = type(found)(found)
-    t = _times(first, last, t_eval, found.t)
-    result.t, result.y = t, _moved(right, t, found.t, apply(problem.flow, z), args)
-    result.sol = None
-    return result
+
+
+def _of_plain(event: F, inputs: Inputs, numbers: Any) -> F:
+    """Return an event as SciPy asks for it, with its attributes `terminal` and `direction`."""
+    args = inputs.split(numbers)[1]
+
+    def of_plain(t: Any, y: Any) -> Any:
+        return event(t, y, *args)
+
+    return functools.update_wrapper(without_nodes(of_plain), event)
+
+
+def _crossings(
+    events: list[F], found: Any, right: F, times: Any, y: Any, args: tuple[Any, ...]
+) -> list[list[tuple[Any, Any]]]:
+    """Return the times and states at which each event happened."""
+    column = {time: y[:, i] for i, time in enumerate(times.tolist())}
+    return [
+        [crossing(event, right, t, column[t], args) for t in happened.tolist()]
+        for event, happened in zip(events, found.t_events, strict=True)
+    ]
+
+
+def _latest(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
+    """Return the time of the event that ended the solution."""
+    times = [t for crossed in crossings for t, _ in crossed]
+    return min(times, key=lambda t: abs(plain(t) - span[1]))
 
 
 def _real(y0: Any) -> Any:
@@ -199,31 +249,3 @@ def _block(right: F, given: Any, inputs: Inputs) -> F:
         return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
 
     return jac
-
-
-def _times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
-    """Return the times of the solution; without `t_eval` the ends of the span are among them."""
-    if t_eval is not None:
-        return vector(t_eval)
-    if not has_nodes((first, last)):
-        return found
-    return concatenate([vector([first]), found[1:-1], vector([last])])
-
-
-def _moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
-    """Take the solution from plain times to the same times as nodes."""
-    if not has_nodes(t):
-        return y
-    columns = [
-        _step(right, time, y[:, i], args, t[i] - time) for i, time in enumerate(found.tolist())
-    ]
-    return np.stack(columns, 1)
-
-
-def _step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
-    """Make one step of Runge and Kutta: of length 0, it is right in derivatives up to order 4."""
-    k1 = right(t, y, *args)
-    k2 = right(t + h / 2, y + h / 2 * k1, *args)
-    k3 = right(t + h / 2, y + h / 2 * k2, *args)
-    k4 = right(t + h, y + h * k3, *args)
-    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)

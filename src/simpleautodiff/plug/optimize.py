@@ -10,12 +10,13 @@ import numpy as np
 from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.jacobians import hessian, jacobian
-from simpleautodiff.plug.inputs import F, as_tuple, scipy_module, vector
+from simpleautodiff.plug.inputs import F, as_tuple, scipy_module, vector, without_nodes
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.transform import derivative, hvp, value_and_grad
 
 _NEEDS_HESSIAN = {"dogleg", "trust-exact"}
 _TAKES_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+_WAY_OUT = "solve_{}(f, x0, *parameters) can be differentiated in its parameters"
 _NO_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 
 
@@ -55,7 +56,7 @@ def minimize(
         if given["jac"] is None:
             fun, given["jac"] = value_and_grad(number), True
     found = scipy_module("optimize").minimize(
-        fun,
+        without_nodes(fun, _WAY_OUT.format("minimum")),
         start.ravel(),
         as_tuple(args),
         method,
@@ -144,7 +145,9 @@ def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any
     if "args" in options:
         options["args"] = as_tuple(options["args"])
     x0 = np.asarray(x0, dtype=float)
-    return scipy_module("optimize").least_squares(residuals, x0, jac=jac, **options)
+    return scipy_module("optimize").least_squares(
+        without_nodes(residuals, _WAY_OUT.format("minimum")), x0, jac=jac, **options
+    )
 
 
 def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, **rest: Any) -> Any:
@@ -160,7 +163,9 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
     if jac is None and method.lower() in ("hybr", "lm"):
         jac = _rows(f)
     x0 = np.asarray(x0, dtype=float)
-    return scipy_module("optimize").root(f, x0, as_tuple(args), method, jac, **rest)
+    return scipy_module("optimize").root(
+        without_nodes(f, _WAY_OUT.format("root")), x0, as_tuple(args), method, jac, **rest
+    )
 
 
 def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any:
@@ -184,7 +189,9 @@ def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any
         options.setdefault("fprime2", derivative(f, 2))
     if options.get("x0") is not None:
         options["x0"] = float(options["x0"])
-    return scipy_module("optimize").root_scalar(f, as_tuple(args), method, **options)
+    return scipy_module("optimize").root_scalar(
+        without_nodes(f, _WAY_OUT.format("root")), as_tuple(args), method, **options
+    )
 
 
 def curve_fit(f: F, xdata: Any, ydata: Any, p0: Any = None, *, jac: Any = None, **rest: Any) -> Any:

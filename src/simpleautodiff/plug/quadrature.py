@@ -15,8 +15,10 @@ from simpleautodiff.plug.inputs import (
     F,
     Inputs,
     as_tuple,
+    check_real,
     checked,
     has_nodes,
+    in_shape,
     plain_tree,
     scipy_module,
     without_nodes,
@@ -50,16 +52,17 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
         return compute(without_nodes(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
-    _ = Inputs((a, b), "quad")  # refuses what is no real number
+    for limit in (plain(a), plain(b)):
+        check_real(limit, "quad")
     inputs = Inputs(args, "quad")
     integrand = checked(f, (), "the integrand is one number")
     found = compute(without_nodes(integrand), plain(a), plain(b), plain_tree(args))
-    value = _integral(lambda x, z: integrand(x, *inputs.split(z)), a, b, inputs.joined(), options)
-    return (value, *found[1:])
+    of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
+    return (_integral(of_vector, (), a, b, inputs.joined(), options), *found[1:])
 
 
-def _integral(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
-    """Return ∫ f(x, z) dx from a to b, recorded; f gives a number or an array."""
+def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
+    """Return ∫ f(x, z) dx from a to b, recorded; f gives arrays of a shape."""
 
     def rule(v: Any, a: Any, b: Any, z: Any) -> Linear:
         size = shape_of(z)[0]
@@ -68,12 +71,12 @@ def _integral(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
             return jvp(lambda z: f(x, z), (both[:size],), (both[size:],))[1]
 
         def back(x: Any, both: Any) -> Any:
-            seed = np.reshape(both[size:], shape_of(v))
+            seed = in_shape(both[size:], shape)
             return vjp(lambda z: f(x, z), both[:size])[1](seed)[0]
 
         return Linear(
-            lambda dz: _integral(along, a, b, concatenate([z, dz]), options),
-            lambda bar: _integral(back, a, b, concatenate([z, np.ravel(bar)]), options),
+            lambda dz: _integral(along, shape, a, b, concatenate([z, dz]), options),
+            lambda bar: _integral(back, (size,), a, b, concatenate([z, np.ravel(bar)]), options),
         )
 
     rules = (
@@ -84,7 +87,7 @@ def _integral(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
     primitive = Primitive(
         "quad",
         rules,
-        lambda a, b, z: _numbers(f, a, b, z, options),
+        lambda a, b, z: _numbers(f, shape, a, b, z, options),
         "quad({0}, {1}, {2})",
         "quad",
         "an integral grows at its limits, and inside as its integrand does",
@@ -104,19 +107,11 @@ def _at_limit(f: F, x: Any, z: Any, sign: int) -> Any:
     return Linear(lambda dx: value * dx, lambda bar: np.sum(value * bar))
 
 
-def _numbers(f: F, a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
+def _numbers(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
     """Integrate each number of f in plain numbers; all share what was evaluated."""
     at = functools.cache(lambda x: np.asarray(f(x, z), dtype=float))
-    shape = np.shape(at(_inside(a, b)))
     integrals = [
         scipy_module("integrate").quad(lambda x, i=i: float(at(x)[i]), a, b, **options)[0]
         for i in np.ndindex(shape)
     ]
     return np.reshape(np.array(integrals), shape)[()]
-
-
-def _inside(a: float, b: float) -> float:
-    """Return a point between the limits, to look at the integrand."""
-    if math.isinf(a) and math.isinf(b):
-        return 0.0
-    return b - 1.0 if math.isinf(a) else a + 1.0 if math.isinf(b) else (a + b) / 2
