@@ -251,42 +251,42 @@ def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
     counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
     ends = [problem.span[0], *(problem.times[i] for i in counts)]
     size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are for numbers of size 1
-    adjoint, total = np.zeros(len(bar)), np.zeros(len(z))
+    adjoint, pieces = np.zeros(len(bar)), []
 
     def back(t: Any, adjoint: Any) -> Any:
         return -vjp(lambda y: problem.fun(t, y, z), forward(t))[1](adjoint)[0]
 
     for k in reversed(range(len(counts))):
         adjoint = adjoint + bar[:, counts[k]] / size
-        begin, end = ends[k], ends[k + 1]
-        if begin == end:
-            continue
-        found = run(back, (end, begin), adjoint, dense_output=True, **options)
-        total += _gathered(problem, z, forward, found.sol, begin, end)
-        adjoint = found.y[:, -1]
-    return size * (total + vjp(problem.initial, z)[1](adjoint)[0])
+        if ends[k] != ends[k + 1]:
+            found = run(back, (ends[k + 1], ends[k]), adjoint, dense_output=True, **options)
+            pieces.append(found.sol)
+            adjoint = found.y[:, -1]
+    total = vjp(problem.initial, z)[1](adjoint)[0]
+    return size * (total + _gathered(problem, z, forward, pieces) if pieces else total)
 
 
-def _gathered(
-    problem: Problem, z: Any, forward: Any, adjoint: Any, begin: float, end: float
-) -> Any:
+def _gathered(problem: Problem, z: Any, forward: Any, pieces: list[Any]) -> Any:
     """Return ∫ (∂f/∂z)ᵀ λ dt, as exact as the solver; apart, so that it costs no matrices."""
+    pieces = sorted(pieces, key=lambda piece: float(piece.t_max))
+    ends, sizes = np.array([piece.t_max for piece in pieces]), _sizes(z)
 
     def slope(t: Any) -> Any:
+        adjoint = pieces[np.searchsorted(ends, t)](t)
         _, pull = vjp(lambda y, z: problem.fun(t, y, z), forward(t), z)  # y too: zeros_like(y)
-        return pull(adjoint(t))[1] * sizes
+        return pull(adjoint)[1] * sizes
 
-    sizes = _sizes(z)
-    low, high = min(begin, end), max(begin, end)
-    steps = np.concatenate([forward.ts[::4], adjoint.ts[::4]])  # nothing hides between these
+    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # nothing hides between these
+    points = np.unique(np.concatenate(steps))
+    low, high = pieces[0].t_min, pieces[-1].t_max
     total, *_ = scipy_module("integrate").quad_vec(
         slope,
-        begin,
-        end,
+        low,
+        high,
         epsabs=float(np.min(problem.options.get("atol", 1e-6))),
         epsrel=problem.options.get("rtol", 1e-3),
         norm="max",
         quadrature="gk15",
-        points=np.unique(steps[(steps > low) & (steps < high)]),
+        points=points[(points > low) & (points < high)],
     )
-    return total / sizes
+    return np.copysign(1.0, problem.span[1] - problem.span[0]) * total / sizes
