@@ -71,16 +71,25 @@ class Problem:
     def __post_init__(self) -> None:
         self._solved: tuple[Any, Any] | None = None
         self._slopes: tuple[Any, Any] | None = None
-        self.flow = _flow_primitive(self)
-        self.pull = _adjoint_primitive(self)
+
+    @property
+    def flow(self) -> Primitive:
+        """The primitive from z to the solution; the problem does not keep it: no circle."""
+        return _flow_primitive(self)
+
+    @property
+    def pull(self) -> Primitive:
+        """The primitive from z and the adjoint of the solution to the adjoint of z."""
+        return _adjoint_primitive(self)
 
     def solve(self, z: Any, events: Any = None) -> Any:
         """Return SciPy's result; the last one without events is kept, for the adjoint."""
         if self._solved is not None and np.array_equal(self._solved[0], z):
             return self._solved[1]
         y0 = np.array(self.initial(z), dtype=float)
+        right = self.fun  # SciPy's solvers are circles, which must not keep the solution
         found = run(
-            lambda t, y: self.fun(t, y, z),
+            lambda t, y: right(t, y, z),
             self.span,
             y0,
             t_eval=self.times,
@@ -111,8 +120,10 @@ class Problem:
         if np.ndim(options["atol"]):
             options["atol"] = np.tile(options["atol"], copies)
 
+        block_at, size, count = self.jac, self.size, self.count
+
         def jac(t: Any, y: Any) -> Any:
-            block = self.jac(t, state(t, y)[: self.size], z[: self.count])
+            block = block_at(t, state(t, y)[:size], z[:count])
             return np.kron(np.eye(copies), block if sign > 0 else -block.T)
 
         return {**options, "jac": jac} if options["method"] in IMPLICIT else options
@@ -129,29 +140,31 @@ class Problem:
 
     def _variational(self, sizes: Any) -> Problem:
         count, units = len(sizes), np.diag(sizes)
+        right, start = self.fun, self.initial  # not `self`, which keeps what is made here
 
         def fun(t: Any, y: Any, z: Any) -> Any:
             rows = shape_of(y)[0] // (1 + count)
             state, slopes = y[:rows], reshape(y[rows:], (count, rows))
-            value, change = _all_directions(lambda y, z: self.fun(t, y, z), state, z, slopes, units)
+            value, change = _all_directions(lambda y, z: right(t, y, z), state, z, slopes, units)
             return concatenate([value, reshape(change, (-1,))])
 
         def initial(z: Any) -> Any:
-            slopes = np.transpose(jacobian(self.initial)(z) * sizes)
-            return concatenate([self.initial(z), reshape(slopes, (-1,))])
+            slopes = np.transpose(jacobian(start)(z) * sizes)
+            return concatenate([start(z), reshape(slopes, (-1,))])
 
         return replace(self, fun=fun, initial=initial)
 
     def tangent(self) -> Problem:
         """Return the problem of y and of its change in one direction."""
+        right, start = self.fun, self.initial
 
         def fun(t: Any, y: Any, z: Any) -> Any:
             (y, dy), (z, dz) = _halves(y), _halves(z)
-            return concatenate(jvp(lambda y, z: self.fun(t, y, z), (y, z), (dy, dz)))
+            return concatenate(jvp(lambda y, z: right(t, y, z), (y, z), (dy, dz)))
 
         def initial(z: Any) -> Any:
             z, dz = _halves(z)
-            return concatenate(jvp(self.initial, (z,), (dz,)))
+            return concatenate(jvp(start, (z,), (dz,)))
 
         return replace(self, fun=fun, initial=initial)
 
@@ -251,10 +264,10 @@ def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
     counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
     ends = [problem.span[0], *(problem.times[i] for i in counts)]
     size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are for numbers of size 1
-    adjoint, pieces = np.zeros(len(bar)), []
+    adjoint, pieces, right = np.zeros(len(bar)), [], problem.fun
 
     def back(t: Any, adjoint: Any) -> Any:
-        return -vjp(lambda y: problem.fun(t, y, z), forward(t))[1](adjoint)[0]
+        return -vjp(lambda y: right(t, y, z), forward(t))[1](adjoint)[0]
 
     for k in reversed(range(len(counts))):
         adjoint = adjoint + bar[:, counts[k]] / size
