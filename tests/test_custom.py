@@ -4,6 +4,7 @@ import dataclasses
 import math
 import random
 
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -157,6 +158,31 @@ def test_check_grad_blames_the_function_where_no_rule_is_wrong():
 
     with pytest.raises(ad.CheckError, match="the function itself is the cause"):
         check_grad(drifting, 1.0)
+
+
+def test_check_grad_of_arrays_in_nested_structures():
+    model = lambda x, p: np.tanh(x @ p["w"][0]) + p["b"]
+    x = np.linspace(-1, 1, 8).reshape(4, 2)
+    checks = check_grad(model, x, {"w": [np.array([0.3, -0.7])], "b": 0.5})
+    assert len(checks) == 10 * 4  # of 11 numbers ten random directions, and each of four results
+    few = check_grad(lambda p: np.sum(p["w"][0] ** 3) * p["b"], {"w": [np.ones(2)], "b": 2})
+    assert [check.forward for check in few] == pytest.approx([6.0, 6.0, 2.0])
+    assert (
+        len(check_grad(lambda a: np.linalg.inv(a), np.array([[2.0, 1.0], [0, 3]]), order=2)) == 16
+    )
+
+
+def test_check_grad_names_the_element_and_the_rule_of_arrays():
+    cos_twice = lambda v, x: np.where(np.arange(3) == 1, 2.0, 1.0) * np.cos(x)
+    bad_sin = broken("bad_sin", cos_twice, np.sin)
+    with pytest.raises(ad.CheckError) as caught:
+        check_grad(lambda p: np.sum(bad_sin(p["w"])), {"w": np.array([0.1, 0.2, 0.3])})
+    assert "in the direction of input 1['w'][1]" in str(caught.value)
+    assert "Wrong is the rule of 'bad_sin'" in str(caught.value)
+    assert "by differences in a random direction" in str(caught.value)
+    lost = lambda a: np.sum(ad.stop_gradient(a) * a)
+    with pytest.raises(ad.CheckError, match=r"of input 1\[0, 1\].*the function itself"):
+        check_grad(lost, np.array([[0.0, 3.0]]))
 
 
 NAMES = ["sin", "exp", "tanh", "cosh", "sigmoid", "atan", "erf", "softplus"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +18,11 @@ from simpleautodiff.errors import (
     CheckError,
     ResultError,
 )
-from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.linear import ZERO, Linear, push
 from simpleautodiff.node import Node, Result, apply
 from simpleautodiff.program import Program, trace
-from simpleautodiff.structure import flatten
+from simpleautodiff.rules.shapes import shape_of
+from simpleautodiff.structure import flatten, paths
 from simpleautodiff.traced import plain
 from simpleautodiff.transform import derivative, grad, jvp
 
@@ -50,7 +52,8 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
 
     Without rules means the complex step where every operation is analytic, and extrapolated
     differences elsewhere. For orders above 1 the reference differentiates the derivative one order
-    lower. Each input is checked, or random directions if there are many.
+    lower. Each number of the inputs, which may be arrays and nested structures, is checked with
+    each of the results; where there are more than ten, random directions and random sums are.
 
     Raises
     ------
@@ -68,30 +71,87 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     """
     if not isinstance(order, int) or order < 1:
         raise ArgumentError(f"the order of a check is 1, 2, ...; got {order!r}")
-    leaves, rebuild = flatten(args)
-    if not leaves:
-        raise ArgumentError(f"check_grad needs a point: check_grad({name_of(f)}, x, ...)")
-    for leaf in leaves:
-        if not isinstance(leaf, (int, float, np.number)) or isinstance(leaf, np.complexfloating):
-            raise ArgumentError(f"check_grad needs a point of real numbers, got {leaf!r}")
-    point = [float(leaf) for leaf in leaves]
-    outputs = len(flatten(f(*rebuild(iter(point))))[0])
+    point = _Point(f, args)
+    outputs = sum(_size(leaf) for leaf in flatten(f(*point.moved(0.0, ())))[0])
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
-    analytic = order == 1 and _is_analytic(f, rebuild(iter(point)))
+    analytic = order == 1 and _is_analytic(f, point.moved(0.0, ()))
     checks = []
-    for direction in _directions(len(point)):
-        for output in range(outputs):
+    for direction in _directions(point.size):
+        for weights in _directions(outputs):
 
-            def along(t: Any, direction: Any = direction, output: int = output) -> Any:
-                moved = [x + t * d if d else x for x, d in zip(point, direction, strict=True)]
-                return flatten(f(*rebuild(iter(moved))))[0][output]
+            def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
+                return _weighted(f(*point.moved(t, direction)), weights)
 
-            sizes = [abs(x) for x, d in zip(point, direction, strict=True) if d and x]
-            check = _check_along(along, direction, order, analytic, min(sizes, default=1.0))
-            _judge(check, f, rebuild(iter(point)), tolerance)
+            check = _check_along(along, direction, order, analytic, point.scale(direction))
+            _judge(check, f, point, tolerance)
             checks.append(check)
     return checks
+
+
+class _Point:
+    """The numbers at which a function is checked: one for each element of each array."""
+
+    def __init__(self, f: F, args: tuple[Any, ...]) -> None:
+        leaves, self._rebuild = flatten(args)
+        if not leaves:
+            raise ArgumentError(f"check_grad needs a point: check_grad({name_of(f)}, x, ...)")
+        for leaf in leaves:
+            if np.asarray(leaf).dtype.kind not in "iuf":
+                raise ArgumentError(f"check_grad needs a point of real numbers, got {leaf!r}")
+        self._leaves: list[Any] = [
+            leaf.astype(float) if np.ndim(leaf) else float(leaf) for leaf in leaves
+        ]
+        self.size = sum(map(_size, leaves))
+        self._paths = paths(args)
+
+    def moved(self, t: Any, direction: tuple[float, ...]) -> Any:
+        """Return the arguments, moved by t in a direction; what does not move stays plain."""
+        moved, begin = [], 0
+        for leaf in self._leaves:
+            part = direction[begin : begin + _size(leaf)] or (0.0,) * _size(leaf)
+            begin += _size(leaf)
+            step: Any = np.array(part).reshape(leaf.shape) if np.ndim(leaf) else sum(part)
+            moved.append(leaf + t * step if any(part) else leaf)
+        return self._rebuild(iter(moved))
+
+    def scale(self, direction: tuple[float, ...]) -> float:
+        """Return the size of the smallest number that moves."""
+        numbers = np.concatenate([np.ravel(leaf) for leaf in self._leaves])
+        sizes = [abs(x) for x, d in zip(numbers.tolist(), direction, strict=True) if d and x]
+        return min(sizes, default=1.0)
+
+    def name(self, index: int) -> str:
+        """Name one number: `input 1`, `input 2['w'][0, 3]`."""
+        which = 0
+        while index >= _size(self._leaves[which]):
+            index -= _size(self._leaves[which])
+            which += 1
+        argument, _, rest = self._paths[which][1:].partition("]")
+        place = [int(i) for i in np.unravel_index(index, np.shape(self._leaves[which]))]
+        return f"input {int(argument) + 1}{rest}{place or ''}"
+
+
+def _size(leaf: Any) -> int:
+    return int(np.prod(shape_of(leaf)))
+
+
+def _weighted(result: Any, weights: tuple[float, ...]) -> Any:
+    """Return one number of a result, or the weighted sum of all."""
+    total, begin = None, 0
+    for leaf in flatten(result)[0]:
+        part = weights[begin : begin + _size(leaf)]
+        begin += _size(leaf)
+        if not any(part):
+            continue
+        if not shape_of(leaf):
+            term = leaf if part == (1.0,) else part[0] * leaf
+        elif sum(map(bool, part)) == 1:
+            term = np.ravel(leaf)[part.index(1.0)]
+        else:
+            term = np.sum(np.reshape(part, shape_of(leaf)) * leaf)
+        total = term if total is None else total + term
+    return total
 
 
 def _directions(size: int) -> list[tuple[float, ...]]:
@@ -124,13 +184,15 @@ def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
         if any(not row.holomorphic or row.at_kink(values) for row, values in steps):
             return False
         leaves, rebuild = flatten(args)
-        results = flatten(f(*rebuild(iter([complex(leaf) for leaf in leaves]))))[0]
-    except (AutodiffError, ArithmeticError, TypeError, ValueError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # a part would be lost
+            results = flatten(f(*rebuild(iter([leaf + 0j for leaf in leaves]))))[0]
+    except (AutodiffError, ArithmeticError, TypeError, ValueError, RuntimeWarning):
         return False
-    return all(isinstance(result, complex) for result in results)
+    return all(np.iscomplexobj(result) for result in results)
 
 
-def _judge(check: Check, f: F, args: tuple[Any, ...], tolerance: float) -> None:
+def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:
     scale = max(abs(check.reference), abs(check.forward), abs(check.reverse))
     floor = 1e-12  # below this, differences of numbers near 1 see only rounding
     conclusive = check.error <= 1e-3 * scale + floor
@@ -139,10 +201,10 @@ def _judge(check: Check, f: F, args: tuple[Any, ...], tolerance: float) -> None:
     if same_modes and (not conclusive or _close(check.forward, check.reference, bound)):
         return
     raise CheckError(
-        f"the derivative of {name_of(f)} in the direction {_direction(check)}, order "
+        f"the derivative of {name_of(f)} in the direction {_direction(check, point)}, order "
         f"{check.order}: forward {check.forward!r}, reverse {check.reverse!r}, "
         f"{check.method} {check.reference!r}. "
-        f"{blame(f, *args)}"
+        f"{blame(f, *point.moved(0.0, ()))}"
     )
 
 
@@ -150,9 +212,9 @@ def _close(a: Any, b: Any, bound: float) -> bool:
     return bool(abs(a - b) <= bound) or a == b
 
 
-def _direction(check: Check) -> str:
+def _direction(check: Check, point: _Point) -> str:
     if sorted(check.direction) == [0.0] * (len(check.direction) - 1) + [1.0]:
-        return f"of input {check.direction.index(1.0) + 1}"
+        return f"of {point.name(check.direction.index(1.0))}"
     return "drawn at random"
 
 
@@ -161,7 +223,7 @@ def blame(f: F, *args: Any) -> str:
     program = trace(f, *args)
     for node in program.nodes:
         for index, arg in enumerate(node.args):
-            if type(arg) is Result and type(arg.value) is float:
+            if type(arg) is Result:
                 complaint = _complaint(program, node, index)
                 if complaint:
                     return complaint
@@ -173,9 +235,12 @@ def blame(f: F, *args: Any) -> str:
 
 
 def _complaint(program: Program, node: Node, index: int) -> str:
+    numbers = not shape_of(node.value) and not shape_of(node.args[index].value)
     try:
+        if not numbers:
+            return _wrong_array_rule(program, node, index)
         return _wrong_rule(program, node, index) or _wrong_second(program, node, index)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):
         return ""  # outside the domain there is nothing to compare
 
 
@@ -186,6 +251,26 @@ def _wrong_rule(program: Program, node: Node, index: int) -> str:
         return ""
     given = row.partial(index, node.value, values)
     return _disagreement(program, node, index, given, row.compute, "")
+
+
+def _wrong_array_rule(program: Program, node: Node, index: int) -> str:
+    """Test a rule of arrays: how a random sum of the result changes in a random direction."""
+    row, values = node.primitive, node.values()
+    assert row is not None
+    generator = np.random.default_rng(0)
+    direction = generator.normal(size=shape_of(values[index]))
+    weights = generator.normal(size=shape_of(node.value))
+    change = push(row.partial(index, node.value, values), direction)
+    if change is ZERO:  # declared: floor, stop_gradient
+        return ""
+
+    def along(t: float) -> Any:
+        args = (*values[:index], values[index] + t * direction, *values[index + 1 :])
+        return np.sum(weights * row.compute(*args))
+
+    given = float(np.sum(weights * change))
+    expected, error = difference(along, 0.0)
+    return _said(program, node, index, given, expected, error, "", " in a random direction")
 
 
 def _wrong_second(program: Program, node: Node, index: int) -> str:
@@ -217,13 +302,28 @@ def _disagreement(
     expected, error = difference(
         lambda x: function(*values[:index], x, *values[index + 1 :]), float(values[index])
     )
+    return _said(program, node, index, given, expected, error, prefix, "")
+
+
+def _said(
+    program: Program,
+    node: Node,
+    index: int,
+    given: float,
+    expected: float,
+    error: float,
+    prefix: str,
+    suffix: str,
+) -> str:
+    """Say that a rule and differences disagree; nothing if they agree."""
     scale = max(abs(expected), abs(given))
     if error > 1e-3 * scale or _close(given, expected, 1e-7 * scale + 10 * error + 1e-12):
         return ""
     name = program.names[node]
     parent = program.names[node.args[index]]
     line = f", {program.lines[node]}" if node in program.lines else ""
+    call = node.primitive.call(node.values())  # type: ignore[union-attr]
     return (
-        f"Wrong is {prefix}the rule of {node.operator!r}: {name} = {node.primitive.call(values)}"  # type: ignore[union-attr]
-        f" has ∂{name}/∂{parent} = {given!r} by its rule, {expected!r} by differences{line}"
+        f"Wrong is {prefix}the rule of {node.operator!r}: {name} = {call} has ∂{name}/∂{parent} = "
+        f"{given!r} by its rule, {expected!r} by differences{suffix}{line}"
     )

@@ -340,6 +340,8 @@ def in_kind(number: Any, like: Any) -> Any:
     """
     if isinstance(like, np.ndarray) or is_array(like):
         return _array_in_kind(number, like)
+    if isinstance(number, np.ndarray) and not number.ndim:
+        number = number[()]  # the derivative of a number is a number
     if type(number) is int:
         return number + zero_like(like)
     if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):

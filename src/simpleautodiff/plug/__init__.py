@@ -1,0 +1,26 @@
+"""SciPy's solvers with the derivatives they ask for, and derivatives of what they find.
+
+`minimize`, `least_squares`, `root`, `root_scalar` and `curve_fit` are SciPy's, with Jacobians and
+Hessians filled in. `solve_root`, `solve_minimum` and `solve_fixed_point` are functions of their
+parameters that can be differentiated themselves; so are `solve_ivp`, `odeint` and `quad`, in all
+that they depend on.
+"""
+
+from simpleautodiff.plug.implicit import solve_fixed_point, solve_minimum, solve_root
+from simpleautodiff.plug.ode import odeint, solve_ivp
+from simpleautodiff.plug.optimize import curve_fit, least_squares, minimize, root, root_scalar
+from simpleautodiff.plug.quadrature import quad
+
+__all__ = [
+    "curve_fit",
+    "least_squares",
+    "minimize",
+    "odeint",
+    "quad",
+    "root",
+    "root_scalar",
+    "solve_fixed_point",
+    "solve_ivp",
+    "solve_minimum",
+    "solve_root",
+]

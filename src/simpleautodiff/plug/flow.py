@@ -1,0 +1,305 @@
+"""The solution of a differential equation as a primitive, with derivatives of every order.
+
+A problem is y' = f(t, y, z) with y(t0) = initial(z), where z is one vector of everything that is
+differentiated. Its derivatives are solutions of other problems of the same kind:
+
+tangent      one direction dz: y and dy together, as a function of (z, dz)
+variational  all directions at once: y and the matrix ∂y/∂z together, as a function of z
+adjoint      back in time: λ' = -(∂f/∂y)ᵀ λ, which gains the adjoint of y at each output time; the
+             adjoint of z is ∫ (∂f/∂z)ᵀ λ dt plus what λ(t0) says of the initial state
+
+The derivative of the adjoint is a part of the adjoint of the tangent problem. So three short rules
+answer to every order, in every nesting of forward and reverse mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import DomainError
+from simpleautodiff.jacobians import jacobian
+from simpleautodiff.linear import Linear
+from simpleautodiff.node import apply
+from simpleautodiff.plug.inputs import scipy_module
+from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.traced import plain
+from simpleautodiff.transform import jvp, linearize, vjp
+
+IMPLICIT = ("Radau", "BDF", "LSODA")
+Right = Callable[[Any, Any, Any], Any]
+
+
+def run(fun: Any, span: Any, y0: Any, **options: Any) -> Any:
+    """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` where it gives up."""
+    return arrived(scipy_module("integrate").solve_ivp(fun, span, y0, **options), span)
+
+
+def arrived(found: Any, span: Any) -> Any:
+    """Return SciPy's result if the solver has arrived at the end of the span."""
+    if found.success:
+        return found
+    raise DomainError(
+        f"solve_ivp stopped at t = {found.t[-1] if len(found.t) else span[0]} on the way from "
+        f"{span[0]} to {span[1]}: {found.message} A stiff problem needs method='Radau'; a solution "
+        "that grows without bound ends there."
+    )
+
+
+@dataclass(eq=False)
+class Problem:
+    """y' = fun(t, y, z), y(t0) = initial(z), asked for at some times.
+
+    `jac(t, y, z)` is ∂f/∂y of the original problem; the derivatives of a problem have it on the
+    diagonal of their own, which is all an implicit method needs to converge.
+    """
+
+    fun: Right
+    initial: Callable[[Any], Any]
+    jac: Right
+    span: tuple[float, float]
+    times: Any
+    options: dict[str, Any]
+    count: int  # numbers in z of the original problem
+    size: int  # numbers in y of the original problem
+    adjoint: bool
+
+    def __post_init__(self) -> None:
+        self._solved: tuple[Any, Any] | None = None
+        self._slopes: tuple[Any, Any] | None = None
+
+    @property
+    def flow(self) -> Primitive:
+        """The primitive from z to the solution; the problem does not keep it: no circle."""
+        return _flow_primitive(self)
+
+    @property
+    def pull(self) -> Primitive:
+        """The primitive from z and the adjoint of the solution to the adjoint of z."""
+        return _adjoint_primitive(self)
+
+    def solve(self, z: Any, events: Any = None) -> Any:
+        """Return SciPy's result; the last one without events is kept, for the adjoint."""
+        if self._solved is not None and np.array_equal(self._solved[0], z):
+            return self._solved[1]
+        y0 = np.array(self.initial(z), dtype=float)
+        right = self.fun  # SciPy's solvers are circles, which must not keep the solution
+        found = run(
+            lambda t, y: right(t, y, z),
+            self.span,
+            y0,
+            t_eval=self.times,
+            dense_output=self.adjoint,
+            events=events or None,
+            **self.solver(z, len(y0), lambda t, y: y, 1),
+        )
+        if not events:
+            self._solved = z, found
+        return found
+
+    def ask_for(self, found: Any) -> None:
+        """Keep the times of a first solution, and those of its events; it may have ended early."""
+        self.times = found.t
+        if found.t_events is not None:
+            times = np.unique(np.concatenate([found.t, *found.t_events]))
+            self.times = times if self.span[0] <= self.span[1] else times[::-1]
+            if found.status == 1:
+                self.span = self.span[0], float(self.times[-1])
+
+    def solver(self, z: Any, states: int, state: Any, sign: int) -> dict[str, Any]:
+        """Return the options for a system of `states` numbers along `state(t, y)`.
+
+        With `sign` -1 it is the adjoint system, which is transposed and runs back.
+        """
+        copies = states // self.size
+        options = {**self.options, "atol": self.options.get("atol", 1e-6)}
+        if np.ndim(options["atol"]):
+            options["atol"] = np.tile(options["atol"], copies)
+
+        block_at, size, count = self.jac, self.size, self.count
+
+        def jac(t: Any, y: Any) -> Any:
+            block = block_at(t, state(t, y)[:size], z[:count])
+            return np.kron(np.eye(copies), block if sign > 0 else -block.T)
+
+        return {**options, "jac": jac} if options["method"] in IMPLICIT else options
+
+    def slopes(self, z: Any) -> Any:
+        """Return ∂y/∂z at all times, recorded: an array of shape (len(z), len(y), len(t))."""
+        if self._slopes is None or self._slopes[0] is not z:
+            count, sizes = shape_of(z)[0], _sizes(z)
+            both = apply(self._variational(sizes).flow, z)
+            rows = shape_of(both)[0] // (1 + count)
+            slopes = reshape(both[rows:], (count, rows, len(self.times)))
+            self._slopes = z, slopes / sizes[:, None, None]
+        return self._slopes[1]
+
+    def _variational(self, sizes: Any) -> Problem:
+        count, units = len(sizes), np.diag(sizes)
+        right, start = self.fun, self.initial  # not `self`, which keeps what is made here
+
+        def fun(t: Any, y: Any, z: Any) -> Any:
+            rows = shape_of(y)[0] // (1 + count)
+            state, slopes = y[:rows], reshape(y[rows:], (count, rows))
+            value, change = _all_directions(lambda y, z: right(t, y, z), state, z, slopes, units)
+            return concatenate([value, reshape(change, (-1,))])
+
+        def initial(z: Any) -> Any:
+            slopes = np.transpose(jacobian(start)(z) * sizes)
+            return concatenate([start(z), reshape(slopes, (-1,))])
+
+        return replace(self, fun=fun, initial=initial)
+
+    def tangent(self) -> Problem:
+        """Return the problem of y and of its change in one direction."""
+        right, start = self.fun, self.initial
+
+        def fun(t: Any, y: Any, z: Any) -> Any:
+            (y, dy), (z, dz) = _halves(y), _halves(z)
+            return concatenate(jvp(lambda y, z: right(t, y, z), (y, z), (dy, dz)))
+
+        def initial(z: Any) -> Any:
+            z, dz = _halves(z)
+            return concatenate(jvp(start, (z,), (dz,)))
+
+        return replace(self, fun=fun, initial=initial)
+
+
+def _sizes(z: Any) -> Any:
+    """Return how large a change of each number is to be called 1.
+
+    Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
+    """
+    return np.maximum(1.0, np.abs(plain(z)))
+
+
+def _scaled(z: Any, direction: Any) -> tuple[Any, float]:
+    """Return a direction as large as the numbers it changes, and by how much it was divided."""
+    size = float(np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)) or 1.0
+    return direction / size, size
+
+
+def _halves(x: Any) -> tuple[Any, Any]:
+    half = shape_of(x)[0] // 2
+    return x[:half], x[half:]
+
+
+def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[Any, Any]:
+    """Return f(y, z) and its change along each row of `slopes` and `units`, the cheaper way."""
+    if len(units) <= shape_of(y)[0]:
+        value, push = linearize(f, y, z)
+        return value, np.stack([push(slopes[j], unit) for j, unit in enumerate(units)])
+    value, pull = vjp(f, y, z)
+    rows = [pull(unit) for unit in np.eye(shape_of(y)[0])]
+    by_state, by_input = (np.stack([row[k] for row in rows], 1) for k in (0, 1))
+    return value, slopes @ by_state + units @ by_input
+
+
+def _push(problem: Problem, z: Any, dz: Any) -> Any:
+    direction, size = _scaled(z, dz)
+    return size * _halves(apply(problem.tangent().flow, concatenate([z, direction])))[1]
+
+
+def _flow_primitive(problem: Problem) -> Primitive:
+    def by_adjoint(v: Any, z: Any) -> Linear:
+        return Linear(lambda dz: _push(problem, z, dz), lambda bar: apply(problem.pull, z, bar))
+
+    def by_matrix(v: Any, z: Any) -> Linear:
+        return Linear(
+            lambda dz: np.tensordot(dz, problem.slopes(z), 1),
+            lambda bar: np.tensordot(problem.slopes(z), bar, 2),
+        )
+
+    return _primitive(
+        "solve_ivp",
+        (by_adjoint if problem.adjoint else by_matrix,),
+        lambda z: problem.solve(z).y,
+        "its derivatives solve the linearised equation",
+    )
+
+
+def _adjoint_primitive(problem: Problem) -> Primitive:
+    """Make the map from (z, adjoint of the solution) to the adjoint of z.
+
+    It is the gradient of ⟨bar, y⟩, so its own derivative in z is a symmetric map, a Hessian.
+    """
+
+    def by_inputs(v: Any, z: Any, bar: Any) -> Linear:
+        def hessian_times(dz: Any) -> Any:
+            direction, size = _scaled(z, dz)
+            seed = concatenate([np.zeros(shape_of(bar)), bar])
+            both = apply(problem.tangent().pull, concatenate([z, direction]), seed)
+            return size * _halves(both)[0]
+
+        return Linear(hessian_times, hessian_times)
+
+    def by_seed(v: Any, z: Any, bar: Any) -> Linear:
+        return Linear(
+            lambda dot: apply(problem.pull, z, dot),
+            lambda w: _push(problem, z, w),
+        )
+
+    return _primitive(
+        "adjoint of solve_ivp",
+        (by_inputs, by_seed),
+        lambda z, bar: _sweep_back(problem, z, bar),
+        "its derivative is a part of the adjoint of the tangent problem",
+    )
+
+
+def _primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> Primitive:
+    slots = ", ".join(f"{{{i}}}" for i in range(len(rules)))
+    return Primitive(name, rules, compute, f"{name}({slots})", name, reason, real=True, arrays=True)
+
+
+def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
+    """Integrate the adjoint equations in plain numbers, from the last time that counts to t0."""
+    forward = problem.solve(z).sol
+    options = problem.solver(z, len(bar), lambda t, y: forward(t), -1)
+    options.pop("first_step", None)  # it belongs to the start of the forward solution
+    counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
+    ends = [problem.span[0], *(problem.times[i] for i in counts)]
+    size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are for numbers of size 1
+    adjoint, pieces, right = np.zeros(len(bar)), [], problem.fun
+
+    def back(t: Any, adjoint: Any) -> Any:
+        return -vjp(lambda y: right(t, y, z), forward(t))[1](adjoint)[0]
+
+    for k in reversed(range(len(counts))):
+        adjoint = adjoint + bar[:, counts[k]] / size
+        if ends[k] != ends[k + 1]:
+            found = run(back, (ends[k + 1], ends[k]), adjoint, dense_output=True, **options)
+            pieces.append(found.sol)
+            adjoint = found.y[:, -1]
+    total = vjp(problem.initial, z)[1](adjoint)[0]
+    return size * (total + _gathered(problem, z, forward, pieces) if pieces else total)
+
+
+def _gathered(problem: Problem, z: Any, forward: Any, pieces: list[Any]) -> Any:
+    """Return ∫ (∂f/∂z)ᵀ λ dt, as exact as the solver; apart, so that it costs no matrices."""
+    pieces = sorted(pieces, key=lambda piece: float(piece.t_max))
+    ends, sizes = np.array([piece.t_max for piece in pieces]), _sizes(z)
+
+    def slope(t: Any) -> Any:
+        adjoint = pieces[np.searchsorted(ends, t)](t)
+        _, pull = vjp(lambda y, z: problem.fun(t, y, z), forward(t), z)  # y too: zeros_like(y)
+        return pull(adjoint)[1] * sizes
+
+    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # nothing hides between these
+    points = np.unique(np.concatenate(steps))
+    low, high = pieces[0].t_min, pieces[-1].t_max
+    total, *_ = scipy_module("integrate").quad_vec(
+        slope,
+        low,
+        high,
+        epsabs=float(np.min(problem.options.get("atol", 1e-6))),
+        epsrel=problem.options.get("rtol", 1e-3),
+        norm="max",
+        quadrature="gk15",
+        points=points[(points > low) & (points < high)],
+    )
+    return np.copysign(1.0, problem.span[1] - problem.span[0]) * total / sizes

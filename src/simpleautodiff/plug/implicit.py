@@ -1,0 +1,164 @@
+"""Roots, minima and fixed points as functions of their parameters that can be differentiated.
+
+The solution is found in plain numbers. Then two steps of Newton's method are recorded, which change
+nothing but carry the derivatives: the first step those of order one, the second all up to three.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.errors import ArgumentError, DomainError
+from simpleautodiff.jacobians import hessian, jacobian
+from simpleautodiff.plug.inputs import (
+    F,
+    checked,
+    has_nodes,
+    in_shape,
+    plain_tree,
+    scipy_module,
+    without_nodes,
+)
+from simpleautodiff.plug.optimize import minimize
+from simpleautodiff.rules.shapes import reshape
+from simpleautodiff.transform import grad
+
+_NEAR = 1e-7  # a step of Newton's method this small, relative to x, says that x is a root
+
+
+def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
+    """Return x with f(x, *parameters) = 0, as a function of the parameters.
+
+    x has the shape of the first guess `x0`: a number or an array; `f` gives as many numbers. The
+    parameters may be nested dicts and lists. `options` are those of `scipy.optimize.root`.
+    Derivatives are right up to order three.
+
+    Raises
+    ------
+    DomainError
+        If no root is found, or if the Jacobian is singular there, so that there is no derivative.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> square_root = lambda a: plug.solve_root(lambda x, a: x**2 - a, 1.0, a)
+    >>> ad.grad(square_root)(4.0).round(9), ad.grad(ad.grad(square_root))(4.0).round(9)
+    (np.float64(0.25), np.float64(-0.03125))
+    """
+    check_function(f)
+    start = np.asarray(plain_tree(x0), dtype=float)
+    flat = _flat(f, start.shape)
+    fixed = plain_tree(parameters)
+    of_x = lambda x: flat(x, *fixed)  # noqa: E731
+    found = scipy_module("optimize").root(
+        without_nodes(of_x), start.ravel(), **{"jac": jacobian(of_x), "tol": 1e-13, **options}
+    )
+    x: Any = found.x
+    if not _is_root(of_x, start.ravel(), found):
+        raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")
+    if has_nodes(parameters):
+        for _ in range(2):
+            x = x - _newton(flat, x, parameters)
+    return in_shape(x, start.shape)
+
+
+def _flat(f: F, shape: tuple[int, ...]) -> F:
+    """Return `f` as a function from vectors to vectors."""
+    same = checked(f, shape, "as many equations as unknowns, in the shape of x0")
+    return lambda x, *parameters: reshape(same(in_shape(x, shape), *parameters), (-1,))
+
+
+def _newton(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
+    """Return how far x is from the root by the linearised equation."""
+    try:
+        return np.linalg.solve(jacobian(flat)(x, *parameters), flat(x, *parameters))
+    except (np.linalg.LinAlgError, DomainError):
+        raise DomainError(
+            "the Jacobian of the equation is singular at the solution, so the solution has no "
+            "derivative there: is it a double root, or one of a whole curve of solutions?"
+        ) from None
+
+
+def _is_root(f: F, start: Any, found: Any) -> bool:
+    """Tell whether the solver has arrived, whatever it says of itself.
+
+    It may complain of slow progress at a root, and be content far out where nothing changes.
+    """
+    value, slopes = f(found.x), jacobian(f)(found.x)
+    if not np.all(np.isfinite(slopes)) or not np.all(np.isfinite(value)):
+        return False
+    step = np.linalg.lstsq(slopes, value)[0]
+    left = np.max(np.abs(value - slopes @ step), initial=0.0)
+    near = np.max(np.abs(step), initial=0.0) <= _NEAR * (1 + np.max(np.abs(found.x), initial=0.0))
+    explained = left <= _NEAR * (1 + np.max(np.abs(f(start)), initial=0.0))
+    return bool(explained and (near or found.success))
+
+
+def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
+    """Return the x that minimises f(x, *parameters), as a function of the parameters.
+
+    x has the shape of `x0`. `options` are those of `minimize`; bounds and constraints are refused,
+    because at a bound the derivative is another one.
+
+    Raises
+    ------
+    DomainError
+        If no minimum is found.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> best = lambda a: plug.solve_minimum(lambda x, a: (x - a) ** 2 + x**4, 0.0, a)
+    >>> x = best(3.0)
+    >>> bool(abs(ad.grad(best)(3.0) - 2 / (2 + 12 * x**2)) < 1e-12)
+    True
+    """
+    check_function(f)
+    if {"bounds", "constraints"} & options.keys():
+        raise ArgumentError(
+            "solve_minimum is without bounds and constraints; add a penalty, or write the "
+            "conditions of the minimum as equations for solve_root"
+        )
+    start = np.asarray(plain_tree(x0), dtype=float)
+    fixed = plain_tree(parameters)
+    of_flat = lambda x: f(in_shape(x, start.shape), *fixed)  # noqa: E731
+    found = minimize(of_flat, start.ravel(), **options)
+    try:
+        x = solve_root(grad(f), in_shape(found.x, start.shape), *fixed)
+    except DomainError:
+        raise DomainError(
+            f"no minimum of {name_of(f)} was found from {start!r}: {found.message}"
+        ) from None
+    curvature = np.linalg.eigvalsh(hessian(of_flat)(np.ravel(x)))
+    higher = f(x, *fixed) > found.fun + 1e-6 * (1 + abs(found.fun))
+    if higher or curvature[0] < -1e-8 * np.max(np.abs(curvature)):
+        raise DomainError(
+            f"no minimum of {name_of(f)} was found from {start!r}: the slope is 0 at {x!r}, but "
+            f"there are lower values. minimize says: {found.message}"
+        )
+    return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
+
+
+def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:
+    """Return x with g(x, *parameters) = x, as a function of the parameters.
+
+    It is the root of g(x) - x, so g need not be a contraction; see `solve_root`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> x = lambda a: plug.solve_fixed_point(lambda x, a: np.cos(a * x), 0.5, a)
+    >>> expected = -x(1.0) * np.sin(x(1.0)) / (1 + np.sin(x(1.0)))
+    >>> bool(abs(ad.grad(x)(1.0) - expected) < 1e-12)
+    True
+    """
+    shape = np.shape(plain_tree(x0))
+    same = checked(g, shape, "g(x) must have the shape of x0")
+    return solve_root(lambda x, *rest: same(x, *rest) - x, x0, *parameters, **options)

@@ -1,0 +1,128 @@
+"""What solvers are given: the nodes among arguments as one vector, and functions that fit."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.number import optional
+from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.structure import flatten, map_leaves
+from simpleautodiff.traced import Traced, plain, unwrapped
+
+F = Callable[..., Any]
+
+
+def scipy_module(name: str) -> Any:
+    """Import a part of SciPy, which is loaded when it is first used."""
+    optional("scipy", "simpleautodiff.plug")
+    return importlib.import_module(f"scipy.{name}")
+
+
+def has_nodes(tree: Any) -> bool:
+    """Tell whether a node is among the leaves."""
+    return any(isinstance(unwrapped(leaf), Traced) for leaf in flatten(tree)[0])
+
+
+def plain_tree(tree: Any) -> Any:
+    """Return a structure with the innermost numbers of its nodes; all else is as it is."""
+    return map_leaves(lambda leaf: plain(unwrapped(leaf)), tree)
+
+
+def as_tuple(args: Any) -> tuple[Any, ...]:
+    """Return `args` as SciPy understands them: one argument alone needs no tuple."""
+    if args is None:
+        return ()
+    return args if isinstance(args, tuple) else (args,)
+
+
+class Inputs:
+    """The nodes among some arguments, which can be seen as one vector."""
+
+    def __init__(self, tree: Any, what: str) -> None:
+        self._leaves, self._rebuild = flatten(map_leaves(unwrapped, tree))
+        self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Traced)]
+        self._shapes = [shape_of(self._leaves[i]) for i in self._places]
+        for i in self._places:
+            check_real(plain(self._leaves[i]), what)
+
+    def joined(self) -> Any:
+        """Return all numbers of all nodes as one vector, which is a node if there are any."""
+        parts = [reshape(self._leaves[i], (-1,)) for i in self._places]
+        return concatenate(parts) if parts else np.zeros(0)
+
+    def split(self, vector: Any) -> Any:
+        """Return the arguments with the numbers of `vector` in place of the nodes."""
+        leaves, begin = list(self._leaves), 0
+        for place, shape in zip(self._places, self._shapes, strict=True):
+            end = begin + math.prod(shape)
+            leaves[place] = in_shape(vector[begin:end], shape)
+            begin = end
+        return self._rebuild(iter(leaves))
+
+
+def check_real(number: Any, what: str) -> None:
+    """Refuse what is no float and no array of floats."""
+    kind = np.asarray(number).dtype.kind
+    if kind == "c":
+        raise ArgumentError(
+            f"{what} has derivatives with respect to real numbers only, got {number!r}; "
+            "pass the real and the imaginary part"
+        )
+    if kind not in "iuf":
+        raise ArgumentError(f"{what} computes with floats and arrays of them, got {number!r}")
+
+
+def vector(numbers: Any) -> Any:
+    """Return a list of numbers and nodes, an array, or one number as an array or a node of one."""
+    numbers = map_leaves(unwrapped, numbers)
+    if isinstance(numbers, Traced):
+        return numbers
+    if isinstance(numbers, (list, tuple)) and has_nodes(numbers):
+        return np.stack([vector(number) for number in numbers])
+    return np.asarray(numbers)
+
+
+def in_shape(vector: Any, shape: tuple[int, ...]) -> Any:
+    """Return the numbers of a vector in another shape; a single one is no array."""
+    return reshape(vector, shape) if shape else vector[0]
+
+
+def checked(f: F, shape: tuple[int, ...], meaning: str) -> F:
+    """Return `f` such that it must give an array of a known shape."""
+    check_function(f)
+
+    def with_shape(*args: Any) -> Any:
+        result = vector(f(*args))
+        if shape_of(result) == shape:
+            return result
+        if math.prod(shape_of(result)) == math.prod(shape) == 1:
+            return reshape(result, shape)
+        raise ArgumentError(
+            f"{name_of(f)} returned an array of shape {shape_of(result)}, but {shape} is needed: "
+            f"{meaning}"
+        )
+
+    return with_shape
+
+
+def without_nodes(f: F, way_out: str = "pass what it depends on as an argument") -> F:
+    """Return `f` such that nodes it uses besides its arguments are refused, with the way out."""
+    check_function(f)
+
+    def plain_only(*args: Any, **named: Any) -> Any:
+        result = f(*args, **named)
+        if isinstance(result, np.ndarray) or not has_nodes(result):
+            return result
+        raise ArgumentError(
+            f"{name_of(f)} gives a node where a plain number is needed, so that its derivative "
+            f"would be lost; {way_out}"
+        )
+
+    return plain_only

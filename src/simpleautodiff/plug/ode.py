@@ -1,0 +1,251 @@
+"""SciPy's solvers of differential equations, as functions that can be differentiated."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.jacobians import jacobian
+from simpleautodiff.node import apply
+from simpleautodiff.plug.flow import IMPLICIT, Problem, arrived
+from simpleautodiff.plug.inputs import (
+    F,
+    Inputs,
+    as_tuple,
+    checked,
+    has_nodes,
+    plain_tree,
+    scipy_module,
+    vector,
+    without_nodes,
+)
+from simpleautodiff.plug.times import crossing, moved, output_times, step
+from simpleautodiff.rules.shapes import shape_of
+from simpleautodiff.traced import Traced, plain
+
+_SMALL = 500  # numbers in the matrix ∂y/∂inputs, up to which solving for it is the faster way
+_OF_DIFFERENCES = ("jac_sparsity", "lband", "uband")  # options of Jacobians by differences
+
+
+def solve_ivp(
+    fun: F,
+    t_span: Any,
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    *,
+    sensitivity: str = "auto",
+    **options: Any,
+) -> Any:
+    """Call `scipy.integrate.solve_ivp`; the solution can be differentiated.
+
+    The implicit methods (Radau, BDF, LSODA) are given the Jacobian of `fun`. If nodes are among
+    `y0`, `args` (also inside dicts and lists), `t_span` and `t_eval`, then `y` and `t` of the
+    result are nodes, and so are the times and states of events. Every order and both modes work;
+    with respect to times up to order four, of events up to order three.
+
+    Parameters
+    ----------
+    fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, options
+        As in SciPy.
+    sensitivity
+        How derivatives are found. `"forward"` solves for the matrix ∂y/∂inputs together with y;
+        `"adjoint"` solves one adjoint equation back in time, at a cost that does not depend on the
+        number of inputs. `"auto"` takes the first while the matrix has at most 500 numbers. The
+        tolerances `rtol` and `atol` are those of the solution.
+
+    Raises
+    ------
+    DomainError
+        If the solver gives up while nodes are involved; the message is SciPy's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> def decayed(rate):
+    ...     found = plug.solve_ivp(
+    ...         lambda t, y, rate: -rate * y, (0, 2), [3.0], args=(rate,), rtol=1e-10, atol=1e-10
+    ...     )
+    ...     return found.y[0, -1]
+    >>> bool(abs(ad.grad(decayed)(0.5) - -6 * np.exp(-1)) < 1e-8)
+    True
+    """
+    check_function(fun)
+    if sensitivity not in ("auto", "forward", "adjoint"):
+        raise ArgumentError(f"sensitivity is 'auto', 'forward' or 'adjoint'; got {sensitivity!r}")
+    start, args = vector(y0), as_tuple(args)
+    if len(shape_of(start)) != 1:
+        raise ArgumentError(
+            f"y0 must have one dimension, but has the shape {shape_of(start)}; pass [y0] for one "
+            "number, np.ravel(y0) for an array"
+        )
+    if not has_nodes((start, args, t_span, t_eval)):
+        if not vectorized and not any(name in options for name in ("jac", *_OF_DIFFERENCES)):
+            options.update(_jacobian(fun, method))
+        return scipy_module("integrate").solve_ivp(
+            without_nodes(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
+            args or None, **options,
+        )  # fmt: skip
+    _refuse(dense_output=dense_output, vectorized=vectorized)
+    options = {key: value for key, value in options.items() if key not in _OF_DIFFERENCES}
+    events = [events] if callable(events) else list(events or ())
+    how = sensitivity, {"method": method, **options}
+    return _solve(_flat(fun, shape_of(start)[0]), t_span, start, t_eval, events, args, how)
+
+
+def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
+    """Return the solution of y' = func(y, t, *args) at the times t, one row for each.
+
+    The call is that of `autograd.scipy.integrate.odeint`: the first time is that of `y0`. The
+    solution can be differentiated with respect to `y0`, `t` and `args`; `options` are those of
+    `solve_ivp`, by default SciPy's LSODA with the tolerances of its `odeint`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> t = np.linspace(0, 1, 3)
+    >>> last = lambda y0: plug.odeint(lambda y, t: -y, y0, t)[-1, 0]
+    >>> ad.grad(last)(np.array([2.0])).round(6)
+    array([0.367879])
+    """
+    check_function(func)
+    t = vector(t)
+    if len(shape_of(t)) != 1 or shape_of(t)[0] < 1:
+        raise ArgumentError(f"t must be a list of times, the first that of y0; got {plain(t)!r}")
+
+    def fun(t: Any, y: Any, *rest: Any) -> Any:
+        return func(y, t, *rest)
+
+    settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
+    found = solve_ivp(fun, (t[0], t[-1]), y0, t_eval=t, args=as_tuple(args), **settings)
+    return np.transpose(arrived(found, plain(t)[[0, -1]]).y)
+
+
+def _refuse(**given: Any) -> None:
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise ArgumentError(
+                f"{name} of solve_ivp would lose derivatives; leave it out, and ask for the times "
+                "you need by t_eval"
+            )
+
+
+def _jacobian(fun: F, method: Any) -> dict[str, Any]:
+    """Return the option `jac` for a method that uses it."""
+    if method not in IMPLICIT:
+        return {}
+    return {"jac": lambda t, y, *args: jacobian(_flat(fun, len(y)), 1)(t, y, *args)}
+
+
+def _flat(fun: F, size: int) -> F:
+    return checked(fun, (size,), "one derivative for each number of y0")
+
+
+def _solve(
+    right: F, t_span: Any, y0: Any, t_eval: Any, events: list[F], args: tuple[Any, ...], how: Any
+) -> Any:
+    """Solve with nodes: at plain times, which then become nodes."""
+    first, last = t_span
+    y0 = _real(y0) * 1.0
+    if isinstance(first, Traced):
+        y0 = step(right, first, y0, args, plain(first) - first)
+    inputs = Inputs((y0, args), "solve_ivp")
+    z = inputs.joined()
+    problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
+    numbers = np.array(plain(z), dtype=float)
+    found = problem.solve(numbers, events and [_of_plain(e, inputs, numbers) for e in events])
+    problem.ask_for(found)
+    y = apply(problem.flow, z)
+    result = type(found)(found)
+    if events:
+        crossings = _crossings(events, found, right, problem.times, y, args)
+        result.t_events = [vector([t for t, _ in crossed]) for crossed in crossings]
+        result.y_events = [vector([state for _, state in crossed]) for crossed in crossings]
+        if found.status == 1:
+            last = _latest(crossings, problem.span)
+        y = y[:, np.isin(problem.times, found.t)]
+    result.t = output_times(first, last, t_eval, found.t)
+    result.y = moved(right, result.t, found.t, y, args)
+    result.sol = None
+    return result
+
+
+def _problem(
+    right: F, inputs: Inputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
+) -> Problem:
+    """Return the problem in plain times, as a function of the vector z."""
+    sensitivity, options = how
+    (first, last), t_eval = times
+    count = shape_of(z)[0]
+    return Problem(
+        fun=lambda t, y, z: right(t, y, *inputs.split(z)[1]),
+        initial=lambda z: inputs.split(z)[0],
+        jac=_block(right, options.pop("jac", None), inputs),
+        span=(float(first), float(last)),
+        times=None if t_eval is None else np.array(t_eval, dtype=float),
+        options=options,
+        count=count,
+        size=size,
+        adjoint=sensitivity == "adjoint" or (sensitivity == "auto" and count * size > _SMALL),
+    )
+
+
+def _of_plain(event: F, inputs: Inputs, numbers: Any) -> F:
+    """Return an event as SciPy asks for it, with its attributes `terminal` and `direction`."""
+    args = inputs.split(numbers)[1]
+
+    def of_plain(t: Any, y: Any) -> Any:
+        return event(t, y, *args)
+
+    return functools.update_wrapper(without_nodes(of_plain), event)
+
+
+def _crossings(
+    events: list[F], found: Any, right: F, times: Any, y: Any, args: tuple[Any, ...]
+) -> list[list[tuple[Any, Any]]]:
+    """Return the times and states at which each event happened."""
+    column = {time: y[:, i] for i, time in enumerate(times.tolist())}
+    return [
+        [crossing(event, right, t, column[t], args) for t in happened.tolist()]
+        for event, happened in zip(events, found.t_events, strict=True)
+    ]
+
+
+def _latest(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
+    """Return the time of the event that ended the solution."""
+    times = [t for crossed in crossings for t, _ in crossed]
+    return min(times, key=lambda t: abs(plain(t) - span[1]))
+
+
+def _real(y0: Any) -> Any:
+    if np.iscomplexobj(plain(y0)):
+        raise ArgumentError(
+            "a complex y0 has no derivatives in solve_ivp; solve for the real and the imaginary "
+            "part: y0 = np.concatenate([y0.real, y0.imag])"
+        )
+    return y0
+
+
+def _block(right: F, given: Any, inputs: Inputs) -> F:
+    """Return ∂f/∂y as a function of (t, y, z): the user's own if there is one."""
+
+    def jac(t: Any, y: Any, z: Any) -> Any:
+        args = inputs.split(z)[1]
+        if given is None:
+            return jacobian(right, 1)(t, y, *args)
+        found = given(t, y, *args) if callable(given) else given
+        return found.toarray() if hasattr(found, "toarray") else np.asarray(found)
+
+    return jac

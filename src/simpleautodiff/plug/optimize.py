@@ -1,0 +1,215 @@
+"""SciPy's solvers of equations and optimisation problems, with the derivatives filled in."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.jacobians import hessian, jacobian
+from simpleautodiff.plug.inputs import F, as_tuple, scipy_module, vector, without_nodes
+from simpleautodiff.rules.shapes import reshape, shape_of
+from simpleautodiff.transform import derivative, hvp, value_and_grad
+
+_NEEDS_HESSIAN = {"dogleg", "trust-exact"}
+_TAKES_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
+_WAY_OUT = "solve_{}(f, x0, *parameters) can be differentiated in its parameters"
+_NO_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
+
+
+def minimize(
+    f: F,
+    x0: Any,
+    args: Any = (),
+    method: Any = None,
+    jac: Any = None,
+    hess: Any = None,
+    hessp: Any = None,
+    constraints: Any = (),
+    **options: Any,
+) -> Any:
+    """Call `scipy.optimize.minimize` with the gradient, and the Hessian where the method uses it.
+
+    Constraints without Jacobians are given theirs. What you pass yourself (`jac`, `hess`, `hessp`)
+    is used as it is. `x0` may have any shape: `f` is given arrays of that shape, and so is `x` of
+    the result; one number is an array of one, as in SciPy.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff import plug
+    >>> rosenbrock = lambda x: np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+    >>> plug.minimize(rosenbrock, np.zeros(3), method="trust-exact").x.round(4)
+    array([1., 1., 1.])
+    """
+    check_function(f)
+    start = np.atleast_1d(np.asarray(x0, dtype=float))
+    name = method.lower() if isinstance(method, str) else ""
+    given = {"jac": jac, "hess": hess, "hessp": hessp}
+    number = _shaped(_number(f if jac is not True else lambda *rest: f(*rest)[0]), start.shape)
+    fun = number if jac is not True else _shaped(f, start.shape)
+    if name not in _NO_GRADIENT:
+        given = _filled(number, given, name)
+        if given["jac"] is None:
+            fun, given["jac"] = value_and_grad(number), True
+    found = scipy_module("optimize").minimize(
+        without_nodes(fun, _WAY_OUT.format("minimum")),
+        start.ravel(),
+        as_tuple(args),
+        method,
+        constraints=_constraints(constraints, start.shape),
+        **{key: value for key, value in given.items() if value is not None},
+        **options,
+    )
+    found.x = np.reshape(found.x, start.shape)
+    return found
+
+
+def _number(f: F) -> F:
+    """Return `f` such that an array of one number is a number, as SciPy has it."""
+
+    @functools.wraps(f)
+    def number(*args: Any) -> Any:
+        result = vector(f(*args))
+        if np.prod(shape_of(result)) != 1:
+            raise ArgumentError(
+                f"{name_of(f)} returned an array of shape {shape_of(result)}, but one number is "
+                "minimised; use least_squares for a sum of squares"
+            )
+        return reshape(result, ()) if shape_of(result) else result
+
+    return number
+
+
+def _shaped(f: F, shape: tuple[int, ...]) -> F:
+    """Return `f` as a function of a vector, which it sees in its own shape."""
+    return f if len(shape) == 1 else lambda x, *rest: f(reshape(x, shape), *rest)
+
+
+def _filled(f: F, given: dict[str, Any], method: str) -> dict[str, Any]:
+    """Add what the method needs of the Hessian, unless the user has it already."""
+    if given["hess"] is not None or given["hessp"] is not None:
+        return given
+    if method in _NEEDS_HESSIAN:
+        return {**given, "hess": lambda x, *rest: hessian(f)(x, *rest)}
+    if method in _TAKES_PRODUCTS:
+        return {**given, "hessp": lambda x, v, *rest: hvp(lambda x: f(x, *rest), (x,), (v,))}
+    return given
+
+
+def _constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
+    if isinstance(constraints, (list, tuple)):
+        return [_constraint(constraint, shape) for constraint in constraints]
+    return _constraint(constraints, shape)
+
+
+def _constraint(constraint: Any, shape: tuple[int, ...]) -> Any:
+    """Give a constraint its Jacobian, unless it has one or is linear."""
+    if isinstance(constraint, dict):
+        given = constraint.get("jac")
+        fun = _shaped(constraint["fun"], shape)
+        jac = _rows(fun) if given is None else _shaped(given, shape)
+        return {**constraint, "fun": fun, "jac": jac}
+    if not hasattr(constraint, "fun"):
+        return constraint
+    fun, given = _shaped(constraint.fun, shape), constraint.jac
+    jac = _shaped(given, shape) if callable(given) else given
+    if isinstance(jac, str) and jac == "2-point":  # SciPy's default: it was not chosen
+        jac = _rows(fun)
+    kind = scipy_module("optimize").NonlinearConstraint
+    return kind(fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible)
+
+
+def _rows(f: F) -> F:
+    """Return the Jacobian of `f`, which may return a list, in its first argument."""
+    check_function(f)
+    return lambda x, *rest, **named: jacobian(lambda x: vector(f(x, *rest, **named)))(x)
+
+
+def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any:
+    """Call `scipy.optimize.least_squares` with the Jacobian of the residuals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff import plug
+    >>> t = np.linspace(0, 1, 5)
+    >>> fit = plug.least_squares(lambda p: p[0] * np.exp(p[1] * t) - 2 * np.exp(-t), [1.0, 0.0])
+    >>> fit.x.round(6)
+    array([ 2., -1.])
+    """
+    jac = _rows(residuals) if jac is None else jac
+    if "args" in options:
+        options["args"] = as_tuple(options["args"])
+    x0 = np.asarray(x0, dtype=float)
+    return scipy_module("optimize").least_squares(
+        without_nodes(residuals, _WAY_OUT.format("minimum")), x0, jac=jac, **options
+    )
+
+
+def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, **rest: Any) -> Any:
+    """Call `scipy.optimize.root` with the Jacobian, for the methods that use one (hybr and lm).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff import plug
+    >>> plug.root(lambda x: np.cos(x) - x, np.array([0.5])).x.round(6)
+    array([0.739085])
+    """
+    if jac is None and method.lower() in ("hybr", "lm"):
+        jac = _rows(f)
+    x0 = np.asarray(x0, dtype=float)
+    return scipy_module("optimize").root(
+        without_nodes(f, _WAY_OUT.format("root")), x0, as_tuple(args), method, jac, **rest
+    )
+
+
+def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any:
+    """Call `scipy.optimize.root_scalar` with f' for Newton's method and f'' for Halley's.
+
+    Without a method and without a bracket, Newton's method is taken.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff import plug
+    >>> print(plug.root_scalar(lambda x: ad.cos(x) - x, x0=1.0).root.round(6))
+    0.739085
+    """
+    check_function(f)
+    if method is None and "bracket" not in options and "x1" not in options:
+        method = "newton"
+    if method in ("newton", "halley"):
+        options.setdefault("fprime", derivative(f))
+    if method == "halley":
+        options.setdefault("fprime2", derivative(f, 2))
+    if options.get("x0") is not None:
+        options["x0"] = float(options["x0"])
+    return scipy_module("optimize").root_scalar(
+        without_nodes(f, _WAY_OUT.format("root")), as_tuple(args), method, **options
+    )
+
+
+def curve_fit(f: F, xdata: Any, ydata: Any, p0: Any = None, *, jac: Any = None, **rest: Any) -> Any:
+    """Call `scipy.optimize.curve_fit` with the derivatives of the curve in its parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff import plug
+    >>> t = np.linspace(0, 4, 9)
+    >>> p, _ = plug.curve_fit(lambda t, a, b: a * np.exp(-b * t), t, 3 * np.exp(-0.5 * t))
+    >>> p.round(6)
+    array([3. , 0.5])
+    """
+    check_function(f)
+
+    def slopes(x: Any, *parameters: Any) -> Any:
+        return jacobian(lambda p: vector(f(x, *p)))(np.array(parameters, dtype=float))
+
+    jac = slopes if jac is None else jac
+    return scipy_module("optimize").curve_fit(f, xdata, ydata, p0, jac=jac, **rest)

@@ -1,0 +1,68 @@
+"""Times that are nodes: output times, the ends of the span, and the times of events.
+
+The solution is computed at plain times. Then a step of length 0 from there to the same time as a
+node is recorded: it changes nothing but carries the derivatives.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import name_of
+from simpleautodiff.errors import DomainError
+from simpleautodiff.plug.inputs import F, checked, has_nodes, vector
+from simpleautodiff.rules.shapes import concatenate
+from simpleautodiff.traced import plain
+from simpleautodiff.transform import jvp
+
+
+def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
+    """Make one step of Runge and Kutta: of length 0, it is right in derivatives up to order 4."""
+    k1 = right(t, y, *args)
+    k2 = right(t + h / 2, y + h / 2 * k1, *args)
+    k3 = right(t + h / 2, y + h / 2 * k2, *args)
+    k4 = right(t + h, y + h * k3, *args)
+    return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
+    """Return the times of the solution; without `t_eval` the ends of the span are among them."""
+    if t_eval is not None:
+        return vector(t_eval)[: len(found)]
+    if not has_nodes((first, last)):
+        return found
+    return concatenate([vector([first]), found[1:-1], vector([last])])
+
+
+def moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
+    """Take the solution from plain times to the same times as nodes."""
+    if not has_nodes(t):
+        return y
+    columns = [
+        step(right, time, y[:, i], args, t[i] - time) for i, time in enumerate(found.tolist())
+    ]
+    return np.stack(columns, 1)
+
+
+def crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the time and the state of an event that happens at t in plain numbers.
+
+    Two steps of Newton's method for its time are recorded, which carry derivatives up to order 3.
+    """
+    happens = checked(event, (), "an event is one number that becomes 0")
+
+    def after(h: Any) -> Any:
+        return happens(t + h, step(right, t, y, args, h), *args)
+
+    h: Any = 0.0
+    for _ in range(2):
+        value, slope = jvp(after, (h,), (1.0,))
+        if plain(slope) == 0:
+            raise DomainError(
+                f"the time of the event {name_of(event)} at t = {t} has no derivative: the event "
+                "does not change there, so it is touched, not crossed"
+            )
+        h = h - value / slope
+    return t + h, step(right, t, y, args, h)
