@@ -18,24 +18,30 @@ from workloads import Answer, F, Point
 Run = Callable[[], Answer]
 
 
-class Contestant(ABC):
-    """One way of computing a value and a gradient. Making one imports its library."""
+class Library(ABC):
+    """What is compared. Making one imports it."""
 
     name: str  # as tables show it
     package: str  # as it is installed
-    limit: int = 10**6  # the largest graph to try, in nodes
+    limit: int  # the largest size to try
     why_limited: str = ""
+
+    @classmethod
+    def version(cls) -> str:
+        """Return the installed version of the library."""
+        return metadata.version(cls.package)
+
+
+class Contestant(Library):
+    """One way of computing a value and a gradient."""
+
+    limit = 10**6  # nodes
     log: Callable[[Any], Any]  # for the paper's function; micrograd has neither
     sin: Callable[[Any], Any]
 
     @abstractmethod
     def run(self, f: F, point: Point) -> Run:
         """Return the call that is timed."""
-
-    @classmethod
-    def version(cls) -> str:
-        """Return the installed version of the library."""
-        return metadata.version(cls.package)
 
 
 class Ours(Contestant):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import math
 import os
 import statistics
 import sys
@@ -23,6 +24,7 @@ class Effort:
     rounds: int  # at most, in one race
     slice_s: float  # a contestant's turn lasts about this long, and at least one call
     budget_s: float  # a contestant that has used this much in one race drops out
+    longest_s: float = math.inf  # one that is expected to use this much does not take part
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,10 @@ class Timing:
     best: float
     median: float
     rounds: int
+
+    def per(self, many: int) -> Timing:
+        """Return the seconds for one of many equal parts of a call."""
+        return Timing(self.best / many, self.median / many, self.rounds)
 
 
 def one_thread() -> None:

@@ -1,7 +1,9 @@
-"""Bytes per recorded operation. Each contestant is measured in a process of its own.
+"""Bytes per recorded operation, and at most. Each contestant is measured in a process of its own.
 
-`python memory.py NAME OPERATIONS` prints two numbers as JSON, null for one that is not known:
+`python memory.py node NAME OPERATIONS` prints two numbers as JSON, null for one that is not known:
 what Python allocated (tracemalloc), and by how much the process grew (resident set size).
+`python memory.py peak NAME ELEMENTS` prints, for each workload of arrays, the most that a call
+had allocated at any time (tracemalloc, to which NumPy reports its arrays).
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from array_contestants import FOR_PEAK
+from array_workloads import SIZED
 from contestants import FOR_MEMORY, Contestant
 from measure import deeply, one_thread
 
@@ -32,12 +36,23 @@ class Memory:
 
 def measure(name: str, operations: int) -> Memory:
     """Measure a contestant in a new process."""
-    command = [sys.executable, __file__, name, str(operations)]
+    return Memory(**_elsewhere("node", name, operations))
+
+
+def peaks(name: str, size: int) -> dict[str, float]:
+    """Measure the most memory that a contestant needs for each workload, in a new process."""
+    return _elsewhere("peak", name, size)
+
+
+def _elsewhere(what: str, name: str, size: int) -> dict[str, Any]:
+    """Run this file in a new process and return what it prints."""
+    command = [sys.executable, __file__, what, name, str(size)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise RuntimeError(last_line)
-    return Memory(**json.loads(done.stdout))
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
 def _measure_here(contestant: Contestant, operations: int) -> Memory:
@@ -76,12 +91,27 @@ def _resident() -> int | None:
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
+def _peak(run: Callable[[], object]) -> int:
+    """Return the most bytes that a call had allocated at any time, its results among them."""
+    run()  # what is made only once
+    tracemalloc.start()
+    run()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
 def main() -> None:
     """Measure the contestant named on the command line and print JSON."""
-    name, operations = sys.argv[1:]
-    (kind,) = (kind for kind in FOR_MEMORY if kind.name == name)
-    memory = _measure_here(kind(), int(operations))
-    print(json.dumps({"traced": memory.traced, "resident": memory.resident}))
+    what, name, size = sys.argv[1:]
+    if what == "node":
+        (kind,) = (kind for kind in FOR_MEMORY if kind.name == name)
+        print(json.dumps(asdict(_measure_here(kind(), int(size)))))
+    else:
+        (array_kind,) = (kind for kind in FOR_PEAK if kind.name == name)
+        contestant = array_kind()
+        found = {key: _peak(contestant.run(make(int(size)))) for key, (_, make) in SIZED.items()}
+        print(json.dumps(found))
 
 
 if __name__ == "__main__":

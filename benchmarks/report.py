@@ -18,7 +18,8 @@ class Target:
     limit: Fraction
 
     def __str__(self) -> str:
-        return f"<= {self.limit}"
+        short = self.limit.numerator == 1 or self.limit.denominator == 1
+        return f"<= {self.limit if short else float(self.limit)}"
 
 
 @dataclass(frozen=True, slots=True)
