@@ -68,6 +68,7 @@ class Primitive:
     by_type: ByType | None = None
     settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
     arrays: bool = False  # acts on whole arrays, not on each number
+    floats: bool = False  # computed by SciPy: for floats and arrays of them alone
 
     @property
     def arity(self) -> int:

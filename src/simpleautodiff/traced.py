@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 SPECIAL: dict[
     str, Callable[..., Any]
 ] = {}  # names of scipy.special's ufuncs, which may not be loaded
+SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 

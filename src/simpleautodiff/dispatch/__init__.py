@@ -6,7 +6,15 @@ it from the plain array.
 """
 
 from simpleautodiff.dispatch import writing  # isort: skip  (first: methods need its copy)
-from simpleautodiff.dispatch import algebra, choosing, methods, products, shaping, sums
+from simpleautodiff.dispatch import (
+    algebra,
+    choosing,
+    methods,
+    products,
+    shaping,
+    special_functions,
+    sums,
+)
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
 __all__ = [
@@ -17,6 +25,7 @@ __all__ = [
     "methods",
     "products",
     "shaping",
+    "special_functions",
     "sums",
     "writing",
 ]

@@ -7,10 +7,13 @@ in every kind of number, and keep a float32 a float32.
 
 from simpleautodiff.rules import (
     arithmetic,
+    bessel,
     contract,
     elementary,
+    information,
     linalg,
     piecewise,
+    probability,
     shapes,
     special,
     trigonometric,
@@ -20,10 +23,13 @@ from simpleautodiff.rules.row import TABLE
 __all__ = [
     "TABLE",
     "arithmetic",
+    "bessel",
     "contract",
     "elementary",
+    "information",
     "linalg",
     "piecewise",
+    "probability",
     "shapes",
     "special",
     "trigonometric",

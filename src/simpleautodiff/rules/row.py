@@ -42,6 +42,7 @@ def row(
     real: bool = False,
     settings: tuple[int, ...] = (),
     arrays: bool = False,
+    floats: bool = False,
     listed: bool = True,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
@@ -67,6 +68,8 @@ def row(
         The positions of arguments that are no numbers.
     arrays
         Say that it acts on whole arrays rather than on each number.
+    floats
+        Say that SciPy computes it, for floats and arrays of them alone.
     listed
         Enter it in the table; not for one of many of a kind, as einsum with three operands.
     """
@@ -75,7 +78,7 @@ def row(
     by_type: ByType | None = None
     if listed:
         by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
-    compute = value or by_widest(by_type)  # type: ignore[arg-type]
+    compute = value if value and not floats else by_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
         tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
@@ -91,6 +94,7 @@ def row(
         by_type,
         settings,
         arrays,
+        floats,
     )
     if listed:
         TABLE[name] = primitive
