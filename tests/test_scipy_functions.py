@@ -62,7 +62,7 @@ def numbers(*xs):
     return tuple((x,) for x in xs)
 
 
-ORDERS = [(0, 0.4), (1, 2.3), (2, 11.0), (0.5, 3.0), (2.5, 0.7), (3, 60.0)]
+ORDERS = [(0, 0.4), (1, 2.3), (2, 11.0), (0.5, 3.0), (2.5, 0.7), (3.5, 60.0)]
 REFERENCES = {  # the name in scipy.special: mpmath's function, and points
     "erfinv": (mp.erfinv, numbers(-0.999, -0.3, 1e-8, 0.5, 0.99)),
     "erfcinv": (erfcinv, numbers(1e-100, 1e-10, 0.3, 1.2, 1.9)),
@@ -86,18 +86,18 @@ REFERENCES = {  # the name in scipy.special: mpmath's function, and points
     "ive": (scaled(mp.besseli, -1), [*ORDERS, (2, -1.5), (0, 1e6), (1, -1e4), (2.5, 1e5)]),
     "kve": (lambda n, x: mp.besselk(n, x) * mp.exp(x), [*ORDERS, (0, 1e6), (3, 1e5)]),
     **{
-        f"{letter}{n}": (lambda x, f=f, n=n: f(n, x), numbers(0.03, 0.8, 3.0, 12.0, 40.0))
+        f"{letter}{n}": (lambda x, f=f, n=n: f(n, x), numbers(0.03, 0.8, 3.0, 9.0))
         for letter, f in zip("jyik", (mp.besselj, mp.bessely, mp.besseli, mp.besselk), strict=True)
         for n in (0, 1)
     },
     "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), numbers(-2.0, 0.5, 8.0, 70.0, 1e8)),
     "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), numbers(-2.0, 0.5, 8.0, 70.0, 1e8)),
-    "k0e": (lambda x: mp.besselk(0, x) * mp.exp(x), numbers(0.1, 2.0, 20.0, 300.0, 1e7)),
-    "k1e": (lambda x: mp.besselk(1, x) * mp.exp(x), numbers(0.1, 2.0, 20.0, 300.0, 1e7)),
+    "k0e": (lambda x: mp.besselk(0, x) * mp.exp(x), numbers(0.1, 2.0, 1e4, 1e7)),
+    "k1e": (lambda x: mp.besselk(1, x) * mp.exp(x), numbers(0.1, 2.0, 1e4, 1e7)),
     "hyp0f1": (mp.hyp0f1, [(1.5, 0.7), (0.6, -4.0), (3.0, 20.0)]),
     "hyp1f1": (mp.hyp1f1, [(0.5, 1.5, 2.0), (2.0, 3.0, -30.0), (1.2, 0.7, 0.1)]),
     "hyp2f1": (mp.hyp2f1, [(0.5, 1.5, 2.0, 0.3), (1.0, 1.0, 2.0, -5.0), (0.3, 0.4, 1.1, 0.9)]),
-    "hyperu": (mp.hyperu, [(0.5, 1.0, 60.0), (1.5, 2.0, 200.0)]),
+    "hyperu": (mp.hyperu, [(0.5, 1.3, 60.0), (1.5, 2.2, 200.0)]),
     "ellipk": (mp.ellipk, numbers(-8.0, -0.3, 1e-9, 0.5, 0.99)),
     "ellipe": (mp.ellipe, numbers(-8.0, -0.3, 1e-9, 0.5, 0.99)),
     "exprel": (smooth(mp.expm1, 1), numbers(-50.0, -1.0, -1e-9, 1e-6, 0.4, 5.0, 60.0)),
@@ -150,7 +150,7 @@ REFERENCES = {  # the name in scipy.special: mpmath's function, and points
     "log_expit": (lambda x: -mp.log(1 + mp.exp(-x)), numbers(-700.0, -1.0, 0.0, 2.0, 60.0)),
     "expit": (lambda x: 1 / (1 + mp.exp(-x)), numbers(-700.0, -1.0, 0.0, 2.0, 30.0)),
     "xlogy": (lambda x, y: x * mp.log(y), [(0.0, 2.0), (1.3, 0.2), (-2.0, 1e-100)]),
-    "xlog1py": (lambda x, y: x * mp.log(1 + y), [(0.0, 2.0), (1.3, -0.2), (-2.0, 1e-100)]),
+    "xlog1py": (lambda x, y: x * mp.log(1 + y), [(0.0, 2.0), (1.3, -0.2), (-2.0, 1e-9)]),
     "entr": (lambda x: -x * mp.log(x), numbers(1e-100, 0.1, 0.9, 7.0)),
     "rel_entr": (ratio, [(0.3, 0.3), (0.2, 3.0), (5.0, 1e-9)]),
     "kl_div": (
@@ -264,7 +264,7 @@ def test_first_derivative(name, point):
         f, x = along(name, point, i), point[i]
         expected = reference(name, point, i)
         reverse = ad.grad(f)(x)
-        assert_close(reverse, expected, LOOSE.get(name, 1e-11), 1e-20 * abs(reference(name, point)))
+        assert_close(reverse, expected, LOOSE.get(name, 1e-11), 1e-30)
         assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(reverse, rel=1e-14)
 
 

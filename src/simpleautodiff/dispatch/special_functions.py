@@ -98,7 +98,7 @@ PROGRAMS: dict[str, Function] = {
             (information, "logit xlogy xlog1py entr rel_entr kl_div boxcox boxcox1p inv_boxcox"),
             (information, "inv_boxcox1p sindg cosdg tandg cosm1"),
             (probability, "erfinv erfcinv ndtri erfcx log_ndtr rgamma betaln beta poch gammainc"),
-            (probability, "gammaincc betainc betaincc"),
+            (probability, "gammaincc betainc betaincc stdtr"),
         )
         for name in names.split()
     },

@@ -11,7 +11,7 @@ from simpleautodiff.linear import ZERO
 from simpleautodiff.primitives import Domain
 from simpleautodiff.rules.arithmetic import mod
 from simpleautodiff.rules.choice import choose
-from simpleautodiff.rules.elementary import exp, log
+from simpleautodiff.rules.elementary import exp, log, log1p
 from simpleautodiff.rules.floats import floats, no_rule, scipy_special
 from simpleautodiff.rules.information import xlog1py, xlogy
 from simpleautodiff.rules.row import Wrapping
@@ -214,4 +214,18 @@ betaincc = floats(
     lambda v, a, b, x: -_beta_density(a, b, x),
     reason="the complement of the incomplete beta function",
     domain=INSIDE,
+)
+
+
+def log_t_density(df: Any, x: Any) -> Any:
+    """Return the logarithm of Student's density."""
+    return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
+
+
+stdtr = floats(
+    "stdtr",
+    no_rule("stdtr", "df"),
+    lambda v, df, x: exp(log_t_density(df, x)),
+    reason="the slope of Student's distribution is its density",
+    domain=Domain("x > 0", lambda df, x: df > 0),
 )
