@@ -1,11 +1,15 @@
 """Functions of SciPy on nodes: values as SciPy's, derivatives as mpmath's, in every way to call."""
 
+import math
+
 import mpmath
+import numpy as np
 import pytest
 import scipy.special as sps
 from mpmath import mp, mpf
 
 import simpleautodiff as ad
+from simpleautodiff.rules import TABLE, bessel, information, probability
 
 # The functions of scipy.special against mpmath. ---------------------------------------------------
 
@@ -52,10 +56,6 @@ def scaled(f, sign):
 def smooth(f, at_zero):
     """Fill the hole of f(x)/x at 0."""
     return lambda x: f(x) / x if x else at_zero
-
-
-def both(f, *points):
-    return f, points
 
 
 def numbers(*xs):
@@ -278,3 +278,246 @@ def test_second_derivatives(name, point):
         floor = 1e-14 * abs(reference(name, point, i)) / (abs(x) or 1e-2)
         for second in (ad.grad(ad.grad(f))(x), ad.derivative(f, n=2)(x), ad.hvp(f, (x,), (1.0,))):
             assert_close(second, expected, rel, floor)
+
+
+TWO_ARGUMENTS = [
+    case for case in CASES if len(variables(*case)) == 2 and case[0] not in ("huber", "comb")
+]
+
+
+@pytest.mark.parametrize(("name", "point"), TWO_ARGUMENTS, ids=map(str, TWO_ARGUMENTS))
+def test_mixed_derivative(name, point):
+    f = getattr(sps, name)
+    i, j = variables(name, point)
+    expected = reference(name, point, i, j)
+    inner = lambda x, y: ad.grad(along(name, (*point[:j], y, *point[j + 1 :]), i))(x)
+    assert_close(ad.grad(inner, 1)(point[i], point[j]), expected, 1e-9, 1e-25)
+    assert ad.value_and_grad(f, (i, j))(*point)[0] == pytest.approx(f(*point), rel=1e-13)
+
+
+WRAPPINGS = {
+    wrapping.primitive.name: wrapping
+    for module in (bessel, information, probability)
+    for wrapping in vars(module).values()
+    if hasattr(wrapping, "primitive")
+}
+
+# Every row that SciPy computes. -------------------------------------------------------------------
+
+ROWS = {name: row for name, row in TABLE.items() if row.floats}
+POINTS = {  # rows that are no function of scipy.special
+    "fresnel_s": (mp.fresnels, numbers(-0.7, 0.0, 1.3)),
+    "fresnel_c": (mp.fresnelc, numbers(-0.7, 0.0, 1.3)),
+    "log1prel": (lambda x: mp.log(1 + x) / x, numbers(-0.9, 1e-9, 0.3, 20.0)),
+    "erfcx_derivative": (
+        lambda n, x: mp.diff(lambda x: mp.exp(x * x) * mp.erfc(x), x, n),
+        [(1, -1.5), (1, 0.2), (2, 3.0), (3, 40.0)],
+    ),
+    "polygamma_step": (
+        lambda n, a, b: mp.polygamma(n, a + b) - mp.polygamma(n, a),
+        [(0, 1e6, 0.3), (0, 2.0, 5.0), (1, 3.0, -1.2), (2, 0.7, 0.7)],
+    ),
+    "poisson_log": (
+        lambda k, m: k * mp.log(m) - m - mp.loggamma(k + 1),
+        [(0.0, 2.0), (19.0, 30.0), (21.0, 15.0), (1e9, 1.00003e9)],
+    ),
+    "stdtr": (
+        lambda df, x: (
+            mp.quad(
+                lambda t: (
+                    mp.gamma((df + 1) / 2)
+                    / (mp.sqrt(df * mp.pi) * mp.gamma(df / 2))
+                    * (1 + t * t / df) ** (-(df + 1) / 2)
+                ),
+                [0, x],
+            )
+            + mpf(1) / 2
+        ),
+        [(3.0, 0.4), (1.5, -2.0)],
+    ),
+}
+
+
+def test_every_row_that_scipy_computes_is_tested():
+    assert set(ROWS) <= set(REFERENCES) | set(POINTS)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_other_rows(name):
+    function, points = POINTS[name]
+    wrapping = WRAPPINGS[name]
+    constant = {"erfcx_derivative": (0,), "polygamma_step": (0,), "stdtr": (0,)}.get(name, ())
+    for point in points:
+        with mpmath.workdps(40):
+            args = [x if isinstance(x, int) else mpf(x) for x in point]
+            assert_close(wrapping(*point), function(*args), 1e-13, 1e-16)
+            for i in set(range(len(point))) - set(constant):
+                along_i = lambda x, args=args, i=i: function(*args[:i], x, *args[i + 1 :])
+                expected = mp.diff(along_i, args[i], h=mpf(10) ** -10 * (abs(args[i]) or 1))
+                reverse = ad.grad(wrapping, i)(*point)
+                assert_close(reverse, expected, 1e-11, 1e-14)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row_says_what_it_is(name):
+    row = ROWS[name]
+    names = ["a", "b", "c", "d"][: row.arity]
+    assert row.text.format(*names) == f"{name}({', '.join(names)})"
+    assert row.latex.format(*names).count("{") == row.latex.format(*names).count("}")
+    assert row.reason
+    assert row.domain.text
+
+
+# Arrays, kinds of numbers, edges. -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in REFERENCES if name != "zeta"])
+def test_arrays_broadcast_and_agree_with_single_numbers(name):
+    points = [point for point in REFERENCES[name][1] if all(abs(x) < 1e5 for x in point)]
+    point = points[-1]
+    i = variables(name, point)[-1]
+    column, row = np.array([[1.0], [1.01]]), np.array([1.0, 0.99, 1.02])
+    f = lambda x: getattr(sps, name)(*point[:i], x * row, *point[i + 1 :])
+    x = point[i] * column
+    single = along(name, point, i)
+    each = np.array([[ad.grad(single)(a * b) for b in row] for a in x[:, 0]])
+    reverse = ad.grad(lambda x: np.sum(f(x)))(x)
+    np.testing.assert_allclose(reverse, np.sum(each * row, 1, keepdims=True), rtol=1e-12)
+    value, forward = ad.jvp(f, (x,), (np.ones_like(x),))
+    np.testing.assert_allclose(forward, each * row, rtol=1e-12)
+    np.testing.assert_allclose(value, f(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_float32_is_kept(name):
+    point = next(p for p in REFERENCES[name][1] if all(1e-30 < abs(x) < 1e4 for x in p if x))
+    for i in variables(name, point):
+        x = np.float32(point[i]) * np.ones(2, np.float32)
+        given = [np.float32(y) if isinstance(y, float) else y for y in point]
+        value, pullback = ad.vjp(along(name, given, i), x)
+        assert value.dtype == np.float32
+        derivative = pullback(np.ones(2, np.float32))[0]
+        assert derivative.dtype == np.float32
+        tangent = ad.jvp(along(name, given, i), (x,), (np.ones(2, np.float32),))[1]
+        assert tangent.dtype == np.float32
+        expected = ad.grad(along(name, [float(y) for y in point[:i]] + [*point[i:]], i))(
+            float(x[0])
+        )
+        np.testing.assert_allclose(derivative, expected, rtol=3e-4, atol=1e-6)
+
+
+def test_orders_may_be_arrays():
+    orders, x = np.arange(4.0)[:, None], np.array([0.3, 2.0])
+    gradient = ad.grad(lambda x: np.sum(sps.jv(orders, x)))(x)
+    np.testing.assert_allclose(gradient, sps.jvp(orders, x).sum(0), rtol=1e-13)
+    n = np.arange(3)[:, None]
+    gradient = ad.grad(lambda x: np.sum(sps.expn(n + 1, x)))(x)
+    np.testing.assert_allclose(gradient, -sps.expn(n, x).sum(0), rtol=1e-13)
+
+
+def test_edges():
+    assert ad.grad(sps.rgamma)(-3.0) == pytest.approx(-6.0, rel=1e-14)  # (-1)ⁿ n! at -n
+    assert ad.grad(sps.xlogy, (0, 1))(0.0, 0.0) == (0.0, 0.0)
+    assert ad.grad(sps.xlogy)(0.0, 2.0) == math.log(2)
+    assert ad.grad(sps.boxcox, 1)(2.0, 0.0) == pytest.approx(math.log(2) ** 2 / 2, rel=1e-14)
+    assert ad.grad(sps.gammainc, 1)(1.0, 0.0) == 1.0
+    assert ad.grad(sps.spence)(1.0) == -1.0
+    assert ad.grad(lambda x: sps.jv(1, x))(0.0) == 0.5
+    assert ad.grad(sps.i0e)(0.0) == 0.0
+    assert ad.grad(sps.pseudo_huber, (0, 1))(0.0, 1.0) == (0.0, 0.0)
+    assert ad.grad(sps.huber, 1)(1.0, 5.0) == 1.0
+    assert ad.grad(sps.log_ndtr)(-1e8) == pytest.approx(1e8, rel=1e-15)
+    with pytest.warns(ad.DomainWarning, match="log"):
+        assert ad.grad(sps.entr)(0.0) == math.inf
+
+
+def test_what_is_not_real_is_nan():
+    assert math.isnan(sps.loggamma(ad.Node(-0.5)).value)
+    assert sps.gammasgn(ad.Node(-0.5)) == -1.0
+    s, c = sps.fresnel(ad.Node(0.4))
+    assert (s.value, c.value) == sps.fresnel(0.4)
+
+
+# Functions of whole arrays. -----------------------------------------------------------------------
+
+X = np.array([[0.3, -1.2, 2.0], [700.0, 701.0, 699.5]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp(axis, keepdims):
+    f = lambda x: sps.logsumexp(x, axis=axis, keepdims=keepdims)
+    value, pullback = ad.vjp(f, X)
+    np.testing.assert_array_equal(value, f(X))
+    np.testing.assert_allclose(pullback(np.ones_like(value))[0], sps.softmax(X, axis), rtol=1e-13)
+
+
+def test_logsumexp_with_weights_and_signs():
+    b = np.array([1.0, -2.0, 0.5])
+    f = lambda x, b: sps.logsumexp(x, b=b, axis=1, return_sign=True)
+    value, sign = f(ad.Node(X), b)
+    np.testing.assert_allclose(value.value, f(X, b)[0], rtol=1e-15)
+    np.testing.assert_array_equal(sign, f(X, b)[1])
+    weights = ad.grad(lambda b: np.sum(sps.logsumexp(X[:1], b=abs(b))))(b)
+    share = np.exp(X[0]) / np.sum(np.exp(X[0]) * abs(b))
+    np.testing.assert_allclose(weights, np.sign(b) * share, rtol=1e-14)
+
+
+def test_logsumexp_of_nothing_is_minus_infinity():
+    with np.errstate(divide="ignore"):
+        assert sps.logsumexp(ad.Node(np.array([-np.inf, -np.inf]))).value == -np.inf
+    gradient = ad.grad(lambda x: sps.logsumexp(x))(np.array([-np.inf, 0.0, 1.0]))
+    np.testing.assert_allclose(gradient, sps.softmax([-np.inf, 0.0, 1.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_softmax(axis):
+    share = sps.softmax(X, axis)
+    value, pullback = ad.vjp(lambda x: sps.softmax(x, axis), X)
+    np.testing.assert_allclose(value, share, rtol=1e-12)
+    seed = np.arange(6.0).reshape(2, 3)
+    expected = share * (seed - np.sum(share * seed, axis, keepdims=True))
+    np.testing.assert_allclose(pullback(seed)[0], expected, rtol=1e-11, atol=1e-15)
+    value, pullback = ad.vjp(lambda x: sps.log_softmax(x, axis), X)
+    np.testing.assert_allclose(value, sps.log_softmax(X, axis), rtol=1e-13)
+    expected = seed - share * np.sum(seed, axis, keepdims=True)
+    np.testing.assert_allclose(pullback(seed)[0], expected, rtol=1e-11, atol=1e-13)
+
+
+# Refusals. ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda x: sps.jv(x, 1.0), "v"),
+        (lambda x: sps.kve(x, 1.0), "v"),
+        (lambda x: sps.gammainc(x, 1.0), "a"),
+        (lambda x: sps.betainc(1.0, x, 0.5), "b"),
+        (lambda x: sps.hyp2f1(1.0, 2.0, x, 0.5), "c"),
+        (lambda x: sps.zeta(x), "x"),
+        (lambda x: sps.stdtr(x, 0.5), "df"),
+    ],
+)
+def test_an_argument_without_a_rule_is_named(call, argument):
+    message = rf"in its argument {argument} has no closed form. Pass a plain number"
+    with pytest.raises(ad.RuleError, match=message):
+        ad.grad(call)(1.5)
+    with pytest.raises(ad.RuleError, match=message):
+        ad.jvp(call, (1.5,), (1.0,))
+    assert ad.grad(lambda x: call(x.value) * x)(1.5) == call(1.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: sps.polygamma(0.5, x), "order of polygamma of a node is one whole number"),
+        (lambda x: sps.comb(x, 2, exact=True), "no derivative"),
+        (lambda x: sps.factorial(x, exact=True), "no derivative"),
+        (lambda x: sps.bdtr(x, 3, 0.2), r"no derivative rule for scipy\.special\.bdtr"),
+        (lambda x: sps.logsumexp(1j * x), "complex"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ad.RuleError, match=message):
+        ad.grad(call)(2.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.scipy_linalg import solve_triangular
 from simpleautodiff.dispatch.table import Function, answers_scipy
+from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.contract import swap
 from simpleautodiff.rules.elementary import log1p, sigmoid, softplus
 from simpleautodiff.rules.information import xlog1py, xlogy
@@ -65,7 +66,7 @@ def _bound(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any
     names = (*shapes, "loc", "scale")
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > len(names) or set(given) - set(names) or set(shapes) - set(given):
-        raise TypeError(f"the arguments after x are {', '.join(names)}")
+        raise ArgumentError(f"the arguments after x are {', '.join(names)}{at_line()}")
     return given
 
 

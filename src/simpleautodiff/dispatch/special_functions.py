@@ -24,8 +24,8 @@ def _binom(n: Any, k: Any) -> Any:
     """Return the binomial coefficient, continued to where Γ has poles."""
     inside = (plain(k) > -1) & (plain(k) < plain(n) + 1)
     row = probability.binom(where_row(inside, n, 1.0), where_row(inside, k, 0.0))
-    other = np.where((plain(n) < 0) & (plain(n) == np.floor(plain(n))), np.nan, 1.0)
-    edge = special.gamma(where_row(inside, 1.0, n + other))
+    pole = (plain(n) < 0) & (plain(n) == np.floor(plain(n)))
+    edge = special.gamma(where_row(inside, 1.0, where_row(pole, math.nan, n + 1.0)))
     return where_row(
         inside, row, edge * probability.rgamma(k + 1.0) * probability.rgamma(n - k + 1.0)
     )
@@ -39,11 +39,9 @@ def _huber(delta: Any, r: Any) -> Any:
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
     """Return δ² (√(1 + (r/δ)²) - 1), written so that it does not cancel for small r."""
-    none = (plain(delta) == 0) | (plain(r) == 0)
-    safe = where_row(plain(delta) == 0, 1.0, delta)
-    value = r * r / (1 + np.hypot(1.0, r / safe))
-    value = where_row(none & (plain(delta) == 0), 0.0, value)
-    return where_row(plain(delta) < 0, math.inf, value)
+    none = plain(delta) == 0
+    value = r * r / (1 + np.hypot(1.0, r / where_row(none, 1.0, delta)))
+    return where_row(plain(delta) < 0, math.inf, where_row(none, 0.0, value))
 
 
 def _loggamma(x: Any) -> Any:

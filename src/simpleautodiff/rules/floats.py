@@ -64,9 +64,9 @@ def no_rule(name: str, argument: str) -> Callable[..., Any]:
 
     def refuse(v: Any, *args: Any) -> Any:
         raise RuleError(
-            f"the derivative of {name} in its argument {argument} has no closed form. Keep "
-            f"{argument} constant with simpleautodiff.stop_gradient, or declare {name} with a rule "
-            f"of your own by @simpleautodiff.primitive{at_line()}"
+            f"the derivative of {name} in its argument {argument} has no closed form. Pass a plain "
+            f"number (node.value is one), or declare {name} with a rule of your own by "
+            f"@simpleautodiff.primitive{at_line()}"
         )
 
     return refuse
