@@ -26,7 +26,7 @@ from simpleautodiff.rules import (
     trigonometric,
 )
 
-TABLE = {name: row for name, row in ROWS.items() if not row.arrays}
+TABLE = {name: row for name, row in ROWS.items() if not row.arrays and not row.floats}
 
 _spec = importlib.util.spec_from_file_location("refs", Path(__file__).with_name("references.py"))
 refs = importlib.util.module_from_spec(_spec)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.teaching import MODULES
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules import TABLE
-from simpleautodiff.traced import SPECIAL, UFUNCS
+from simpleautodiff.traced import SCIPY, SPECIAL, UFUNCS
 
 
 def page() -> str:
@@ -13,7 +14,8 @@ def page() -> str:
     elementwise = [row for row in TABLE.values() if not row.arrays]
     ufuncs = sorted({u.__name__ for u, answer in UFUNCS.items() if hasattr(answer, "primitive")})
     functions = sorted({_name(function) for function in FUNCTIONS})
-    answered = len(ufuncs) + len(functions) + len(SPECIAL)
+    special = sorted(name for name in SPECIAL if not name.startswith("_"))
+    answered = len(ufuncs) + len(functions) + len(special) + len(SCIPY)
     parts = [
         "# What is differentiated",
         "",
@@ -30,7 +32,15 @@ def page() -> str:
         "",
         "## Ufuncs of scipy.special",
         "",
-        _list(sorted(SPECIAL)),
+        _list(special),
+        "",
+        "## Functions of SciPy that are written in Python",
+        "",
+        "They take plain arrays when they are imported by name before the first derivative is "
+        "asked for; `scipy.linalg.expm(x)` and `from simpleautodiff.scipy.linalg import expm` "
+        "take nodes.",
+        "",
+        *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
         "",
         "## Plain answers, without a derivative",
         "",
@@ -55,6 +65,10 @@ def _name(function: object) -> str:
     module = getattr(function, "__module__", "") or ""
     prefix = "linalg." if module.startswith("numpy.linalg") else ""
     return prefix + str(getattr(function, "__name__", function))
+
+
+def _in_module(module: str) -> list[str]:
+    return sorted(key.partition(".")[2] for key in SCIPY if key.startswith(f"{module}."))
 
 
 def _list(names: list[str]) -> str:

@@ -85,11 +85,32 @@ class DomainWarning(RuntimeWarning):
 
 
 def user_frame() -> FrameType | None:
-    """Return the innermost frame that is neither this library's nor NumPy's."""
+    """Return the innermost frame that is neither this library's nor NumPy's nor SciPy's."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_NOT_THE_USERS):
+    while frame is not None and _is_not_the_users(frame):
         frame = frame.f_back
     return frame
+
+
+def _is_not_the_users(frame: FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_NOT_THE_USERS) or _is_scipy(frame)
+
+
+def _is_scipy(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("scipy.")
+
+
+def scipy_frames() -> list[FrameType]:
+    """Return the frames of SciPy that are running, the innermost first."""
+    frames = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if _is_scipy(frame):
+            frames.append(frame)
+        elif frames and not _is_not_the_users(frame):
+            break  # what the user's code was called from is another matter
+        frame = frame.f_back
+    return frames
 
 
 def source_line(filename: str, lineno: int) -> str:

@@ -70,6 +70,7 @@ class Primitive:
     arrays: bool = False  # acts on whole arrays, not on each number
     holomorphic: bool = True  # its derivative is complex, where its arguments are
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `batching`
+    floats: bool = False  # computed by SciPy: for floats and arrays of them alone
 
     @property
     def arity(self) -> int:

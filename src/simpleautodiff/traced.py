@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.errors import LostDerivativeError, RuleError, TraceError, at_line
+from simpleautodiff.errors import LostDerivativeError, RuleError, TraceError, at_line, scipy_frames
 
 if TYPE_CHECKING:
     from simpleautodiff.node import Level
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 SPECIAL: dict[
     str, Callable[..., Any]
 ] = {}  # names of scipy.special's ufuncs, which may not be loaded
+SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -54,6 +56,18 @@ class Traced:
         raise self._lost("complex()")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        asked = scipy_caller()
+        if asked in SCIPY:
+            module, _, name = f"scipy.{asked}".rpartition(".")
+            raise LostDerivativeError(
+                f"{module}.{name} imported by name takes plain arrays; write {module}.{name}(...) "
+                f"or `from simpleautodiff.{module} import {name}`{at_line()}"
+            )
+        if asked:
+            raise LostDerivativeError(
+                f"no derivative rule for scipy.{asked}; write it with functions that have one, or "
+                f"declare it with @simpleautodiff.primitive{at_line()}"
+            )
         raise LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
             f"np.stack([a, b]); to write into an array, make it with np.zeros_like(x){at_line()}"
@@ -90,12 +104,12 @@ class Traced:
         wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
         if wrapping is None:
             raise RuleError(
-                f"no derivative rule for np.{ufunc.__name__}. Declare one with "
+                f"no derivative rule for {_full_name(ufunc)}. Declare one with "
                 f"@simpleautodiff.primitive{at_line()}"
             )
         if method != "__call__" or kwargs:
             raise RuleError(
-                f"np.{ufunc.__name__} of a node takes its arguments alone, not "
+                f"{_full_name(ufunc)} of a node takes its arguments alone, not "
                 f"{', '.join(kwargs) or '.' + method}{at_line()}"
             )
         return wrapping(*inputs)
@@ -129,6 +143,33 @@ class Traced:
         def __le__(self, other: Any) -> bool: ...
         def __gt__(self, other: Any) -> bool: ...
         def __ge__(self, other: Any) -> bool: ...
+
+
+def _full_name(ufunc: np.ufunc) -> str:
+    library = "np" if hasattr(np, ufunc.__name__) else "scipy.special"
+    return f"{library}.{ufunc.__name__}"
+
+
+def scipy_caller() -> str:
+    """Return which function of SciPy the user called: ``linalg.expm``; empty if none is running."""
+    found = ""
+    for frame in scipy_frames():
+        for name in _names(frame):
+            if name in SCIPY:
+                return name
+            found = name
+    return found
+
+
+def _names(frame: FrameType) -> list[str]:
+    """Return the public name of a running function; of a decorator's, what it decorates."""
+    if "<locals>" in frame.f_code.co_qualname:
+        inner = [f for f in frame.f_locals.values() if isinstance(f, FunctionType)]
+        found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
+    else:
+        found = [(frame.f_globals["__name__"], frame.f_code.co_qualname)]
+    parts = [(module.split(".")[1], name) for module, name in found]
+    return [f"{part}.{name}" for part, name in parts if part[0] != "_" and "<" not in name]
 
 
 def plain(x: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
+from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.foreign import outward
 from simpleautodiff.holomorphic import check as check_holomorphic
@@ -167,6 +168,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
+    teach_scipy()
     with paused_gc:
         graph = Graph(f, Selection(primals), has_aux)
     value, results = plain_results(graph.result, graph.tape, f)
@@ -193,6 +195,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
     (10.0, 5.0, 2.0)
     """
+    teach_scipy()
     with paused_gc:
         graph = Graph(f, Selection(primals), has_aux)
     value, results = plain_results(graph.result, graph.tape, f)
@@ -217,6 +220,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     >>> ad.jvp(f, (2.0, 5.0), (1.0, 0.0))[1]
     5.5
     """
+    teach_scipy()
     check_function(f)
     _check_tuples("jvp", primals, tangents)
     leaves, rebuild = flatten(tuple(primals))
@@ -375,6 +379,7 @@ def _checked(argument: Any, f: F) -> Any:
 
 def named(function: F, what: str, f: F) -> F:
     """Name a transformed function after what it is of."""
+    teach_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"

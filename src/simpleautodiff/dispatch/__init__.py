@@ -6,7 +6,18 @@ it from the plain array.
 """
 
 from simpleautodiff.dispatch import writing  # isort: skip  (first: methods need its copy)
-from simpleautodiff.dispatch import algebra, choosing, libraries, methods, products, shaping, sums
+from simpleautodiff.dispatch import (
+    algebra,
+    choosing,
+    libraries,
+    methods,
+    products,
+    scipy_linalg,
+    scipy_stats,
+    shaping,
+    special_functions,
+    sums,
+)
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
 __all__ = [
@@ -17,7 +28,10 @@ __all__ = [
     "libraries",
     "methods",
     "products",
+    "scipy_linalg",
+    "scipy_stats",
     "shaping",
+    "special_functions",
     "sums",
     "writing",
 ]

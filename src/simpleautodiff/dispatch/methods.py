@@ -1,4 +1,4 @@
-"""The methods and attributes of arrays, and SciPy's special functions, on nodes."""
+"""The methods and attributes of arrays, on nodes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ import numpy as np
 from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
 from simpleautodiff.errors import LostDerivativeError, at_line
-from simpleautodiff.rules import elementary, special
 from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import getitem
-from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import shape_of, transpose
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import SPECIAL, Traced, plain
+from simpleautodiff.traced import Traced, plain
 
 
 def _index(self: Any, index: Any) -> Any:
@@ -86,39 +84,10 @@ METHODS |= {
 }
 
 
-# scipy.special has ufuncs of its own; those that a row or a short program answers, by name.
-_SPECIAL_PROGRAMS: dict[str, Function] = {
-    "erf": special.erf,
-    "erfc": special.erfc,
-    "gamma": special.gamma,
-    "gammaln": special.lgamma,
-    "psi": special.digamma,
-    "digamma": special.digamma,
-    "expit": elementary.sigmoid,
-    "exp2": elementary.exp2,
-    "expm1": elementary.expm1,
-    "log1p": elementary.log1p,
-    "cbrt": elementary.cbrt,
-    "exp10": lambda x: 10.0**x,
-    "logit": lambda x: np.log(x / (1 - x)),
-    "log_expit": lambda x: -elementary.softplus(-x),
-    "xlogy": lambda x, y: where_row((plain(x) == 0) & (plain(y) <= 0), 0.0, x * np.log(y)),
-    "xlog1py": lambda x, y: where_row((plain(x) == 0) & (plain(y) <= -1), 0.0, x * np.log1p(y)),
-    "ndtr": lambda x: special.erfc(-x / np.sqrt(2)) / 2,
-    "beta": lambda a, b: special.gamma(a) * special.gamma(b) / special.gamma(a + b),
-    "betaln": lambda a, b: _betaln(a, b),
-}
-
-
-def _betaln(a: Any, b: Any) -> Any:
-    return special.lgamma(a) + special.lgamma(b) - special.lgamma(a + b)
-
-
 def install() -> None:
     """Give nodes NumPy's methods and attributes."""
     for name, method in METHODS.items():
         setattr(Traced, name, method)
-    SPECIAL.update(_SPECIAL_PROGRAMS)
 
 
 install()

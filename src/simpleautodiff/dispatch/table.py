@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import SCIPY, plain
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
@@ -21,6 +21,16 @@ def answers(*functions: Any) -> Callable[[Function], Function]:
 
     def register(program: Function) -> Function:
         FUNCTIONS.update(dict.fromkeys(functions, program))
+        return program
+
+    return register
+
+
+def answers_scipy(*names: str) -> Callable[[Function], Function]:
+    """Say which Python functions of SciPy a program answers for nodes: ``"linalg.expm"``."""
+
+    def register(program: Function) -> Function:
+        SCIPY.update(dict.fromkeys(names, program))
         return program
 
     return register
@@ -40,11 +50,11 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     try:
         return program(*args, **kwargs)
     except TypeError:
-        _explain_arguments(name, program, args, kwargs)
+        explain_arguments(name, program, args, kwargs)
         raise
 
 
-def _explain_arguments(name: str, program: Function, args: Any, kwargs: Any) -> None:
+def explain_arguments(name: str, program: Function, args: Any, kwargs: Any) -> None:
     """Raise a clear error if NumPy's function was given what the program does not take."""
     try:
         inspect.signature(program).bind(*args, **kwargs)

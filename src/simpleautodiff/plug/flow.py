@@ -26,7 +26,8 @@ from simpleautodiff.linear import Linear
 from simpleautodiff.node import apply
 from simpleautodiff.plug.inputs import scipy_module
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.rules.indexing import concatenate
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import plain
 from simpleautodiff.transform import jvp, linearize, vjp
 

@@ -12,7 +12,8 @@ import numpy as np
 from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.number import optional
-from simpleautodiff.rules.shapes import concatenate, reshape, shape_of
+from simpleautodiff.rules.indexing import concatenate
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import flatten, map_leaves
 from simpleautodiff.traced import Traced, plain, unwrapped
 

@@ -24,7 +24,8 @@ from simpleautodiff.plug.inputs import (
     without_nodes,
 )
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.shapes import concatenate, shape_of
+from simpleautodiff.rules.indexing import concatenate
+from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.traced import plain, unwrapped
 from simpleautodiff.transform import jvp, vjp
 

@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arguments import name_of
 from simpleautodiff.errors import DomainError
 from simpleautodiff.plug.inputs import F, checked, has_nodes, vector
-from simpleautodiff.rules.shapes import concatenate
+from simpleautodiff.rules.indexing import concatenate
 from simpleautodiff.traced import plain
 from simpleautodiff.transform import jvp
 

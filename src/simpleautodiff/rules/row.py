@@ -44,6 +44,7 @@ def row(
     arrays: bool = False,
     holomorphic: bool = True,
     batch: Function | None = None,
+    floats: bool = False,
     listed: bool = True,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
@@ -74,6 +75,8 @@ def row(
     batch
         What computes it for a batch: from the size of the batch, which arguments have an axis of
         that size in front, and the arguments. One that acts on each number needs none.
+    floats
+        Say that SciPy computes it, for floats and arrays of them alone.
     listed
         Enter it in the table; not for one of many of a kind, as einsum with three operands.
     """
@@ -82,7 +85,7 @@ def row(
     by_type: ByType | None = None
     if listed:
         by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
-    compute = value or by_widest(by_type)  # type: ignore[arg-type]
+    compute = value if value and not floats else by_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
         tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
@@ -100,6 +103,7 @@ def row(
         arrays,
         holomorphic and not real,
         batch,
+        floats,
     )
     if listed:
         TABLE[name] = primitive

@@ -118,14 +118,14 @@ def _sinc_derivative(n: int, x: Any) -> Any:
 
 
 @functools.cache
-def _gauss(points: int) -> Any:
+def gauss(points: int) -> Any:
     """Return the points and weights of Gauss and Legendre on [0, 1]."""
     u, w = np.polynomial.legendre.leggauss(points)
     return (u + 1) / 2, w / 2
 
 
 def _sinc_integral(n: int, t: float) -> float:
-    u, w = _gauss(32 + (n + int(abs(t))) // 2)
+    u, w = gauss(32 + (n + int(abs(t))) // 2)
     return float(np.sum(w * u**n * np.cos(t * u + (n % 4) * (math.pi / 2))))
 
 

@@ -1,0 +1,312 @@
+"""The functions of scipy.linalg on nodes: rows, or short programs made of rows.
+
+What only saves time or checks input (`overwrite_a`, `check_finite`, ...) is accepted and ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.table import Function, answers_scipy
+from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.rules import matrices
+from simpleautodiff.rules.contract import matmul, swap
+from simpleautodiff.rules.indexing import concatenate, getitem
+from simpleautodiff.rules.linalg import cholesky as cholesky_row
+from simpleautodiff.rules.matrices import scipy_linalg
+from simpleautodiff.rules.shapes import reshape, shape_of
+from simpleautodiff.traced import SCIPY, Traced, plain
+
+
+def _array(x: Any) -> Any:
+    return x if isinstance(x, Traced) else np.asarray(x)
+
+
+def _only(name: str, **given: Any) -> None:
+    """Refuse settings that change what is computed and have no rule."""
+    for setting, (value, default) in given.items():
+        if value is not default:
+            raise RuleError(
+                f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
+                f"{default!r}{at_line()}"
+            )
+
+
+# Functions of matrices. ---------------------------------------------------------------------------
+
+SCIPY["linalg.expm"] = lambda A: matrices.expm(A)
+SCIPY["linalg.sinm"] = lambda A: matrices.sinm(A)
+SCIPY["linalg.cosm"] = lambda A: matrices.cosm(A)
+SCIPY["linalg.sinhm"] = lambda A: matrices.sinhm(A)
+SCIPY["linalg.coshm"] = lambda A: matrices.coshm(A)
+SCIPY["linalg.sqrtm"] = lambda A, disp=None, blocksize=None: matrices.sqrtm(A)
+SCIPY["linalg.logm"] = lambda A, disp=None: matrices.logm(A)
+SCIPY["linalg.tanm"] = lambda A: np.linalg.solve(matrices.cosm(A), matrices.sinm(A))
+SCIPY["linalg.tanhm"] = lambda A: np.linalg.solve(matrices.coshm(A), matrices.sinhm(A))
+
+# What NumPy has as well. --------------------------------------------------------------------------
+
+SCIPY["linalg.inv"] = lambda a, overwrite_a=False, check_finite=True, **_: np.linalg.inv(a)
+SCIPY["linalg.det"] = lambda a, overwrite_a=False, check_finite=True: np.linalg.det(a)
+
+
+@answers_scipy("linalg.norm")
+def norm(
+    a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
+) -> Any:
+    """Return a norm of vectors or matrices."""
+    return np.linalg.norm(a, ord, axis, keepdims)
+
+
+@answers_scipy("linalg.pinv")
+def pinv(
+    a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: Any = 1
+) -> Any:
+    """Return the inverse of a matrix of full rank, in the sense of least squares."""
+    _only("pinv", atol=(atol, None), rtol=(rtol, None), return_rank=(return_rank, False))
+    return np.linalg.pinv(a)
+
+
+@answers_scipy("linalg.svd")
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Return the singular values and vectors."""
+    svd: Any = np.linalg.svd
+    return svd(a, full_matrices, compute_uv)
+
+
+@answers_scipy("linalg.svdvals")
+def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return the singular values."""
+    return np.linalg.svd(a, compute_uv=False)
+
+
+@answers_scipy("linalg.eigh")
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    type: int = 1,
+    driver: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix."""
+    _only("eigh", b=(b, None), subset_by_value=(subset_by_value, None), type=(type, 1))
+    values, vectors = np.linalg.eigh(a if lower else swap(a))
+    first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
+    kept = (..., slice(first, last + 1))
+    return (
+        getitem(values, kept) if eigvals_only else (getitem(values, kept), getitem(vectors, kept))
+    )
+
+
+@answers_scipy("linalg.eigvalsh")
+def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> Any:
+    """Return the eigenvalues of a symmetric matrix."""
+    return eigh(a, b, lower=lower, eigvals_only=True, **settings)
+
+
+# Solving. -----------------------------------------------------------------------------------------
+
+
+def _columns(solve: Function, b: Any) -> Any:
+    """Solve for a matrix of right sides; a vector is one column."""
+    if len(shape_of(b)) == 1:
+        return getitem(solve(reshape(b, (-1, 1))), (..., 0))
+    return solve(b)
+
+
+@answers_scipy("linalg.solve")
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    assume_a: Any = None,
+    transposed: bool = False,
+) -> Any:
+    """Solve a linear system. The matrix is read as a whole, whatever is assumed of it."""
+    return np.linalg.solve(swap(a) if transposed else a, b)
+
+
+@answers_scipy("linalg.solve_triangular")
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: Any = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system of which only one triangle of the matrix is read."""
+    flipped = trans in (1, 2, "T", "C")
+    matrix, below = (swap(_array(a)), not lower) if flipped else (a, lower)
+    return _columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
+
+
+@answers_scipy("linalg.cholesky")
+def cholesky(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Return the factor of Cholesky, the upper one unless `lower`."""
+    return cholesky_row(a) if lower else swap(cholesky_row(swap(a)))
+
+
+@answers_scipy("linalg.cho_factor")
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Return the factor of Cholesky, as cho_solve takes it; its other half is 0."""
+    return cholesky(a, lower), lower
+
+
+@answers_scipy("linalg.cho_solve")
+def cho_solve(
+    c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve with a factor of Cholesky: two triangular systems."""
+    c, lower = c_and_lower
+    first = solve_triangular(c, b, trans=0 if lower else 1, lower=lower)
+    return solve_triangular(c, first, trans=1 if lower else 0, lower=lower)
+
+
+@answers_scipy("linalg.lu_factor")
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """Return L and U in one matrix, and the exchanges of rows, which are plain."""
+    pivots = scipy_linalg("lu_factor")(plain(a))[1]
+    return matrices.lu(a, _order(pivots)), pivots
+
+
+def _order(pivots: Any) -> Any:
+    """Return the order of rows that exchanging row i with row pivots[i] gives."""
+    order = np.arange(len(pivots))
+    for i, j in enumerate(pivots):
+        order[[i, j]] = order[[j, i]]
+    return order
+
+
+@answers_scipy("linalg.lu_solve")
+def lu_solve(
+    lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """Solve with the factors L and U."""
+    lu, pivots = lu_and_piv
+    order = _order(plain(pivots))
+    if trans:
+        inner = solve_triangular(lu, b, trans=1)
+        outer = solve_triangular(lu, inner, trans=1, lower=True, unit_diagonal=True)
+        return getitem(outer, np.argsort(order))
+    first = solve_triangular(lu, getitem(_array(b), order), lower=True, unit_diagonal=True)
+    return solve_triangular(lu, first)
+
+
+@answers_scipy("linalg.lu")
+def lu(
+    a: Any,
+    permute_l: bool = False,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    p_indices: bool = False,
+) -> Any:
+    """Return the exchanges of rows, which are plain, and the factors L and U."""
+    packed, pivots = lu_factor(a)
+    order = np.argsort(_order(pivots))
+    lower, upper = matrices.unit_lower(packed), matrices.upper_part(packed)
+    if permute_l:
+        return getitem(lower, order), upper
+    return order if p_indices else np.eye(len(order))[order], lower, upper
+
+
+@answers_scipy("linalg.solve_sylvester")
+def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
+    """Solve A X + X B = Q."""
+    return matrices.sylvester(a, b, q)
+
+
+@answers_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
+def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
+    """Solve A X + X Aᵀ = Q."""
+    return matrices.sylvester(a, swap(_array(a)), q)
+
+
+@answers_scipy("linalg.solve_discrete_lyapunov")
+def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
+    """Solve A X Aᵀ - X + Q = 0, as one system for all elements of X."""
+    n = shape_of(a)[-1]
+    system = np.eye(n * n) - np.kron(a, a)
+    return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))
+
+
+# Matrices made of the elements of others. ---------------------------------------------------------
+
+
+def _placed(name: str) -> Function:
+    """Let SciPy place the numbers of the elements, and put the elements there; 0 stays 0."""
+
+    def program(*arrays: Any) -> Any:
+        given = [_array(array) for array in arrays if array is not None]
+        flat: list[Any] = [np.zeros(1, np.result_type(*map(plain, given)))]
+        places, start = [], 1
+        for array in given:
+            size = int(np.prod(shape_of(array), dtype=int))
+            places.append(np.arange(start, start + size).reshape(shape_of(array)))
+            flat.append(reshape(array, (-1,)))
+            start += size
+        return getitem(concatenate(flat), scipy_linalg(name)(*places))
+
+    return program
+
+
+SCIPY["linalg.toeplitz"] = lambda c, r=None: _placed("toeplitz")(c, r)
+SCIPY["linalg.hankel"] = lambda c, r=None: _placed("hankel")(c, r)
+SCIPY["linalg.circulant"] = _placed("circulant")
+SCIPY["linalg.block_diag"] = _placed("block_diag")
+
+
+@answers_scipy("linalg.solve_toeplitz")
+def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
+    """Solve a system with a matrix of Toeplitz, as any other."""
+    column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return np.linalg.solve(_placed("toeplitz")(column, row), b)
+
+
+@answers_scipy("linalg.solve_circulant")
+def solve_circulant(c: Any, b: Any) -> Any:
+    """Solve a system with a circulant matrix, as any other."""
+    return np.linalg.solve(_placed("circulant")(c), b)
+
+
+@answers_scipy("linalg.expm_frechet")
+def expm_frechet(
+    A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
+) -> Any:
+    """Return the exponential of a matrix and its derivative along E."""
+    n = shape_of(A)[-1]
+    upper, lower = np.concatenate([A, E], -1), np.concatenate([np.zeros((n, n)), A], -1)
+    corner = getitem(matrices.expm(np.concatenate([upper, lower])), (slice(n), slice(n, None)))
+    return (matrices.expm(A), corner) if compute_expm else corner
+
+
+def _matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
+    column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
+    return matmul(_placed("toeplitz")(column, row), x)
+
+
+SCIPY["linalg.matmul_toeplitz"] = _matmul_toeplitz

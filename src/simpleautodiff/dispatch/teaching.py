@@ -1,0 +1,104 @@
+"""SciPy's functions that are written in Python: for nodes they ask our programs.
+
+NumPy's functions ask their arguments who answers; these convert them to plain arrays instead. So
+`teach_scipy` puts a function in front of each of them, in the modules of SciPy that are loaded,
+which looks for nodes and else calls SciPy's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.table import Function, explain_arguments
+from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.number import is_complex, optional
+from simpleautodiff.structure import flatten
+from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
+
+MODULES = ("linalg", "special", "stats")
+_taught: set[str] = set()
+
+
+def teach_scipy() -> None:
+    """Make the functions of SciPy that have a program answer for nodes, once they are loaded."""
+    if len(_taught) == len(MODULES):
+        return
+    for name in MODULES:
+        module = sys.modules.get(f"scipy.{name}")
+        if name not in _taught and module is not None and not _is_loading(module):
+            _taught.add(name)
+            _teach(module, name)
+
+
+def taught(name: str) -> Any:
+    """Load a module of SciPy and return it, with functions that answer for nodes."""
+    optional("scipy", f"simpleautodiff.scipy.{name}")
+    module = importlib.import_module(f"scipy.{name}")
+    teach_scipy()
+    return module
+
+
+def _is_loading(module: Any) -> bool:
+    return bool(getattr(module.__spec__, "_initializing", False))
+
+
+def _teach(module: Any, prefix: str) -> None:
+    for key, program in SCIPY.items():
+        owner, (first, *path) = module, key.split(".")
+        for part in path[:-1]:
+            owner = getattr(owner, part, None) if first == prefix else None
+        original = getattr(owner, path[-1], None) if first == prefix else None
+        if original is not None:
+            setattr(owner, path[-1], _in_front(original, f"scipy.{key}", program))
+
+
+def _in_front(original: Any, name: str, program: Function) -> Function:
+    """Return the function that asks the program if there are nodes, and else SciPy's own."""
+
+    @functools.wraps(original)
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if _has_node(args) or _has_node(kwargs.values()):
+            return _ask(name, program, args, kwargs)
+        return original(*args, **kwargs)
+
+    _, module, *path = name.split(".")
+    function.__module__, function.__qualname__ = f"scipy.{module}", ".".join(path)  # for pickles
+    return function
+
+
+def _has_node(values: Iterable[Any]) -> bool:
+    return any(
+        isinstance(value, (Traced, Writable))
+        or (isinstance(value, (list, tuple)) and _has_node(value))
+        for value in values
+    )
+
+
+def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    args = tuple(_as_array(arg) for arg in args)
+    kwargs = {key: _as_array(value) for key, value in kwargs.items()}
+    if any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
+        raise RuleError(
+            f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
+            f"real and imaginary parts instead{at_line()}"
+        )
+    try:
+        return program(*args, **kwargs)
+    except TypeError:
+        explain_arguments(name, program, args, kwargs)
+        raise
+
+
+def _as_array(value: Any) -> Any:
+    """Return what stands for an argument: a list of numbers and nodes is an array."""
+    if isinstance(value, tuple):
+        return tuple(_as_array(part) for part in value)
+    if not isinstance(value, list):
+        return unwrapped(value)
+    return np.stack([_as_array(part) for part in value]) if _has_node(value) else np.asarray(value)

@@ -1,0 +1,13 @@
+"""Linear algebra of SciPy that answer for nodes: every name is that of `scipy.linalg`."""
+
+from typing import Any
+
+from simpleautodiff.dispatch.teaching import taught
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(taught("linalg"), name)
+
+
+def __dir__() -> list[str]:
+    return dir(taught("linalg"))

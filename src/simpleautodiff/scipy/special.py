@@ -1,0 +1,13 @@
+"""Special functions of SciPy that answer for nodes: every name is that of `scipy.special`."""
+
+from typing import Any
+
+from simpleautodiff.dispatch.teaching import taught
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(taught("special"), name)
+
+
+def __dir__() -> list[str]:
+    return dir(taught("special"))

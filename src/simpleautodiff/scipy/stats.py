@@ -1,0 +1,13 @@
+"""Distributions of SciPy that answer for nodes: every name is that of `scipy.stats`."""
+
+from typing import Any
+
+from simpleautodiff.dispatch.teaching import taught
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(taught("stats"), name)
+
+
+def __dir__() -> list[str]:
+    return dir(taught("stats"))

@@ -1,0 +1,523 @@
+"""Functions of SciPy on nodes: values as SciPy's, derivatives as mpmath's, in every way to call."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sps
+from mpmath import mp, mpf
+
+import simpleautodiff as ad
+from simpleautodiff.rules import TABLE, bessel, information, probability
+
+# The functions of scipy.special against mpmath. ---------------------------------------------------
+
+
+def ndtr(x):
+    return mp.erfc(-x / mp.sqrt(2)) / 2
+
+
+def ndtri(p):
+    return -mp.sqrt(2) * erfcinv(2 * p)
+
+
+def erfcinv(p):
+    if p > 1:
+        return -erfcinv(2 - p)
+    start = mpf(float(sps.erfcinv(float(p))))
+    return mp.findroot(lambda z: mp.log(mp.erfc(z)) - mp.log(p), start)
+
+
+def ratio(x, y):
+    return x * mp.log(x / y)
+
+
+def sindg(x):
+    return mp.sin(x * mp.pi / 180)
+
+
+def huber(d, r):
+    return r * r / 2 if abs(r) <= d else d * (abs(r) - d / 2)
+
+
+def boxcox(x, y):
+    return mp.log(x) if y == 0 else (x**y - 1) / y
+
+
+def inv_boxcox(x, y):
+    return mp.exp(x) if y == 0 else (1 + x * y) ** (1 / y)
+
+
+def scaled(f, sign):
+    return lambda n, x: f(n, x) * mp.exp(sign * abs(x))
+
+
+def smooth(f, at_zero):
+    """Fill the hole of f(x)/x at 0."""
+    return lambda x: f(x) / x if x else at_zero
+
+
+def numbers(*xs):
+    return tuple((x,) for x in xs)
+
+
+ORDERS = [(0, 0.4), (1, 2.3), (2, 11.0), (0.5, 3.0), (2.5, 0.7), (3.5, 60.0)]
+REFERENCES = {  # the name in scipy.special: mpmath's function, and points
+    "erfinv": (mp.erfinv, numbers(-0.999, -0.3, 1e-8, 0.5, 0.99)),
+    "erfcinv": (erfcinv, numbers(1e-100, 1e-10, 0.3, 1.2, 1.9)),
+    "ndtri": (ndtri, numbers(1e-100, 1e-10, 0.2, 0.5, 0.999)),
+    "ndtr": (ndtr, numbers(-30.0, -5.0, -0.4, 0.0, 1.2, 6.0)),
+    "log_ndtr": (lambda x: mp.log(ndtr(x)), numbers(-1e6, -300.0, -20.0, -1.0, 0.0, 2.0, 12.0)),
+    "erfcx": (
+        lambda x: mp.exp(x * x) * mp.erfc(x),
+        numbers(-3.0, -0.5, 0.0, 0.3, 1.0, 2.5, 8.0, 30.0, 1e4),
+    ),
+    "dawsn": (
+        lambda x: mp.sqrt(mp.pi) / 2 * mp.exp(-x * x) * mp.erfi(x),
+        numbers(-3.0, 0.0, 0.4, 1.3, 4.0, 9.0, 50.0),
+    ),
+    "jv": (mp.besselj, [*ORDERS, (1, -2.0), (0, 100.3)]),
+    "yv": (mp.bessely, ORDERS),
+    "yn": (mp.bessely, [(0, 0.4), (1, 2.3), (3, 11.0)]),
+    "iv": (mp.besseli, [*ORDERS, (2, -1.5)]),
+    "kv": (mp.besselk, ORDERS),
+    "kn": (mp.besselk, [(0, 0.4), (1, 2.3), (3, 11.0)]),
+    "ive": (scaled(mp.besseli, -1), [*ORDERS, (2, -1.5), (0, 1e6), (1, -1e4), (2.5, 1e5)]),
+    "kve": (lambda n, x: mp.besselk(n, x) * mp.exp(x), [*ORDERS, (0, 1e6), (3, 1e5)]),
+    **{
+        f"{letter}{n}": (lambda x, f=f, n=n: f(n, x), numbers(0.03, 0.8, 3.0, 9.0))
+        for letter, f in zip("jyik", (mp.besselj, mp.bessely, mp.besseli, mp.besselk), strict=True)
+        for n in (0, 1)
+    },
+    "i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), numbers(-2.0, 0.5, 8.0, 70.0, 1e8)),
+    "i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), numbers(-2.0, 0.5, 8.0, 70.0, 1e8)),
+    "k0e": (lambda x: mp.besselk(0, x) * mp.exp(x), numbers(0.1, 2.0, 1e4, 1e7)),
+    "k1e": (lambda x: mp.besselk(1, x) * mp.exp(x), numbers(0.1, 2.0, 1e4, 1e7)),
+    "hyp0f1": (mp.hyp0f1, [(1.5, 0.7), (0.6, -4.0), (3.0, 20.0)]),
+    "hyp1f1": (mp.hyp1f1, [(0.5, 1.5, 2.0), (2.0, 3.0, -30.0), (1.2, 0.7, 0.1)]),
+    "hyp2f1": (mp.hyp2f1, [(0.5, 1.5, 2.0, 0.3), (1.0, 1.0, 2.0, -5.0), (0.3, 0.4, 1.1, 0.9)]),
+    "hyperu": (mp.hyperu, [(0.5, 1.3, 60.0), (1.5, 2.2, 200.0)]),
+    "ellipk": (mp.ellipk, numbers(-8.0, -0.3, 1e-9, 0.5, 0.99)),
+    "ellipe": (mp.ellipe, numbers(-8.0, -0.3, 1e-9, 0.5, 0.99)),
+    "exprel": (smooth(mp.expm1, 1), numbers(-50.0, -1.0, -1e-9, 1e-6, 0.4, 5.0, 60.0)),
+    "spence": (lambda x: mp.polylog(2, 1 - x).real, numbers(0.01, 0.6, 1.0 + 1e-9, 1.7, 9.0)),
+    "expi": (mp.ei, numbers(-4.0, -0.2, 0.1, 1.3, 20.0)),
+    "exp1": (mp.e1, numbers(0.01, 0.5, 3.0, 30.0)),
+    "expn": (mp.expint, [(0, 0.4), (1, 0.7), (2, 3.0), (5, 12.0)]),
+    "rgamma": (mp.rgamma, numbers(-3.0, -2.5, -2.0 + 1e-7, 0.0, 0.3, 2.0, 40.0, 130.0)),
+    "loggamma": (mp.loggamma, numbers(0.02, 1.0, 3.3, 1e6)),
+    "gammaln": (lambda x: mp.log(abs(mp.gamma(x))), numbers(-2.5, 0.02, 1.3, 3.3, 1e6)),
+    "betaln": (
+        lambda a, b: mp.log(mp.beta(a, b)),
+        [(0.3, 0.7), (5.0, 2.5), (1e8, 1.5), (0.4, 1e9), (3e5, 2e5)],
+    ),
+    "beta": (mp.beta, [(0.3, 0.7), (5.0, 2.5), (1e3, 1.5), (0.4, 1e9), (200.0, 170.0)]),
+    "poch": (mp.rf, [(0.3, 0.7), (5.0, 2.5), (1e6, 1.5), (30.0, 8.0)]),
+    "binom": (
+        mp.binomial,
+        [(5.0, 2.0), (7.3, 2.2), (1e6, 2.0), (5.0, 4.9), (-2.5, 3.0), (5.0, 7.0), (3.3, 5.6)],
+    ),
+    "gammainc": (
+        lambda a, x: mp.gammainc(a, 0, x, regularized=True),
+        [(0.5, 0.2), (3.0, 2.0), (1.0, 5.0), (40.0, 30.0), (1e6, 1.001e6)],
+    ),
+    "gammaincc": (
+        lambda a, x: mp.gammainc(a, x, mp.inf, regularized=True),
+        [(0.5, 0.2), (3.0, 2.0), (1.0, 5.0), (40.0, 70.0)],
+    ),
+    "betainc": (
+        lambda a, b, x: mp.betainc(a, b, 0, x, regularized=True),
+        [(0.5, 0.7, 0.2), (3.0, 2.0, 1e-5), (1.0, 5.0, 0.4), (40.0, 30.0, 0.7)],
+    ),
+    "betaincc": (
+        lambda a, b, x: mp.betainc(a, b, x, 1, regularized=True),
+        [(0.5, 0.7, 0.2), (3.0, 2.0, 1e-5), (1.0, 5.0, 0.4), (40.0, 30.0, 0.7)],
+    ),
+    "chdtr": (
+        lambda v, x: mp.gammainc(v / 2, 0, x / 2, regularized=True),
+        [(3.0, 0.4), (7.0, 9.0)],
+    ),
+    "gdtr": (
+        lambda a, b, x: mp.gammainc(b, 0, a * x, regularized=True),
+        [(2.0, 0.4, 0.3), (0.3, 4.0, 9.0)],
+    ),
+    "pdtr": (
+        lambda k, m: mp.gammainc(k + 1, m, mp.inf, regularized=True),
+        [(2.0, 0.4), (5.0, 9.0)],
+    ),
+    "logit": (lambda x: mp.log(x / (1 - x)), numbers(1e-100, 1e-5, 0.3, 0.5 + 1e-9, 1 - 1e-12)),
+    "log_expit": (lambda x: -mp.log(1 + mp.exp(-x)), numbers(-700.0, -1.0, 0.0, 2.0, 60.0)),
+    "expit": (lambda x: 1 / (1 + mp.exp(-x)), numbers(-700.0, -1.0, 0.0, 2.0, 30.0)),
+    "xlogy": (lambda x, y: x * mp.log(y), [(0.0, 2.0), (1.3, 0.2), (-2.0, 1e-100)]),
+    "xlog1py": (lambda x, y: x * mp.log(1 + y), [(0.0, 2.0), (1.3, -0.2), (-2.0, 1e-9)]),
+    "entr": (lambda x: -x * mp.log(x), numbers(1e-100, 0.1, 0.9, 7.0)),
+    "rel_entr": (ratio, [(0.3, 0.3), (0.2, 3.0), (5.0, 1e-9)]),
+    "kl_div": (
+        lambda x, y: ratio(x, y) - x + y,
+        [(0.3, 0.3), (0.2, 3.0), (5.0, 1e-9), (1.0, 1.0 + 1e-9)],
+    ),
+    "boxcox": (boxcox, [(2.0, 0.5), (0.3, -1.2), (1e-100, 0.01), (3.0, 1e-12), (1e-5, 4.0)]),
+    "boxcox1p": (
+        lambda x, y: boxcox(1 + x, y),
+        [(2.0, 0.5), (-0.3, -1.2), (1e-12, 0.01), (3.0, 1e-12)],
+    ),
+    "inv_boxcox": (inv_boxcox, [(2.0, 0.5), (0.3, -1.2), (1e-9, 0.01), (3.0, 1e-12)]),
+    "inv_boxcox1p": (
+        lambda x, y: inv_boxcox(x, y) - 1,
+        [(2.0, 0.5), (0.3, -1.2), (1e-9, 0.01), (3.0, 1e-12)],
+    ),
+    "huber": (huber, [(1.0, 0.3), (1.0, -2.5), (0.4, 7.0)]),
+    "pseudo_huber": (
+        lambda d, r: d * d * (mp.sqrt(1 + (r / d) ** 2) - 1),
+        [(1.0, 0.3), (1.0, -2.5), (0.4, 1e-9), (1e-5, 7.0)],
+    ),
+    "sindg": (sindg, numbers(0.0, 30.0, 180.0, -400.0)),
+    "cosdg": (lambda x: sindg(x + 90), numbers(0.0, 30.0, 180.0, -400.0)),
+    "tandg": (lambda x: sindg(x) / sindg(x + 90), numbers(0.0, 30.0, 180.0, -400.0)),
+    "cosm1": (lambda x: mp.cos(x) - 1, numbers(1e-9, 0.3, 4.0)),
+    "exp10": (lambda x: mpf(10) ** x, numbers(-300.0, 0.3, 4.0)),
+    "exp2": (lambda x: mpf(2) ** x, numbers(-300.0, 0.3, 4.0)),
+    "multigammaln": (
+        lambda a, d: (
+            d * (d - 1) / mpf(4) * mp.log(mp.pi)
+            + mp.fsum(mp.loggamma(a - j / mpf(2)) for j in range(d))
+        ),
+        [(3.5, 3), (1.2, 1), (200.0, 4)],
+    ),
+    "polygamma": (lambda n, x: mp.polygamma(n, x), [(0, 0.4), (1, 2.0), (3, 7.5)]),
+    "zeta": (mp.zeta, [(2.0, 0.5), (3.5, 4.0)]),
+    "comb": (mp.binomial, [(5.0, 2.0), (7.3, 2.2), (1e6, 2.0)]),
+    "factorial": (mp.factorial, numbers(0.0, 0.5, 3.0, 20.0)),
+}
+CONSTANT = {  # the positions of orders and shapes, in which there is no derivative
+    **dict.fromkeys(["jv", "yv", "yn", "iv", "kv", "kn", "ive", "kve", "expn", "zeta"], (0,)),
+    **dict.fromkeys(["gammainc", "gammaincc", "chdtr", "pdtr", "hyp0f1", "polygamma"], (0,)),
+    **dict.fromkeys(["betainc", "betaincc", "hyp1f1", "hyperu"], (0, 1)),
+    **{"gdtr": (1,), "hyp2f1": (0, 1, 2), "multigammaln": (1,)},
+}
+LOOSE = {"hyperu": 1e-8, "hyp2f1": 1e-9}
+NEAR_AN_EDGE = {"logit", "pseudo_huber", "kl_div", "exprel", "spence", "rgamma", "boxcox"}
+CASES = [(name, point) for name, (_, points) in REFERENCES.items() for point in points]
+every_case = pytest.mark.parametrize(
+    ("name", "point"), CASES, ids=[f"{name}{point}" for name, point in CASES]
+)
+
+
+def variables(name, point):
+    return [i for i in range(len(point)) if i not in CONSTANT.get(name, ())]
+
+
+def along(name, point, i):
+    return lambda x: getattr(sps, name)(*point[:i], x, *point[i + 1 :])
+
+
+def reference(name, point, *by):
+    """Return mpmath's value, differentiated by the arguments at the positions `by`."""
+    digits, h = (80, 20) if name in NEAR_AN_EDGE else (50, 12)
+    with mpmath.workdps(digits):
+        args = [x if isinstance(x, int) else mpf(x) for x in point]
+        f = REFERENCES[name][0]
+        if not by:
+            return f(*args)
+        moving = sorted(set(by))
+
+        def of_the_moving(*xs):
+            moved = list(args)
+            for i, x in zip(moving, xs, strict=True):
+                moved[i] = x
+            return f(*moved)
+
+        steps = [abs(args[i]) or mpf(1) / 100 for i in moving]
+        scaled = lambda *ts: of_the_moving(
+            *[args[i] + t * s for i, t, s in zip(moving, ts, steps, strict=True)]
+        )
+        times = tuple(by.count(i) for i in moving)
+        zeros = (mpf(0),) * len(moving)
+        h = mpf(10) ** -h
+        derivative = mp.diff(
+            scaled,
+            zeros if len(moving) > 1 else zeros[0],
+            times if len(moving) > 1 else times[0],
+            h=h,
+        )
+        return derivative / mp.fprod(s**n for s, n in zip(steps, times, strict=True))
+
+
+def assert_close(number, expected, rel, floor=0.0):
+    with mpmath.workdps(50):
+        assert abs(mpf(float(number)) - expected) <= rel * abs(expected) + floor, (
+            f"{number!r} is not {mpmath.nstr(expected, 17)}"
+        )
+
+
+@every_case
+def test_value_is_that_of_scipy(name, point):
+    for i in variables(name, point):
+        value = ad.value_and_grad(along(name, point, i))(point[i])[0]
+        assert value == pytest.approx(float(getattr(sps, name)(*point)), rel=1e-13)
+
+
+@every_case
+def test_first_derivative(name, point):
+    for i in variables(name, point):
+        f, x = along(name, point, i), point[i]
+        expected = reference(name, point, i)
+        reverse = ad.grad(f)(x)
+        assert_close(reverse, expected, LOOSE.get(name, 1e-11), 1e-30)
+        assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(reverse, rel=1e-14)
+
+
+@every_case
+def test_second_derivatives(name, point):
+    by = variables(name, point)
+    for i in by:
+        f, x = along(name, point, i), point[i]
+        expected = reference(name, point, i, i)
+        rel = LOOSE.get(name, 1e-9)
+        floor = 1e-14 * abs(reference(name, point, i)) / (abs(x) or 1e-2)
+        for second in (ad.grad(ad.grad(f))(x), ad.derivative(f, n=2)(x), ad.hvp(f, (x,), (1.0,))):
+            assert_close(second, expected, rel, floor)
+
+
+TWO_ARGUMENTS = [
+    case for case in CASES if len(variables(*case)) == 2 and case[0] not in ("huber", "comb")
+]
+
+
+@pytest.mark.parametrize(("name", "point"), TWO_ARGUMENTS, ids=map(str, TWO_ARGUMENTS))
+def test_mixed_derivative(name, point):
+    f = getattr(sps, name)
+    i, j = variables(name, point)
+    expected = reference(name, point, i, j)
+    inner = lambda x, y: ad.grad(along(name, (*point[:j], y, *point[j + 1 :]), i))(x)
+    assert_close(ad.grad(inner, 1)(point[i], point[j]), expected, 1e-9, 1e-25)
+    assert ad.value_and_grad(f, (i, j))(*point)[0] == pytest.approx(f(*point), rel=1e-13)
+
+
+WRAPPINGS = {
+    wrapping.primitive.name: wrapping
+    for module in (bessel, information, probability)
+    for wrapping in vars(module).values()
+    if hasattr(wrapping, "primitive")
+}
+
+# Every row that SciPy computes. -------------------------------------------------------------------
+
+ROWS = {name: row for name, row in TABLE.items() if row.floats}
+POINTS = {  # rows that are no function of scipy.special
+    "fresnel_s": (mp.fresnels, numbers(-0.7, 0.0, 1.3)),
+    "fresnel_c": (mp.fresnelc, numbers(-0.7, 0.0, 1.3)),
+    "log1prel": (lambda x: mp.log(1 + x) / x, numbers(-0.9, 1e-9, 0.3, 20.0)),
+    "erfcx_derivative": (
+        lambda n, x: mp.diff(lambda x: mp.exp(x * x) * mp.erfc(x), x, n),
+        [(1, -1.5), (1, 0.2), (2, 3.0), (3, 40.0)],
+    ),
+    "polygamma_step": (
+        lambda n, a, b: mp.polygamma(n, a + b) - mp.polygamma(n, a),
+        [(0, 1e6, 0.3), (0, 2.0, 5.0), (1, 3.0, -1.2), (2, 0.7, 0.7)],
+    ),
+    "poisson_log": (
+        lambda k, m: k * mp.log(m) - m - mp.loggamma(k + 1),
+        [(0.0, 2.0), (19.0, 30.0), (21.0, 15.0), (1e9, 1.00003e9)],
+    ),
+    "stdtr": (
+        lambda df, x: (
+            mp.quad(
+                lambda t: (
+                    mp.gamma((df + 1) / 2)
+                    / (mp.sqrt(df * mp.pi) * mp.gamma(df / 2))
+                    * (1 + t * t / df) ** (-(df + 1) / 2)
+                ),
+                [0, x],
+            )
+            + mpf(1) / 2
+        ),
+        [(3.0, 0.4), (1.5, -2.0)],
+    ),
+}
+
+
+def test_every_row_that_scipy_computes_is_tested():
+    assert set(ROWS) <= set(REFERENCES) | set(POINTS)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_other_rows(name):
+    function, points = POINTS[name]
+    wrapping = WRAPPINGS[name]
+    constant = {"erfcx_derivative": (0,), "polygamma_step": (0,), "stdtr": (0,)}.get(name, ())
+    for point in points:
+        with mpmath.workdps(40):
+            args = [x if isinstance(x, int) else mpf(x) for x in point]
+            assert_close(wrapping(*point), function(*args), 1e-13, 1e-16)
+            for i in set(range(len(point))) - set(constant):
+                along_i = lambda x, args=args, i=i: function(*args[:i], x, *args[i + 1 :])
+                expected = mp.diff(along_i, args[i], h=mpf(10) ** -10 * (abs(args[i]) or 1))
+                reverse = ad.grad(wrapping, i)(*point)
+                assert_close(reverse, expected, 1e-11, 1e-14)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row_says_what_it_is(name):
+    row = ROWS[name]
+    names = ["a", "b", "c", "d"][: row.arity]
+    assert row.text.format(*names) == f"{name}({', '.join(names)})"
+    assert row.latex.format(*names).count("{") == row.latex.format(*names).count("}")
+    assert row.reason
+    assert row.domain.text
+
+
+# Arrays, kinds of numbers, edges. -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [name for name in REFERENCES if name != "zeta"])
+def test_arrays_broadcast_and_agree_with_single_numbers(name):
+    points = [point for point in REFERENCES[name][1] if all(abs(x) < 1e5 for x in point)]
+    point = points[-1]
+    i = variables(name, point)[-1]
+    column, row = np.array([[1.0], [1.01]]), np.array([1.0, 0.99, 1.02])
+    f = lambda x: getattr(sps, name)(*point[:i], x * row, *point[i + 1 :])
+    x = point[i] * column
+    single = along(name, point, i)
+    each = np.array([[ad.grad(single)(a * b) for b in row] for a in x[:, 0]])
+    reverse = ad.grad(lambda x: np.sum(f(x)))(x)
+    np.testing.assert_allclose(reverse, np.sum(each * row, 1, keepdims=True), rtol=1e-12)
+    value, forward = ad.jvp(f, (x,), (np.ones_like(x),))
+    np.testing.assert_allclose(forward, each * row, rtol=1e-12)
+    np.testing.assert_allclose(value, f(x), rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", REFERENCES)
+def test_float32_is_kept(name):
+    point = next(p for p in REFERENCES[name][1] if all(1e-30 < abs(x) < 1e4 for x in p if x))
+    for i in variables(name, point):
+        x = np.float32(point[i]) * np.ones(2, np.float32)
+        given = [np.float32(y) if isinstance(y, float) else y for y in point]
+        value, pullback = ad.vjp(along(name, given, i), x)
+        assert value.dtype == np.float32
+        derivative = pullback(np.ones(2, np.float32))[0]
+        assert derivative.dtype == np.float32
+        tangent = ad.jvp(along(name, given, i), (x,), (np.ones(2, np.float32),))[1]
+        assert tangent.dtype == np.float32
+        expected = ad.grad(along(name, [float(y) for y in point[:i]] + [*point[i:]], i))(
+            float(x[0])
+        )
+        np.testing.assert_allclose(derivative, expected, rtol=3e-4, atol=1e-6)
+
+
+def test_orders_may_be_arrays():
+    orders, x = np.arange(4.0)[:, None], np.array([0.3, 2.0])
+    gradient = ad.grad(lambda x: np.sum(sps.jv(orders, x)))(x)
+    np.testing.assert_allclose(gradient, sps.jvp(orders, x).sum(0), rtol=1e-13)
+    n = np.arange(3)[:, None]
+    gradient = ad.grad(lambda x: np.sum(sps.expn(n + 1, x)))(x)
+    np.testing.assert_allclose(gradient, -sps.expn(n, x).sum(0), rtol=1e-13)
+
+
+def test_edges():
+    assert ad.grad(sps.rgamma)(-3.0) == pytest.approx(-6.0, rel=1e-14)  # (-1)ⁿ n! at -n
+    assert ad.grad(sps.xlogy, (0, 1))(0.0, 0.0) == (0.0, 0.0)
+    assert ad.grad(sps.xlogy)(0.0, 2.0) == math.log(2)
+    assert ad.grad(sps.boxcox, 1)(2.0, 0.0) == pytest.approx(math.log(2) ** 2 / 2, rel=1e-14)
+    assert ad.grad(sps.gammainc, 1)(1.0, 0.0) == 1.0
+    assert ad.grad(sps.spence)(1.0) == -1.0
+    assert ad.grad(lambda x: sps.jv(1, x))(0.0) == 0.5
+    assert ad.grad(sps.i0e)(0.0) == 0.0
+    assert ad.grad(sps.pseudo_huber, (0, 1))(0.0, 1.0) == (0.0, 0.0)
+    assert ad.grad(sps.huber, 1)(1.0, 5.0) == 1.0
+    assert ad.grad(sps.log_ndtr)(-1e8) == pytest.approx(1e8, rel=1e-15)
+    with pytest.warns(ad.DomainWarning, match="log"):
+        assert ad.grad(sps.entr)(0.0) == math.inf
+
+
+def test_what_is_not_real_is_nan():
+    assert math.isnan(sps.loggamma(ad.Node(-0.5)).value)
+    assert sps.gammasgn(ad.Node(-0.5)) == -1.0
+    s, c = sps.fresnel(ad.Node(0.4))
+    assert (s.value, c.value) == sps.fresnel(0.4)
+
+
+# Functions of whole arrays. -----------------------------------------------------------------------
+
+X = np.array([[0.3, -1.2, 2.0], [700.0, 701.0, 699.5]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_logsumexp(axis, keepdims):
+    f = lambda x: sps.logsumexp(x, axis=axis, keepdims=keepdims)
+    value, pullback = ad.vjp(f, X)
+    np.testing.assert_array_equal(value, f(X))
+    np.testing.assert_allclose(pullback(np.ones_like(value))[0], sps.softmax(X, axis), rtol=1e-13)
+
+
+def test_logsumexp_with_weights_and_signs():
+    b = np.array([1.0, -2.0, 0.5])
+    f = lambda x, b: sps.logsumexp(x, b=b, axis=1, return_sign=True)
+    value, sign = f(ad.Node(X), b)
+    np.testing.assert_allclose(value.value, f(X, b)[0], rtol=1e-15)
+    np.testing.assert_array_equal(sign, f(X, b)[1])
+    weights = ad.grad(lambda b: np.sum(sps.logsumexp(X[:1], b=abs(b))))(b)
+    share = np.exp(X[0]) / np.sum(np.exp(X[0]) * abs(b))
+    np.testing.assert_allclose(weights, np.sign(b) * share, rtol=1e-14)
+
+
+def test_logsumexp_of_nothing_is_minus_infinity():
+    with np.errstate(divide="ignore"):
+        assert sps.logsumexp(ad.Node(np.array([-np.inf, -np.inf]))).value == -np.inf
+    gradient = ad.grad(lambda x: sps.logsumexp(x))(np.array([-np.inf, 0.0, 1.0]))
+    np.testing.assert_allclose(gradient, sps.softmax([-np.inf, 0.0, 1.0]), rtol=1e-15)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_softmax(axis):
+    share = sps.softmax(X, axis)
+    value, pullback = ad.vjp(lambda x: sps.softmax(x, axis), X)
+    np.testing.assert_allclose(value, share, rtol=1e-12)
+    seed = np.arange(6.0).reshape(2, 3)
+    expected = share * (seed - np.sum(share * seed, axis, keepdims=True))
+    np.testing.assert_allclose(pullback(seed)[0], expected, rtol=1e-11, atol=1e-15)
+    value, pullback = ad.vjp(lambda x: sps.log_softmax(x, axis), X)
+    np.testing.assert_allclose(value, sps.log_softmax(X, axis), rtol=1e-13)
+    expected = seed - share * np.sum(seed, axis, keepdims=True)
+    np.testing.assert_allclose(pullback(seed)[0], expected, rtol=1e-11, atol=1e-13)
+
+
+# Refusals. ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda x: sps.jv(x, 1.0), "v"),
+        (lambda x: sps.kve(x, 1.0), "v"),
+        (lambda x: sps.gammainc(x, 1.0), "a"),
+        (lambda x: sps.betainc(1.0, x, 0.5), "b"),
+        (lambda x: sps.hyp2f1(1.0, 2.0, x, 0.5), "c"),
+        (lambda x: sps.zeta(x), "x"),
+        (lambda x: sps.stdtr(x, 0.5), "df"),
+    ],
+)
+def test_an_argument_without_a_rule_is_named(call, argument):
+    message = rf"in its argument {argument} has no closed form. Pass a plain number"
+    with pytest.raises(ad.RuleError, match=message):
+        ad.grad(call)(1.5)
+    with pytest.raises(ad.RuleError, match=message):
+        ad.jvp(call, (1.5,), (1.0,))
+    assert ad.grad(lambda x: call(x.value) * x)(1.5) == call(1.5)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: sps.polygamma(0.5, x), "order of polygamma of a node is one whole number"),
+        (lambda x: sps.comb(x, 2, exact=True), "no derivative"),
+        (lambda x: sps.factorial(x, exact=True), "no derivative"),
+        (lambda x: sps.bdtr(x, 3, 0.2), r"no derivative rule for scipy\.special\.bdtr"),
+        (lambda x: sps.logsumexp(1j * x), "complex"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ad.RuleError, match=message):
+        ad.grad(call)(2.0)
