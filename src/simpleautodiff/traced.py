@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simpleautodiff.errors import LostDerivativeError, RuleError, TraceError, at_line
+from simpleautodiff.errors import LostDerivativeError, TraceError, at_line
 
 if TYPE_CHECKING:
     from simpleautodiff.node import Level
@@ -54,8 +52,9 @@ class Traced:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
-            f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
-            f"np.stack([a, b]); to write into an array, make it with np.zeros_like(x){at_line()}"
+            f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
+            "write np.stack([a, b]); for np.asarray(x) write x, which NumPy's functions take as it "
+            f"is; to write into an array, make it with np.zeros_like(x){at_line()}"
         )
 
     def __format__(self, spec: str) -> str:
@@ -84,20 +83,6 @@ class Traced:
             "nodes are never written to, because others were computed from them. Write into a "
             f"copy: y = x.copy(), then y[...] = ...{at_line()}"
         )
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
-        if wrapping is None:
-            raise RuleError(
-                f"no derivative rule for np.{ufunc.__name__}. Declare one with "
-                f"@simpleautodiff.primitive{at_line()}"
-            )
-        if method != "__call__" or kwargs:
-            raise RuleError(
-                f"np.{ufunc.__name__} of a node takes its arguments alone, not "
-                f"{', '.join(kwargs) or '.' + method}{at_line()}"
-            )
-        return wrapping(*inputs)
 
     if TYPE_CHECKING:  # installed from the table by `operators`
 

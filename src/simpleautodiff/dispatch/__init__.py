@@ -6,17 +6,42 @@ it from the plain array.
 """
 
 from simpleautodiff.dispatch import writing  # isort: skip  (first: methods need its copy)
-from simpleautodiff.dispatch import algebra, choosing, methods, products, shaping, sums
+from simpleautodiff.dispatch import (
+    algebra,
+    calculus,
+    choosing,
+    factors,
+    fourier,
+    methods,
+    nans,
+    padding,
+    polynomials,
+    products,
+    quantiles,
+    shaping,
+    statistics,
+    sums,
+    ufuncs,
+)
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
 __all__ = [
     "FUNCTIONS",
     "PLAIN",
     "algebra",
+    "calculus",
     "choosing",
+    "factors",
+    "fourier",
     "methods",
+    "nans",
+    "padding",
+    "polynomials",
     "products",
+    "quantiles",
     "shaping",
+    "statistics",
     "sums",
+    "ufuncs",
     "writing",
 ]
