@@ -412,6 +412,7 @@ CASES = [
     ),
 ]
 IDS = [case[0] for case in CASES]
+OF_NUMPY = [case for case in CASES if not case[0].startswith("scipy")]
 
 
 def weights(shape):
@@ -465,6 +466,22 @@ def test_float32_stays_float32(name, f, x):
     assert gradient.dtype == np.float32
     full = ad.grad(lambda x: np.sum(np.sin(f(x))))(x)
     np.testing.assert_allclose(gradient, full, atol=5e-3 * (1 + np.max(np.abs(full))))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble])
+@pytest.mark.parametrize(("name", "f", "x"), OF_NUMPY, ids=[case[0] for case in OF_NUMPY])
+def test_values_have_the_kind_that_numpy_gives(name, f, x, kind):
+    x = x.astype(kind)
+    try:
+        expected = np.asarray(f(x))
+    except (TypeError, np.linalg.LinAlgError):
+        pytest.skip("NumPy does not take this kind")
+    value, tangent = ad.jvp(f, (x,), (x,))
+    assert np.asarray(value).dtype in (expected.dtype, kind)  # NumPy makes some 64 bits wide
+    assert np.asarray(tangent).dtype == np.asarray(value).dtype
+    _, pullback = ad.vjp(f, x)
+    (adjoint,) = pullback(np.ones_like(expected)[()])
+    assert adjoint.dtype == kind
 
 
 def test_every_answered_function_is_in_some_case():

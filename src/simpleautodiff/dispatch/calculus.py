@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
@@ -43,8 +43,12 @@ def _end(a: Any, axis: int, values: Any) -> list[Any]:
 @answers(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Subtract neighbours of the flattened array."""
-    ends = [[] if x is None else [reshape(as_array(x), (-1,))] for x in (to_begin, to_end)]
-    return concatenate([*ends[0], diff(reshape(ary, (-1,))), *ends[1]])
+    first, last = ([] if x is None else [_as_end(x, ary)] for x in (to_begin, to_end))
+    return concatenate([*first, diff(reshape(ary, (-1,))), *last])
+
+
+def _as_end(x: Any, ary: Any) -> Any:
+    return reshape(x if isinstance(x, Traced) else np.asarray(x, dtype_of(ary)), (-1,))
 
 
 @answers(np.trapezoid)
@@ -87,8 +91,6 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     y = np.moveaxis(f, axis, -1)
     n = shape_of(y)[-1]
     d = diff(spacing) if shape_of(spacing) else broadcast_to(spacing, (n - 1,))
-    if isinstance(plain(d), np.ndarray) and not isinstance(d, Traced) and not shape_of(spacing):
-        d = d.astype(dtype_of(f))
     before, after = d[:-1], d[1:]
     inner = (
         y[..., 2:] * (before / (after * (before + after)))
@@ -97,7 +99,8 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     )
     first = _edge(y[..., :3], d[:2], edge_order)
     last = -_edge(y[..., :-4:-1], d[:-3:-1], edge_order)
-    return np.moveaxis(concatenate([first, inner, last], len(shape_of(y)) - 1), -1, axis)
+    slopes = concatenate([first, inner, last], len(shape_of(y)) - 1)
+    return np.moveaxis(to_dtype(slopes, dtype_of(f)), -1, axis)
 
 
 def _edge(y: Any, d: Any, order: int) -> Any:

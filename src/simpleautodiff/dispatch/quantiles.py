@@ -74,9 +74,15 @@ def _at(x: Any, places: Any) -> Any:
     """Interpolate between the elements around places on the first axis."""
     low = np.floor(places).astype(int)
     high = np.ceil(places).astype(int)
-    part = np.asarray(places - low, real_dtype(x))
+    part = _weights(places - low, x)
     part = part.reshape(np.shape(part) + (1,) * (len(shape_of(x)) - 1))
     return getitem(x, low) * (1 - part) + getitem(x, high) * part
+
+
+def _weights(part: Any, x: Any) -> Any:
+    """Return weights in the kind of x; those of several quantiles are of 64 bits at least."""
+    wide = np.result_type(real_dtype(x), np.float64) if np.ndim(part) else real_dtype(x)
+    return np.asarray(part, wide)
 
 
 @answers(np.percentile)
@@ -110,7 +116,7 @@ def nanquantile(
         found = _places(q, max(int(n), 1), method).reshape(-1)
         places[:, counts == n] = found[:, None] if rest else found.reshape(-1, 1)
     low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
-    part = np.asarray(places - low, real_dtype(x))
+    part = _weights(places - low, x) if np.ndim(q) else np.asarray(places - low, real_dtype(x))
     x = sort(x, 0)
     result = along(x, low, 0) * (1 - part) + along(x, high, 0) * part
     result = reshape(result, shape)

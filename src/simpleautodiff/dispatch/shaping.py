@@ -13,10 +13,11 @@ from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, getitem, scatter
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import Traced, plain
 
 
 @answers(np.reshape)
@@ -216,9 +217,9 @@ def block(arrays: Any) -> Any:
 @answers(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """Put elements between others."""
-    return numbered(
-        lambda old, new: np.insert(old, plain(obj), new, axis), as_array(arr), as_array(values)
-    )
+    if not isinstance(values, Traced):
+        values = np.asarray(values, dtype_of(arr))
+    return numbered(lambda old, new: np.insert(old, plain(obj), new, axis), as_array(arr), values)
 
 
 def _split(function: Any) -> Function:

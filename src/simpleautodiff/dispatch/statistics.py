@@ -9,11 +9,12 @@ import numpy as np
 from simpleautodiff.dispatch.products import outer
 from simpleautodiff.dispatch.shaping import diagonal
 from simpleautodiff.dispatch.sums import average
-from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import concatenate, scatter
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
 from simpleautodiff.traced import plain
 
@@ -27,9 +28,15 @@ def cov(
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
+    dtype: Any = None,
 ) -> Any:
     """Return the covariances of rows, or of columns."""
     x = _as_rows(m, rowvar)
+    x = (
+        to_dtype(x, np.result_type(dtype_of(x), np.float64))
+        if dtype is None
+        else to_dtype(x, dtype)
+    )
     if y is not None:
         x = concatenate([x, _as_rows(y, rowvar)])
     weights, free = _weights(x, fweights, aweights, 1 - bias if ddof is None else ddof)
@@ -61,9 +68,9 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
 
 
 @answers(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Return the correlations of rows, or of columns."""
-    c = cov(x, y, rowvar)
+    c = cov(x, y, rowvar, dtype=dtype)
     if not shape_of(c):
         return c / c
     scale = np.sqrt(real(diagonal(c)))

@@ -46,8 +46,7 @@ def _ldexp(x: Any, n: Any) -> Any:
 
 def _fmod(x: Any, y: Any) -> Any:
     """Return the remainder with the sign of x."""
-    side = np.where(plain(x) < 0, -1, 1).astype(dtype_of(x))[()]
-    return side * mod(side * x, absolute(y))
+    return where_row(plain(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
 
 
 def _heaviside(x: Any, y: Any) -> Any:
