@@ -178,7 +178,7 @@ def two_names(x, y):
     "action",
     [
         lambda: ad.value_and_grad(lambda n: "ab" * n)(3),
-        lambda: Node(2) * [1.0, 2.0],
+        lambda: Node(2) * {"a": 1.0},
         lambda: ad.value_and_grad(lambda x: ad.where(x > 0, None, x))(2.0),
         lambda: ad.vjp(lambda x: x, 2.0)[1]("a"),
         lambda: ad.linearize(lambda x: x, 2.0)[1]("a"),

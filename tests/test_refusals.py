@@ -203,13 +203,13 @@ def test_a_node_of_a_finished_trace():
 
 
 def test_what_has_no_rule():
-    refuses(ad.RuleError, "no derivative rule for np.spacing", lambda: np.spacing(Node(1.0)))
+    refuses(ad.RuleError, "no derivative rule for np.gcd.*five lines", lambda: np.gcd(Node(1.0), 2))
     refuses(
-        ad.RuleError,
-        "takes its arguments alone, not out",
+        ad.LostDerivativeError,
+        "into a plain array.*np.zeros_like",
         lambda: np.sin(Node(1.0), out=np.zeros(1)),
     )
-    refuses(ad.RuleError, "not .reduce", lambda: np.add.reduce(Node(1.0)))
+    refuses(ad.LostDerivativeError, "np.bincount", lambda: np.add.at(np.zeros(2), 0, Node(1.0)))
 
     class Plain:
         __add__ = __sub__ = __mul__ = __radd__ = __rmul__ = lambda self, other: self

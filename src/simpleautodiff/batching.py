@@ -18,6 +18,7 @@ import numpy as np
 from simpleautodiff.dispatch import FUNCTIONS
 from simpleautodiff.dispatch.shaping import stack
 from simpleautodiff.dispatch.table import array_function
+from simpleautodiff.dispatch.ufuncs import array_ufunc, is_plain
 from simpleautodiff.errors import LostDerivativeError, at_line
 from simpleautodiff.node import Level, apply
 from simpleautodiff.primitives import Primitive
@@ -140,10 +141,10 @@ class Batch(Traced):
         raise self._lost("a plain array")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        known = hasattr(UFUNCS.get(ufunc), "primitive") or ufunc.__name__ in SPECIAL
-        if method == "__call__" and not kwargs and not known:
+        known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL
+        if method == "__call__" and not kwargs and (is_plain(ufunc) or not known):
             return _without_derivative(ufunc, *inputs)
-        return Traced.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+        return array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         running = _highest((args, kwargs)).running

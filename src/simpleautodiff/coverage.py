@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.table import name_of
 from simpleautodiff.dispatch.teaching import MODULES
+from simpleautodiff.dispatch.ufuncs import PROGRAMS
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules import TABLE
 from simpleautodiff.traced import SCIPY, SPECIAL, UFUNCS
@@ -12,7 +14,8 @@ from simpleautodiff.traced import SCIPY, SPECIAL, UFUNCS
 def page() -> str:
     """Write the page, from the table of rows and the functions of NumPy they answer."""
     elementwise = [row for row in TABLE.values() if not row.arrays]
-    ufuncs = sorted({u.__name__ for u, answer in UFUNCS.items() if hasattr(answer, "primitive")})
+    answered_ufuncs = [u for u, answer in UFUNCS.items() if hasattr(answer, "primitive")]
+    ufuncs = sorted({u.__name__ for u in [*answered_ufuncs, *PROGRAMS]})
     functions = sorted({_name(function) for function in FUNCTIONS})
     special = sorted(name for name in SPECIAL if not name.startswith("_"))
     answered = len(ufuncs) + len(functions) + len(special) + len(SCIPY)
@@ -62,9 +65,7 @@ def _line(row: Primitive) -> str:
 
 
 def _name(function: object) -> str:
-    module = getattr(function, "__module__", "") or ""
-    prefix = "linalg." if module.startswith("numpy.linalg") else ""
-    return prefix + str(getattr(function, "__name__", function))
+    return name_of(function).removeprefix("np.")
 
 
 def _in_module(module: str) -> list[str]:

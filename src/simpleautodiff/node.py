@@ -311,8 +311,10 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
-        if type(arg) is Writable:
-            return apply(primitive, *map(unwrapped, args))
+        if type(arg) is Writable or (type(arg) is list and i not in primitive.settings):
+            return apply(
+                primitive, *[np.asarray(x) if type(x) is list else unwrapped(x) for x in args]
+            )
         if isinstance(arg, Traced):
             if level is None or arg.level.number > level.number:
                 level = arg.level

@@ -119,7 +119,9 @@ def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
 def _fitted(term: Any, like: Any) -> Any:
     if type(term) is not Masked:
         return fit(term, like)
-    return term if term.keep.shape == shape_of(like) else _moved(term, lambda bar: fit(bar, like))
+    if term.keep.shape == shape_of(like):
+        return Masked(fit(term.array, like), term.keep)
+    return _moved(term, lambda bar: fit(bar, like))
 
 
 def _moved(adjoint: Masked, move: Any) -> Any:

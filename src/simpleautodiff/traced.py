@@ -6,9 +6,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from simpleautodiff.errors import LostDerivativeError, RuleError, TraceError, at_line, scipy_frames
+from simpleautodiff.errors import LostDerivativeError, TraceError, at_line, scipy_frames
 
 if TYPE_CHECKING:
     from simpleautodiff.node import Level
@@ -69,8 +67,9 @@ class Traced:
                 f"declare it with @simpleautodiff.primitive{at_line()}"
             )
         raise LostDerivativeError(
-            f"putting {self!r} into a NumPy array would drop its derivative. Join nodes with "
-            f"np.stack([a, b]); to write into an array, make it with np.zeros_like(x){at_line()}"
+            f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
+            "write np.stack([a, b]); for np.asarray(x) write x, which NumPy's functions take as it "
+            f"is; to write into an array, make it with np.zeros_like(x){at_line()}"
         )
 
     def __format__(self, spec: str) -> str:
@@ -99,20 +98,6 @@ class Traced:
             "nodes are never written to, because others were computed from them. Write into a "
             f"copy: y = x.copy(), then y[...] = ...{at_line()}"
         )
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        wrapping = UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)
-        if wrapping is None:
-            raise RuleError(
-                f"no derivative rule for {_full_name(ufunc)}. Declare one with "
-                f"@simpleautodiff.primitive{at_line()}"
-            )
-        if method != "__call__" or kwargs:
-            raise RuleError(
-                f"{_full_name(ufunc)} of a node takes its arguments alone, not "
-                f"{', '.join(kwargs) or '.' + method}{at_line()}"
-            )
-        return wrapping(*inputs)
 
     if TYPE_CHECKING:  # installed from the table by `operators`
 
@@ -143,11 +128,6 @@ class Traced:
         def __le__(self, other: Any) -> bool: ...
         def __gt__(self, other: Any) -> bool: ...
         def __ge__(self, other: Any) -> bool: ...
-
-
-def _full_name(ufunc: np.ufunc) -> str:
-    library = "np" if hasattr(np, ufunc.__name__) else "scipy.special"
-    return f"{library}.{ufunc.__name__}"
 
 
 def scipy_caller() -> str:

@@ -1,4 +1,4 @@
-"""Linear algebra: inverses, solutions, determinants, norms."""
+"""Linear algebra: inverses, solutions, determinants, norms, powers."""
 
 from __future__ import annotations
 
@@ -7,132 +7,211 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.dispatch.products import cross, outer, tensordot, trace
-from simpleautodiff.dispatch.shaping import diagonal, ravel, swapaxes
-from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers
-from simpleautodiff.errors import RuleError
+from simpleautodiff.dispatch.factors import svdvals
+from simpleautodiff.dispatch.products import cross, dot, outer, tensordot, trace
+from simpleautodiff.dispatch.shaping import diagonal, moveaxis, stack, swapaxes
+from simpleautodiff.dispatch.sums import axes_of, root
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array
+from simpleautodiff.errors import ArgumentError, RuleError
+from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import conj, imag, real, squared_size
 from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.factors import log_det
 from simpleautodiff.rules.indexing import getitem
-from simpleautodiff.rules.linalg import (
-    cholesky,
-    det,
-    eigenvalues,
-    eigenvectors,
-    inv,
-    logabsdet,
-    solve,
-)
+from simpleautodiff.rules.kinds import dtype_of, real_dtype
+from simpleautodiff.rules.linalg import det as det_row
+from simpleautodiff.rules.linalg import inv, logabsdet, solve
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over
+from simpleautodiff.rules.shapes import kept, max_over, min_over, reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
 
 FUNCTIONS[np.real] = lambda val: real(val)
 FUNCTIONS[np.imag] = lambda val: imag(val)
 FUNCTIONS[np.linalg.inv] = lambda a: inv(a)
-FUNCTIONS[np.linalg.det] = lambda a: det(a)
-FUNCTIONS[np.linalg.cholesky] = lambda a: cholesky(a)
-FUNCTIONS[np.linalg.trace] = lambda x, /, *, offset=0: trace(x, offset)
+FUNCTIONS[np.linalg.trace] = lambda x, offset=0: trace(x, offset, -2, -1)
+FUNCTIONS[np.linalg.outer] = lambda x1, x2: outer(x1, x2)
+FUNCTIONS[np.linalg.matmul] = lambda x1, x2: matmul(as_array(x1), as_array(x2))
+FUNCTIONS[np.linalg.cross] = lambda x1, x2, axis=-1: cross(x1, x2, axis=axis)
+FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, axes=2: tensordot(x1, x2, axes)
+FUNCTIONS[np.linalg.diagonal] = lambda x, offset=0: diagonal(x, offset, -2, -1)
+FUNCTIONS[np.linalg.matrix_transpose] = lambda x: swapaxes(x, -1, -2)
 
 
-FUNCTIONS[np.linalg.outer] = lambda x1, x2, /: outer(x1, x2)
-FUNCTIONS[np.linalg.matmul] = lambda x1, x2, /: matmul(x1, x2)
-FUNCTIONS[np.linalg.cross] = lambda x1, x2, /: cross(x1, x2)
-FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, /, *, axes=2: tensordot(x1, x2, axes)
-FUNCTIONS[np.linalg.diagonal] = lambda x, /, *, offset=0: diagonal(x, offset, -2, -1)
-FUNCTIONS[np.linalg.matrix_transpose] = lambda x, /: swapaxes(x, -1, -2)
-FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, /, *, axis=-1: sum_over(conj(x1) * x2, axis, False)
-FUNCTIONS[np.linalg.vector_norm] = lambda x, /, *, axis=None, keepdims=False, ord=2: norm(
-    x if axis is not None or ord == 2 else ravel(x), None if ord == 2 else ord, axis, keepdims
-)
-
-
-@answers(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
-    """Return the argument of complex numbers."""
-    turned = np.arctan2(imag(z), real(z))
-    return turned * (180 / np.pi) if deg else turned
-
-
-@answers(np.linalg.eigh)
-def eigh(a: Any) -> Any:
-    """Return the eigenvalues and eigenvectors of a symmetric matrix; its lower half is read."""
-    symmetric = _from_lower(a)
-    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
-
-
-@answers(np.linalg.eigvalsh)
-def eigvalsh(a: Any) -> Any:
-    """Return the eigenvalues of a symmetric matrix; its lower half is read."""
-    return eigenvalues(_from_lower(a))
-
-
-def _from_lower(a: Any) -> Any:
-    """Return the symmetric matrix whose lower half is that of `a`."""
-    n = shape_of(a)[-1]
-    below = where_row(np.tri(n, n, -1, bool), a, 0.0)
-    return below + conj(swapaxes(below, -1, -2)) + where_row(np.eye(n, dtype=bool), a, 0.0)
-
-
-class EighResult(NamedTuple):
-    """What np.linalg.eigh returns, for nodes."""
-
-    eigenvalues: Any
-    eigenvectors: Any
-
-
-@answers(np.linalg.pinv)
-def pinv(a: Any) -> Any:
-    """Return the inverse of a matrix of full rank, in the sense of least squares."""
-    tall = shape_of(a)[-2] >= shape_of(a)[-1]
-    flipped = conj(swapaxes(a, -1, -2))
-    square = matmul(flipped, a) if tall else matmul(a, flipped)
-    return matmul(inv(square), flipped) if tall else matmul(flipped, inv(square))
+@answers(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
+    """Multiply vectors along an axis."""
+    return sum_over(conj(as_array(x1)) * as_array(x2), axis, False)
 
 
 @answers(np.linalg.solve)
 def solve_(a: Any, b: Any) -> Any:
     """Solve a linear system; a vector is one column."""
+    a, b = as_array(a), as_array(b)
     if len(shape_of(b)) == 1:
         return getitem(solve(a, reshape(b, (-1, 1))), (..., 0))
     return solve(a, b)
 
 
+@answers(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """Solve a system whose unknowns are an array."""
+    a, b = as_array(a), as_array(b)
+    if axes is not None:
+        moved = axes_of(a, tuple(axes))
+        a = np.transpose(a, (*[i for i in range(len(shape_of(a))) if i not in moved], *moved))
+    unknown = shape_of(a)[len(shape_of(b)) :]
+    size = int(np.prod(shape_of(b), dtype=int))
+    return reshape(solve_(reshape(a, (size, -1)), reshape(b, (-1,))), unknown)
+
+
+@answers(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """Return the inverse of an array as a map from its last axes to its first."""
+    first, last = shape_of(a)[:ind], shape_of(a)[ind:]
+    size = int(np.prod(last, dtype=int))
+    return reshape(inv(reshape(a, (-1, size))), (*last, *first))
+
+
+# Determinants. ------------------------------------------------------------------------------------
+
+
+@answers(np.linalg.det)
+def det(a: Any) -> Any:
+    """Return the determinant, with its derivatives where it is 0, too."""
+    singular = _is_singular(plain(a))
+    if not np.any(singular):
+        return det_row(a)
+    if len(shape_of(a)) == 2:
+        return _singular_det(a)
+    stacked = stack([det(part) for part in reshape(a, (-1, *shape_of(a)[-2:]))])
+    return reshape(stacked, shape_of(a)[:-2])
+
+
+def _is_singular(a: Any) -> Any:
+    """Tell where a matrix cannot be inverted, as far as its digits go."""
+    if not a.shape[-1]:
+        return np.zeros(a.shape[:-2], bool)
+    s = np.linalg.svd(a, compute_uv=False)
+    return ~(s[..., -1] > a.shape[-1] * np.finfo(a.dtype).eps * s[..., 0])
+
+
+def _singular_det(a: Any) -> Any:
+    """Split off what can be inverted; the determinant of the small rest is a polynomial.
+
+    Between the bases of the singular vectors, which are kept as they are, A is B. Of its blocks
+    the first can be inverted: det B = det B₁₁ det(B₂₂ - B₂₁ B₁₁⁻¹ B₁₂).
+    """
+    u, s, vh = np.linalg.svd(plain(a))
+    r = int(np.sum(s > len(s) * np.finfo(s.dtype).eps * s[0])) if s[0] > 0 else 0
+    b = matmul(matmul(u.conj().T, a), vh.conj().T)
+    rest = b[r:, r:]
+    if r:
+        rest = rest - matmul(b[r:, :r], solve(b[:r, :r], b[:r, r:]))
+    turned = np.linalg.det(u) * np.linalg.det(vh)
+    return turned * (det_row(b[:r, :r]) if r else 1.0) * _polynomial_det(rest)
+
+
+def _polynomial_det(a: Any) -> Any:
+    """Return the determinant by sums and products alone (Faddeev and LeVerrier)."""
+    n = shape_of(a)[-1]
+    one = np.eye(n, dtype=dtype_of(a))
+    product: Any = one
+    coefficient: Any = 1.0
+    for k in range(1, n + 1):
+        product = matmul(a, product)
+        coefficient = trace(product) / -k
+        product = product + coefficient * one
+    return coefficient if n % 2 == 0 else -coefficient
+
+
+class SlogdetResult(NamedTuple):
+    """What np.linalg.slogdet returns, for nodes."""
+
+    sign: Any
+    logabsdet: Any
+
+
 @answers(np.linalg.slogdet)
-def slogdet(a: Any) -> tuple[Any, Any]:
-    """Return the sign, a plain number, and the logarithm of the size of the determinant."""
-    return np.linalg.slogdet(plain(a))[0], logabsdet(a)
+def slogdet(a: Any) -> SlogdetResult:
+    """Return the sign, a plain one for real matrices, and the logarithm of the determinant."""
+    if not is_complex(plain(a)):
+        return SlogdetResult(np.linalg.slogdet(plain(a))[0], logabsdet(a))
+    logarithm = log_det(a)
+    return SlogdetResult(np.exp(1j * imag(logarithm)), real(logarithm))
+
+
+# Norms. -------------------------------------------------------------------------------------------
 
 
 @answers(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return a norm of vectors, or the Frobenius norm of a matrix; at 0 its derivative is 0."""
-    vector = len(axes_of(x, axis)) == 1
-    if ord in (None, "fro") or (ord == 2 and vector):
+    """Return a norm of vectors or of matrices; at 0 its derivative is 0."""
+    axes = axes_of(x, axis)
+    if ord is None or (ord in (2, "f", "fro") and len(axes) == (1 if ord == 2 else 2)):
         return _length(x, axis, keepdims)
-    if not vector:
-        raise RuleError(f"np.linalg.norm of a node has no rule for matrices with ord={ord!r}")
+    if len(axes) == 1:
+        return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    if len(axes) != 2:
+        raise ArgumentError("a norm of a given order is that of vectors or of matrices: pass axis")
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
+@answers(np.linalg.vector_norm)
+def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Return a norm of vectors, which may lie along several axes."""
+    if ord == 2:
+        return _length(x, axis, keepdims)
     size = np.abs(x)
     if ord == np.inf:
         return max_over(size, axis, keepdims)
     if ord == -np.inf:
         return min_over(size, axis, keepdims)
-    if ord == 0:
-        raise RuleError("the norm of order 0 counts elements; it has no derivative")
-    total = sum_over(size**ord, axis, keepdims)
+    if ord == 0 or isinstance(ord, str):
+        raise RuleError(f"the norm of order {ord!r} counts elements, or is none of vectors")
+    total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
+    if ord == 1:
+        return total
     zero = plain(total) == 0
     return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
 
 
+@answers(np.linalg.matrix_norm)
+def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Return a norm of matrices, which lie along the last two axes."""
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    reduce = {1: max_over, 2: max_over, np.inf: max_over, "nuc": sum_over}.get(ord, min_over)
+    matrices = moveaxis(x, axes, (-2, -1))
+    if ord in (2, -2, "nuc"):
+        values = svdvals(matrices)
+    elif ord in (1, -1, np.inf, -np.inf):
+        values = sum_over(np.abs(matrices), -2 if abs(ord) == 1 else -1, False)
+    else:
+        raise RuleError(f"np.linalg.norm of a node has no rule for matrices with ord={ord!r}")
+    result = reduce(values, -1, False)
+    return reshape(result, kept(shape_of(x), axes)) if keepdims else result
+
+
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares, scaled so that nothing overflows."""
-    size = np.abs(plain(x))
-    largest = np.max(size) if np.size(size) else 0.0
-    scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0)[()]
-    square = sum_over(squared_size(x / scale), axis, keepdims)
-    zero = plain(square) == 0
-    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, square))) * scale
+    largest = np.max(np.abs(plain(x)), initial=0.0)
+    scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0).astype(real_dtype(x))[()]
+    return root(sum_over(squared_size(x / scale), axis, keepdims)) * scale
+
+
+@answers(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """Return how much a matrix can enlarge relative errors."""
+    if p in (None, 2, -2):
+        s = svdvals(x)
+        first, last = getitem(s, (..., 0)), getitem(s, (..., -1))
+        return last / first if p == -2 else first / last
+    return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+
+
+# Products. ----------------------------------------------------------------------------------------
 
 
 @answers(np.linalg.matrix_power)
@@ -140,17 +219,20 @@ def matrix_power(a: Any, n: int) -> Any:
     """Multiply a matrix with itself."""
     if n < 0:
         return matrix_power(inv(a), -n)
-    result: Any = np.eye(shape_of(a)[-1])
+    if not n:
+        return np.broadcast_to(np.eye(shape_of(a)[-1], dtype=dtype_of(a)), shape_of(a)).copy()
+    result: Any = None
     while n:
-        result = matmul(result, a) if n % 2 else result
-        a, n = matmul(a, a), n // 2
+        if n % 2:
+            result = a if result is None else matmul(result, a)
+        a, n = (matmul(a, a) if n > 1 else a), n // 2
     return result
 
 
 @answers(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any]) -> Any:
-    """Multiply several matrices."""
-    result = arrays[0]
+    """Multiply several matrices; the first and the last may be vectors."""
+    result = as_array(arrays[0])
     for array in arrays[1:]:
-        result = matmul(result, array)
+        result = dot(result, array)
     return result

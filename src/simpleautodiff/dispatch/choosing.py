@@ -1,251 +1,221 @@
-"""Choosing, sorting and interpolating; what passes over nan."""
+"""Choosing elements: by conditions, by numbers, between bounds; functions row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.products import outer
-from simpleautodiff.dispatch.shaping import diagonal, ravel
-from simpleautodiff.dispatch.sums import axes_of, cumsum_, diff, mean, prod
-from simpleautodiff.dispatch.table import FUNCTIONS, answers
-from simpleautodiff.errors import RuleError
+from simpleautodiff.dispatch.shaping import numbered, stack
+from simpleautodiff.dispatch.sums import axes_of
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules import special
-from simpleautodiff.rules.complexes import conj, real, squared_size
-from simpleautodiff.rules.contract import matmul
-from simpleautodiff.rules.indexing import concatenate, getitem
+from simpleautodiff.rules.complexes import imag, real
+from simpleautodiff.rules.indexing import getitem, set_item
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import clip as clip_row
+from simpleautodiff.rules.piecewise import maximum, minimum, rint, trunc
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over, transpose
+from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
 from simpleautodiff.traced import plain
+
+FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
+FUNCTIONS[np.fix] = lambda x: trunc(x)
 
 
 @answers(np.where)
-def where(condition: Any, x: Any, y: Any) -> Any:
-    """Choose element by element."""
-    return where_row(plain(condition), x, y)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Choose element by element; without choices, say where the condition holds."""
+    if x is None and y is None:
+        return np.nonzero(plain(condition))
+    return where_row(plain(as_array(condition)) != 0, as_array(x), as_array(y))
 
 
 @answers(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """Choose by the first condition that holds."""
+    if len(condlist) != len(choicelist):
+        raise ArgumentError(
+            f"np.select needs as many choices as conditions: {len(choicelist)} for {len(condlist)}"
+        )
     result = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = where_row(plain(condition), choice, result)
+        result = where(condition, choice, result)
     return result
+
+
+@answers(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Apply to each element the function of the last condition that holds; 0 where none does."""
+    single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
+    condlist = [condlist] if single and shape_of(x) else condlist
+    conditions = [np.asarray(plain(c), bool) for c in condlist]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~np.any(conditions, axis=0))
+    result, flat = np.zeros_like(plain(x)).reshape(-1), reshape(x, (-1,))
+    for condition, function in zip(conditions, funclist, strict=True):
+        places = np.flatnonzero(condition)
+        value = function(getitem(flat, places), *args, **kw) if callable(function) else function
+        result = set_item(result, value, places)
+    return reshape(result, shape_of(x))
 
 
 @answers(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
+def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
     """Keep between bounds."""
-    low = -np.inf if a_min is None else a_min
-    high = np.inf if a_max is None else a_max
-    return clip_row(a, low, high)
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is None and high is None:
+        return a
+    if high is None:
+        return maximum(a, as_array(low))
+    return minimum(a, as_array(high)) if low is None else clip_row(a, as_array(low), as_array(high))
 
 
-@answers(np.sort)
-def sort(a: Any, axis: int | None = -1) -> Any:
-    """Sort; every element keeps its own derivative."""
-    if axis is None:
-        a, axis = reshape(a, (-1,)), 0
-    order = np.argsort(plain(a), axis=axis, kind="stable")
-    result: Any = FUNCTIONS[np.take_along_axis](a, order, axis)
-    return result
+@answers(np.round, np.around)
+def round_(a: Any, decimals: int = 0) -> Any:
+    """Round to decimals; a rounded number does not change by a little."""
+    factor = 10.0 ** abs(decimals)
+    if not decimals:
+        return rint(a)
+    return rint(a * factor) / factor if decimals > 0 else rint(a / factor) * factor
 
 
-@answers(np.median)
-def median(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the middle element, or the mean of the two in the middle."""
-    return quantile(a, 0.5, axis, keepdims)
+@answers(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """Return the real part where the imaginary parts are as good as 0."""
+    return real(a) if np.isrealobj(np.real_if_close(plain(a), tol)) else a
 
 
-@answers(np.quantile)
-def quantile(a: Any, q: float, axis: Any = None, keepdims: bool = False) -> Any:
-    """Interpolate between sorted elements; one quantile at a time."""
-    if np.ndim(q) or not 0 <= q <= 1:
-        raise RuleError(f"a quantile of a node is one number between 0 and 1 at a time, not {q!r}")
-    axes, full = axes_of(a, axis), shape_of(a)
-    rest = [i for i in range(len(full)) if i not in axes]
-    x = sort(reshape(transpose(a, (*axes, *rest)), (-1, *[full[i] for i in rest])), 0)
-    place = q * (shape_of(x)[0] - 1)
-    low = int(np.floor(place))
-    high = min(low + 1, shape_of(x)[0] - 1)
-    result = getitem(x, low) * (1 - (place - low)) + getitem(x, high) * (place - low)
-    return (
-        reshape(result, [1 if i in axes else n for i, n in enumerate(full)]) if keepdims else result
-    )
+@answers(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition holds."""
+    flat = reshape(as_array(arr), (-1,))
+    return getitem(flat, np.flatnonzero(plain(condition)))
 
 
-@answers(np.percentile)
-def percentile(a: Any, q: float, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return a quantile given in per cent."""
-    return quantile(a, np.asarray(q) / 100, axis, keepdims)
+@answers(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    """Return slices where a condition holds."""
+    return numbered(lambda numbers: np.compress(plain(condition), numbers, axis), as_array(a))
 
 
-@answers(np.interp)
-def interp(x: Any, xp: Any, fp: Any) -> Any:
-    """Interpolate linearly between points; constant outside them."""
-    knots = np.asarray(plain(xp))
-    if knots.size < 2:
-        raise RuleError("np.interp of a node needs two points at least")
-    i = np.clip(np.searchsorted(knots, plain(x), side="right") - 1, 0, len(knots) - 2)
-    x0, x1, f0, f1 = (getitem(points, j) for points in (xp, fp) for j in (i, i + 1))
-    inside = f0 + (f1 - f0) * ((x - x0) / (x1 - x0))
-    right = where_row(plain(x) > knots[-1], fp[-1], inside)
-    return where_row(plain(x) < knots[0], fp[0], right)
+@answers(np.choose)
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """Take each element from the array whose number stands in `a`."""
+    arrays = [as_array(c) for c in choices]
+    return numbered(lambda *numbers: np.choose(plain(a), numbers, mode=mode), *arrays)  # type: ignore[call-overload]
 
 
-@answers(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
-    """Evaluate a polynomial, the highest power first."""
-    result: Any = 0.0
-    for i in range(shape_of(p)[0]):
-        result = result * x + p[i]
-    return result
+@answers(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Drop zeros at the ends; which they are does not change by a little."""
+    index = []
+    for i, n in enumerate(shape_of(filt)):
+        others = tuple(j for j in range(len(shape_of(filt))) if j != i)
+        there = np.flatnonzero(np.any(plain(filt) != 0, axis=others))
+        chosen = axis is None or i in axes_of(filt, axis)
+        first = there[0] if len(there) and chosen and "f" in trim.lower() else 0
+        last = there[-1] + 1 if len(there) and chosen and "b" in trim.lower() else n
+        index.append(slice(int(first), int(last if len(there) or not chosen else 0)))
+    return getitem(filt, tuple(index))
 
 
-@answers(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    """Convolve two vectors."""
-    n, m = shape_of(a)[0], shape_of(v)[0]
-    if m > n:
-        a, v, n, m = v, a, m, n
-    padded = concatenate([np.zeros(m - 1), a, np.zeros(m - 1)])
-    windows = np.arange(n + m - 1)[:, None] + np.arange(m)[None, :]
-    full = matmul(getitem(padded, windows), getitem(v, slice(None, None, -1)))
-    if mode == "full":
-        return full
-    size = n if mode == "same" else n - m + 1
-    start = (m - 1) // 2 if mode == "same" else m - 1
-    return getitem(full, slice(start, start + size))
+@answers(np.apply_along_axis)
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Apply a function to every vector along an axis."""
+    (axis,) = axes_of(arr, axis)
+    moved = np.moveaxis(arr, axis, -1)
+    outer = shape_of(moved)[:-1]
+    results = [func1d(moved[place], *args, **kwargs) for place in np.ndindex(*outer)]
+    new = shape_of(results[0])
+    result = reshape(stack(results), (*outer, *new))
+    rank = len(outer)
+    order = (*range(axis), *range(rank, rank + len(new)), *range(axis, rank))
+    return np.transpose(result, order)
 
 
-@answers(np.sinc)
-def sinc_(x: Any) -> Any:
-    """Return sin(πx)/(πx), smooth at 0."""
-    return special.sinc(x)
+@answers(np.apply_over_axes)
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
+    """Apply a reduction to one axis after the other, and keep the axes."""
+    for axis in np.atleast_1d(axes):
+        reduced = func(a, int(axis))
+        lost = len(shape_of(reduced)) < len(shape_of(a))
+        a = np.expand_dims(reduced, int(axis)) if lost else reduced
+    return a
 
 
-@answers(np.nan_to_num)
-def nan_to_num(x: Any, nan: float = 0.0) -> Any:
-    """Replace nan by a number, which does not depend on it."""
-    number, limits = plain(x), np.finfo(x.dtype)
-    bounded = where_row(number > 0, limits.max, where_row(number < 0, limits.min, nan))
-    return where_row(np.isfinite(number), x, bounded)
+@answers(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the argument of complex numbers."""
+    turned = np.arctan2(imag(z), real(z))
+    return turned * (180 / np.pi) if deg else turned
 
 
-@answers(np.nansum)
-def nansum(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Add up what is not nan."""
-    return sum_over(nan_to_num(a), axis, keepdims)
+# Arrays made from nodes. --------------------------------------------------------------------------
 
 
-@answers(np.nanmean)
-def nanmean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Average what is not nan."""
-    count = np.sum(~np.isnan(plain(a)), axis=axis, keepdims=keepdims)
-    return nansum(a, axis, keepdims) / count
+def _steps(num: int, endpoint: bool, like: Any, rank: int) -> Any:
+    steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
+    return steps.astype(dtype_of(like)).reshape((-1,) + (1,) * rank)
 
 
-@answers(np.nanmax)
-def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the largest of what is not nan."""
-    return max_over(where_row(np.isnan(plain(a)), -np.inf, a), axis, keepdims)
+@answers(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    axis: int = 0,
+) -> Any:
+    """Return numbers at equal distances."""
+    start, stop = start + 0.0 * stop, stop + 0.0 * start
+    steps = _steps(num, endpoint, start, len(shape_of(start)))
+    points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
+    gap = (stop - start) / max(num - 1 if endpoint else num, 1)
+    return (points, gap) if retstep else points
 
 
-@answers(np.nanmin)
-def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the smallest of what is not nan."""
-    return min_over(where_row(np.isnan(plain(a)), np.inf, a), axis, keepdims)
+@answers(np.logspace)
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
+) -> Any:
+    """Return powers with exponents at equal distances."""
+    return base ** linspace(start, stop, num, endpoint, axis=axis)
 
 
-@answers(np.nanprod)
-def nanprod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Multiply what is not nan."""
-    return prod(nan_to_num(a, 1.0), axis, keepdims)
+@answers(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
+    """Return numbers at equal ratios."""
+    ratio = stop / start
+    steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
+    return np.moveaxis(start * ratio**steps, 0, axis)
 
 
-@answers(np.nancumsum)
-def nancumsum(a: Any, axis: int | None = None) -> Any:
-    """Add up what is not nan, from the start to each element."""
-    return cumsum_(nan_to_num(a), axis)
-
-
-@answers(np.nanvar)
-def nanvar(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """Return the variance of what is not nan."""
-    there = ~np.isnan(plain(a))
-    deviation = where_row(there, nan_to_num(a) - nanmean(a, axis, True), 0.0)
-    count = np.sum(there, axis=axis, keepdims=keepdims)
-    return sum_over(squared_size(deviation), axis, keepdims) / (count - ddof)
-
-
-@answers(np.nanstd)
-def nanstd(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """Return the root of the variance of what is not nan."""
-    return np.sqrt(nanvar(a, axis, ddof, keepdims))
-
-
-@answers(np.pad)
-def pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: float = 0.0) -> Any:
-    """Surround with constants, or with elements of the array itself."""
-    numbers = np.arange(np.prod(shape_of(array), dtype=int)).reshape(shape_of(array))
-    if mode != "constant":
-        return getitem(reshape(array, (-1,)), np.pad(numbers, pad_width, mode))  # type: ignore[call-overload]
-    places = np.pad(numbers, pad_width, constant_values=-1)
-    padded = getitem(reshape(array, (-1,)), np.maximum(places, 0))
-    return where_row(places >= 0, padded, constant_values)
-
-
-@answers(np.partition)
-def partition(a: Any, kth: Any, axis: int = -1) -> Any:
-    """Put the k-th smallest element in its place, the smaller ones before it."""
-    order = np.argpartition(plain(a), kth, axis)
-    result: Any = FUNCTIONS[np.take_along_axis](a, order, axis)
-    return result
-
-
-@answers(np.gradient)
-def gradient(f: Any, *spacing: Any, axis: int | None = None) -> Any:
-    """Return slopes by central differences, one-sided at the ends, along one axis."""
-    if len(spacing) > 1 or any(shape_of(dx) for dx in spacing):
-        raise RuleError("np.gradient of a node takes one spacing, a number")
-    if len(shape_of(f)) > 1 and not isinstance(axis, int):
-        raise RuleError("np.gradient of a node needs one axis: np.gradient(f, axis=0)")
-    dx = spacing[0] if spacing else 1.0
-    axis = -1 if axis is None else axis
-    y = np.moveaxis(f, axis, -1)
-    first = (y[..., 1:2] - y[..., :1]) / dx
-    inner = (y[..., 2:] - y[..., :-2]) / (2 * dx)
-    last = (y[..., -1:] - y[..., -2:-1]) / dx
-    return np.moveaxis(concatenate([first, inner, last], len(shape_of(y)) - 1), -1, axis)
-
-
-@answers(np.ediff1d)
-def ediff1d(ary: Any) -> Any:
-    """Subtract neighbours of the flattened array."""
-    return diff(ravel(ary))
+@answers(np.array, np.asarray, np.asanyarray)
+def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+    """Join nested lists of nodes: np.array([a, b], like=a)."""
+    if isinstance(object, (list, tuple)):
+        result = stack([array(part) for part in object])
+    else:
+        result = as_array(object)
+    result = result if dtype is None else result.astype(dtype)
+    missing = max(ndmin - len(shape_of(result)), 0)
+    return reshape(result, (1,) * missing + shape_of(result)) if missing else result
 
 
 @answers(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
     powers = np.arange(shape_of(x)[0] if N is None else N)
-    return reshape(x, (-1, 1)) ** (powers if increasing else powers[::-1])
+    powers = powers if increasing else powers[::-1]
+    return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))
 
 
-@answers(np.cov)
-def cov(m: Any) -> Any:
-    """Return the covariances of rows."""
-    deviation = m - mean(m, -1, True)
-    return matmul(deviation, conj(transpose(deviation, None))) / (shape_of(m)[-1] - 1)
-
-
-@answers(np.corrcoef)
-def corrcoef(x: Any) -> Any:
-    """Return the correlations of rows."""
-    c = cov(x)
-    scale = np.sqrt(real(diagonal(c)))
-    return c / outer(scale, scale)
+FUNCTIONS[np.broadcast_to] = lambda array, shape: broadcast_to(
+    as_array(array), np.broadcast_shapes(shape_of(as_array(array)), shape)
+)

@@ -6,21 +6,43 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.shaping import ravel, reshape_, transpose_
-from simpleautodiff.dispatch.table import FUNCTIONS, Function, array_function
-from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.dispatch.shaping import (
+    astype_,
+    matrix_transpose,
+    ravel,
+    reshape_,
+    transpose_,
+)
+from simpleautodiff.dispatch.table import (
+    FUNCTIONS,
+    Function,
+    array_function,
+    as_array,
+    method_of,
+)
+from simpleautodiff.dispatch.ufuncs import array_ufunc
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import getitem
-from simpleautodiff.rules.shapes import shape_of, transpose
+from simpleautodiff.rules.shapes import reshape, shape_of, transpose
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import Traced, plain
+from simpleautodiff.traced import Traced, plain, unwrapped
 
 
 def _index(self: Any, index: Any) -> Any:
-    if not shape_of(self):
-        raise TypeError(f"{self!r} is a single number, not an array")
-    return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else plain(index))
+    index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
+    if shape_of(self):
+        return getitem(self, index)
+    try:
+        new = np.empty((), bool)[index].shape
+    except IndexError:
+        raise TypeError(f"{self!r} is a single number, not an array") from None
+    return reshape(self, new) if new else self
+
+
+def _plain(x: Any) -> Any:
+    return plain(unwrapped(x))
 
 
 def _length(self: Any) -> int:
@@ -35,37 +57,62 @@ def _iterate(self: Any) -> Any:
 
 def _shape_method(function: Function) -> Function:
     def method(self: Any, *given: Any, **kwargs: Any) -> Any:
-        one = len(given) == 1 and not isinstance(given[0], int)
+        one = len(given) == 1 and not isinstance(given[0], (int, np.integer))
         return function(self, given[0] if one else given or None, **kwargs)
 
     return method
 
 
-METHODS: dict[str, Any] = {
-    name: FUNCTIONS[getattr(np, name)]
-    for name in (
-        *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
-        *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "copy"),
-    )
-}
+def _item(self: Any, *place: Any) -> Any:
+    """Return one element; it is a node, so that its derivative is kept."""
+    if not place and int(np.prod(shape_of(self), dtype=int)) != 1:
+        raise ArgumentError(f"x.item() needs an array of one element, not {shape_of(self)}")
+    if len(place) > 1 or (place and isinstance(place[0], tuple)):
+        return _index(self, place if len(place) > 1 else place[0])
+    return getitem(ravel(self), int(place[0]) if place else 0) if shape_of(self) else self
 
 
-def _sort_in_place(self: Any, *args: Any, **kwargs: Any) -> Any:
-    raise LostDerivativeError(
-        f"x.sort() sorts in place, and nodes are never written to; write x = np.sort(x){at_line()}"
-    )
+def _to_list(self: Any) -> Any:
+    return [_to_list(part) for part in self] if shape_of(self) else self
 
 
+def _refuse(call: str, instead: str) -> Function:
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(
+            f"x.{call} of a node would drop its derivative; {instead}{at_line()}"
+        )
+
+    return refused
+
+
+_SAME = (  # methods that do what the function of the same name does
+    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
+    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
+    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
+)
+METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _SAME}
 METHODS |= {
-    "sort": _sort_in_place,
+    name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
+    for name in ("itemsize", "nbytes", "strides")
+}
+METHODS |= {
+    "sort": _refuse("sort()", "it sorts in place; write x = np.sort(x)"),
+    "partition": _refuse("partition()", "it sorts in place; write x = np.partition(x, k)"),
+    "fill": _refuse("fill()", "it writes in place; write y = np.full_like(x, value)"),
+    "put": _refuse("put()", "it writes in place; write y = x.copy(); y[i] = ..."),
+    "resize": _refuse("resize()", "it changes x in place; write x = np.resize(x, shape)"),
+    "view": _refuse("view()", "use x.astype(dtype), x.real or x.imag"),
+    "tobytes": _refuse("tobytes()", "use x.value.tobytes()"),
+    "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
-    "flatten": ravel,
-    "argmax": lambda self, axis=None: np.argmax(plain(self), axis),
-    "argmin": lambda self, axis=None: np.argmin(plain(self), axis),
-    "argsort": lambda self, axis=-1: np.argsort(plain(self), axis),
-    "any": lambda self, axis=None: np.any(plain(self), axis),
-    "all": lambda self, axis=None: np.all(plain(self), axis),
+    "flatten": lambda self, order="C": ravel(self, order),
+    "flat": property(ravel),
+    "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
+    "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
+    "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
+    "item": _item,
+    "tolist": _to_list,
     "shape": property(shape_of),
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
@@ -75,12 +122,15 @@ METHODS |= {
     "conj": lambda self: conj(self),
     "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),
+    "mT": property(matrix_transpose),
     "__getitem__": _index,
     "__len__": _length,
     "__iter__": _iterate,
+    "__contains__": lambda self, value: bool(np.any(plain(self) == plain(value))),
     "__array_function__": array_function,
-    "__matmul__": matmul,
-    "__rmatmul__": lambda self, other: matmul(other, self),
+    "__array_ufunc__": array_ufunc,
+    "__matmul__": lambda self, other: matmul(self, as_array(other)),
+    "__rmatmul__": lambda self, other: matmul(as_array(other), self),
 }
 
 

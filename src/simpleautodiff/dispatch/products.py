@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.shaping import diagonal, stack
-from simpleautodiff.dispatch.table import answers
-from simpleautodiff.errors import ArgumentError, RuleError
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import einsum_of, matmul
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
@@ -17,6 +17,7 @@ from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
 @answers(np.dot)
 def dot(a: Any, b: Any) -> Any:
     """Multiply as np.dot does."""
+    a, b = as_array(a), as_array(b)
     if not shape_of(a) or not shape_of(b):
         return a * b
     if len(shape_of(a)) <= 2 and len(shape_of(b)) <= 2:
@@ -27,24 +28,26 @@ def dot(a: Any, b: Any) -> Any:
 @answers(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
     """Multiply two arrays as vectors."""
-    return matmul(reshape(conj(a), (-1,)), reshape(b, (-1,)))
+    return matmul(reshape(conj(as_array(a)), (-1,)), reshape(as_array(b), (-1,)))
 
 
 @answers(np.inner)
 def inner(a: Any, b: Any) -> Any:
     """Sum products over the last axes."""
+    a, b = as_array(a), as_array(b)
     return tensordot(a, b, ([-1], [-1])) if shape_of(a) and shape_of(b) else a * b
 
 
 @answers(np.outer)
 def outer(a: Any, b: Any) -> Any:
     """Multiply every element of one vector with every element of another."""
-    return reshape(a, (-1, 1)) * reshape(b, (1, -1))
+    return reshape(as_array(a), (-1, 1)) * reshape(as_array(b), (1, -1))
 
 
 @answers(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum products over chosen axes, as one product of matrices."""
+    a, b = as_array(a), as_array(b)
     ra, rb = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
         axes = (range(ra - axes, ra), range(axes))
@@ -59,42 +62,74 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
             f"{shape_of(b)}"
         )
     size = int(np.prod(summed, dtype=int))
-    left = reshape(transpose(a, (*free_a, *axes_a)), (-1, size))
-    right = reshape(transpose(b, (*axes_b, *free_b)), (size, -1))
-    new = [shape_of(a)[i] for i in free_a] + [shape_of(b)[i] for i in free_b]
-    return reshape(matmul(left, right), tuple(new))
+    rows, columns = [shape_of(a)[i] for i in free_a], [shape_of(b)[i] for i in free_b]
+    left = reshape(transpose(a, (*free_a, *axes_a)), (int(np.prod(rows, dtype=int)), size))
+    right = reshape(transpose(b, (*axes_b, *free_b)), (size, int(np.prod(columns, dtype=int))))
+    return reshape(matmul(left, right), (*rows, *columns))
 
 
 @answers(np.einsum)
-def einsum(subscripts: str, *operands: Any) -> Any:
-    """Sum products as the subscripts say; an ellipsis is written out first."""
-    if not isinstance(subscripts, str):
-        raise RuleError(
-            "np.einsum of a node takes its subscripts as text: np.einsum('ij,j->i', ...)"
-        )
-    written = _written_out(subscripts.replace(" ", ""), [len(shape_of(x)) for x in operands])
-    return einsum_of(len(operands))(written, *operands)
+def einsum(*operands: Any, dtype: Any = None) -> Any:
+    """Sum products as the subscripts say, in NumPy's two ways of writing them."""
+    subscripts, *arrays = operands if isinstance(operands[0], str) else _from_lists(operands)
+    arrays = [as_array(x) for x in arrays]
+    terms, output = _written_out(subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays])
+    terms, arrays = _unstretched(terms, arrays)
+    result = einsum_of(len(arrays))(",".join(terms) + "->" + output, *arrays)
+    return result if dtype is None else to_dtype(result, dtype)
 
 
-def _written_out(subscripts: str, ranks: list[int]) -> str:
+def _from_lists(operands: tuple[Any, ...]) -> list[Any]:
+    """Write np.einsum(x, [0, 1], y, [1, 2], [0, 2]) with letters."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
+    texts = ["".join("..." if i is ... else letters[i] for i in each) for each in lists]
+    count = len(operands) // 2
+    output = f"->{texts[-1]}" if len(operands) % 2 else ""
+    return [",".join(texts[:count]) + output, *operands[0 : 2 * count : 2]]
+
+
+def _written_out(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Write ellipses and the output as letters."""
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
-    free = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in subscripts]
+    if len(terms) != len(ranks):
+        raise ArgumentError(
+            f"np.einsum: {subscripts!r} is for {len(terms)} arrays, not {len(ranks)}"
+        )
+    free = "".join(
+        c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba" if c not in subscripts
+    )
     hidden = [rank - len(t.replace("...", "")) for t, rank in zip(terms, ranks, strict=True)]
-    longest = max((h for t, h in zip(terms, hidden, strict=True) if "..." in t), default=0)
-    dots = "".join(free[:longest])
-    if "..." in inputs and len({h for t, h in zip(terms, hidden, strict=True) if "..." in t}) > 1:
-        raise RuleError("np.einsum of a node needs ellipses of one length; reshape first")
-    new = [t.replace("...", dots) for t in terms]
+    if any(h < 0 or (h and "..." not in t) for t, h in zip(terms, hidden, strict=True)):
+        raise ArgumentError(f"np.einsum: {subscripts!r} does not fit arrays of {ranks} axes")
+    dots = free[: max(hidden)]
+    new = [t.replace("...", dots[len(dots) - h :]) for t, h in zip(terms, hidden, strict=True)]
     if not arrow:
-        letters = "".join(sorted(set("".join(new)) - set(dots)))
-        output = dots + "".join(c for c in letters if "".join(new).count(c) == 1)
-    return ",".join(new) + "->" + output.replace("...", dots)
+        letters = sorted(set("".join(new)) - set(dots))
+        output = "..." + "".join(c for c in letters if "".join(new).count(c) == 1)
+    return new, output.replace("...", dots)
+
+
+def _unstretched(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[Any]]:
+    """Drop axes of length 1 whose letter is longer elsewhere: they are only stretched."""
+    sizes: dict[str, int] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        for letter, n in zip(term, shape_of(array), strict=True):
+            sizes[letter] = max(n, sizes.get(letter, n)) if sizes.get(letter) != 0 else 0
+    new_terms, new_arrays = [], []
+    for term, array in zip(terms, arrays, strict=True):
+        keep = [n == sizes[c] or n != 1 for c, n in zip(term, shape_of(array), strict=True)]
+        new_terms.append("".join(c for c, k in zip(term, keep, strict=True) if k))
+        shape = tuple(n for n, k in zip(shape_of(array), keep, strict=True) if k)
+        new_arrays.append(array if all(keep) else reshape(array, shape))
+    return new_terms, new_arrays
 
 
 @answers(np.kron)
 def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product."""
+    a, b = as_array(a), as_array(b)
     rank = max(len(shape_of(a)), len(shape_of(b)))
     sa = (1,) * (rank - len(shape_of(a))) + shape_of(a)
     sb = (1,) * (rank - len(shape_of(b))) + shape_of(b)
@@ -104,14 +139,26 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @answers(np.cross)
-def cross(a: Any, b: Any) -> Any:
-    """Return the cross product of vectors of three along the last axis."""
-    a1, a2, a3 = a[..., 0], a[..., 1], a[..., 2]
-    b1, b2, b3 = b[..., 0], b[..., 1], b[..., 2]
-    return stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], -1)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Return the cross product of vectors of three numbers, or of two."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(as_array(a), axisa, 0), np.moveaxis(as_array(b), axisb, 0)
+    if shape_of(a)[0] not in (2, 3) or shape_of(b)[0] not in (2, 3):
+        raise ArgumentError(
+            f"np.cross needs vectors of two or three numbers, not {shape_of(a)[0]} and "
+            f"{shape_of(b)[0]}"
+        )
+    z = a[0] * b[1] - a[1] * b[0]
+    if shape_of(a)[0] == shape_of(b)[0] == 2:
+        return z
+    a3, b3 = (x[2] if shape_of(x)[0] == 3 else 0.0 for x in (a, b))
+    return np.moveaxis(stack([a[1] * b3 - a3 * b[1], a3 * b[0] - a[0] * b3, z]), 0, axisc)
 
 
 @answers(np.trace)
-def trace(a: Any, offset: int = 0) -> Any:
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """Add up the diagonal."""
-    return sum_over(diagonal(a, offset), -1, False)
+    return sum_over(diagonal(a, offset, axis1, axis2), -1, False)

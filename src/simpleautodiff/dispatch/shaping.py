@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers
+from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, getitem, scatter
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, transpose
+from simpleautodiff.rules.shapes import reshape, shape_of, transpose
+from simpleautodiff.structure import flatten
+from simpleautodiff.traced import Traced, plain
 
 
 @answers(np.reshape)
@@ -25,9 +30,9 @@ def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
 
 
 @answers(np.ravel)
-def ravel(a: Any) -> Any:
+def ravel(a: Any, order: str = "C") -> Any:
     """Write all elements in a row."""
-    return reshape(a, (-1,))
+    return reshape(transpose(a, None) if order == "F" else a, (-1,))
 
 
 @answers(np.transpose)
@@ -62,12 +67,23 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose(a, tuple(order))
 
 
-def _by_index(function: Any) -> Function:
+def numbered(function: Function, *arrays: Any) -> Any:
     """Answer a function that only moves elements: do it to their numbers, then look them up."""
+    numbers, start = [], 0
+    for array in arrays:
+        size = int(np.prod(shape_of(array), dtype=int))
+        numbers.append(np.arange(start, start + size).reshape(shape_of(array)))
+        start += size
+    flat = [reshape(array, (-1,)) for array in arrays]
+    places = np.asarray(function(*numbers), int)
+    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], places)
+
+
+def _by_index(function: Any) -> Function:
+    """Answer a function of one array that only moves elements."""
 
     def program(a: Any, *args: Any, **kwargs: Any) -> Any:
-        numbers = np.arange(np.prod(shape_of(a), dtype=int)).reshape(shape_of(a))
-        return getitem(reshape(a, (-1,)), function(numbers, *args, **kwargs))
+        return numbered(lambda numbers: function(numbers, *args, **kwargs), a)
 
     program.__name__ = function.__name__
     return program
@@ -82,36 +98,65 @@ def _by_shape(function: Any) -> Function:
     return program
 
 
+def _at_least(function: Any) -> Function:
+    one = _by_shape(function)
+    return lambda *arys: one(*arys) if len(arys) == 1 else tuple(one(each) for each in arys)
+
+
 _MOVING: tuple[Any, ...] = (
-    *(np.flip, np.fliplr, np.flipud, np.roll, np.rot90, np.tile, np.repeat, np.take),
-    *(np.take_along_axis, np.resize, np.delete, np.rollaxis),
+    *(np.roll, np.tile, np.repeat, np.take, np.take_along_axis, np.resize, np.delete),
 )
-_SHAPING: tuple[Any, ...] = (
-    *(np.expand_dims, np.squeeze, np.atleast_1d, np.atleast_2d, np.atleast_3d),
-)
+_SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
+_RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
 FUNCTIONS.update({function: _by_shape(function) for function in _SHAPING})
+FUNCTIONS.update({function: _at_least(function) for function in _RANKS})
 
 
-@answers(np.broadcast_to)
-def broadcast_to_(array: Any, shape: Any) -> Any:
-    """Copy along new or stretched axes."""
-    return broadcast_to(array, np.broadcast_shapes(shape_of(array), shape))
+@answers(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    """Turn axes round."""
+    axes = axes_of(m, axis)
+    turned = tuple(slice(None, None, -1 if i in axes else None) for i in range(len(shape_of(m))))
+    return getitem(m, turned) if turned else m
+
+
+FUNCTIONS[np.fliplr] = lambda m: flip(m, 1)
+FUNCTIONS[np.flipud] = lambda m: flip(m, 0)
+
+
+@answers(np.rot90)
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """Turn a plane by right angles."""
+    for _ in range(k % 4):
+        m = flip(swapaxes(m, *axes), axes[0])
+    return m
+
+
+@answers(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """Move an axis back, in the old way of NumPy."""
+    axes = np.rollaxis(np.empty(range(len(shape_of(a)))), axis, start).shape
+    return transpose(a, axes)
 
 
 @answers(np.broadcast_arrays)
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """Give all arrays their common shape."""
-    new = np.broadcast_shapes(*[shape_of(a) for a in args])
-    return tuple(broadcast_to(a, new) for a in args)
+    new = np.broadcast_shapes(*[np.shape(plain(a)) for a in args])
+    return tuple(np.broadcast_to(a, new) for a in args)
 
 
 @answers(np.concatenate)
-def concatenate_(arrays: Sequence[Any], axis: int | None = 0) -> Any:
+def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None) -> Any:
     """Join arrays."""
+    parts = [as_array(a) for a in arrays]
     if axis is None:
-        return concatenate([reshape(a, (-1,)) for a in arrays], 0)
-    return concatenate(list(arrays), axis)
+        parts, axis = [reshape(a, (-1,)) for a in parts], 0
+    if not all(shape_of(a) for a in parts):
+        raise ArgumentError("single numbers have no axis to join along; use np.stack")
+    joined = concatenate(parts, axes_of(parts[0], axis)[0])
+    return joined if dtype is None else to_dtype(joined, dtype)
 
 
 @answers(np.append)
@@ -121,37 +166,60 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 @answers(np.stack)
-def stack(arrays: Sequence[Any], axis: int = 0) -> Any:
+def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     """Join arrays along a new axis."""
-    rank = len(shape_of(arrays[0])) + 1
-    place = axis % rank
-    new = [reshape(a, (*shape_of(a)[:place], 1, *shape_of(a)[place:])) for a in arrays]
-    return concatenate(new, place)
+    parts = [as_array(a) for a in arrays]
+    if len({shape_of(a) for a in parts}) != 1:
+        raise ArgumentError(f"np.stack needs equal shapes, not {[shape_of(a) for a in parts]}")
+    (place,) = normalize_axis_tuple(axis, len(shape_of(parts[0])) + 1)
+    new = [reshape(a, (*shape_of(a)[:place], 1, *shape_of(a)[place:])) for a in parts]
+    return concatenate_(new, place, dtype)
+
+
+def _each(function: Any, arrays: Sequence[Any]) -> list[Any]:
+    return [FUNCTIONS[function](as_array(a)) for a in arrays]
 
 
 @answers(np.vstack)
-def vstack(tup: Sequence[Any]) -> Any:
+def vstack(tup: Sequence[Any], dtype: Any = None) -> Any:
     """Join arrays as rows."""
-    return concatenate([FUNCTIONS[np.atleast_2d](a) for a in tup], 0)
+    return concatenate_(_each(np.atleast_2d, tup), 0, dtype)
 
 
 @answers(np.hstack)
-def hstack(tup: Sequence[Any]) -> Any:
+def hstack(tup: Sequence[Any], dtype: Any = None) -> Any:
     """Join arrays side by side."""
-    parts = [FUNCTIONS[np.atleast_1d](a) for a in tup]
-    return concatenate(parts, 0 if len(shape_of(parts[0])) == 1 else 1)
+    parts = _each(np.atleast_1d, tup)
+    return concatenate_(parts, 0 if len(shape_of(parts[0])) == 1 else 1, dtype)
 
 
 @answers(np.dstack)
 def dstack(tup: Sequence[Any]) -> Any:
     """Join arrays in depth."""
-    return concatenate([FUNCTIONS[np.atleast_3d](a) for a in tup], 2)
+    return concatenate_(_each(np.atleast_3d, tup), 2)
 
 
 @answers(np.column_stack)
 def column_stack(tup: Sequence[Any]) -> Any:
     """Join vectors as columns."""
-    return concatenate([reshape(a, (-1, 1)) if len(shape_of(a)) == 1 else a for a in tup], 1)
+    parts = [as_array(a) for a in tup]
+    return concatenate_([reshape(a, (-1, 1)) if len(shape_of(a)) < 2 else a for a in parts], 1)
+
+
+@answers(np.block)
+def block(arrays: Any) -> Any:
+    """Join blocks of blocks."""
+    leaves, rebuild = flatten(arrays)
+    parts = [as_array(leaf) for leaf in leaves]
+    return numbered(lambda *numbers: np.block(rebuild(iter(numbers))), *parts)
+
+
+@answers(np.insert)
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Put elements between others."""
+    if not isinstance(values, Traced):
+        values = np.asarray(values, dtype_of(arr))
+    return numbered(lambda old, new: np.insert(old, plain(obj), new, axis), as_array(arr), values)
 
 
 def _split(function: Any) -> Function:
@@ -167,11 +235,22 @@ _SPLITTING: tuple[Any, ...] = (np.split, np.array_split, np.hsplit, np.vsplit, n
 FUNCTIONS.update({function: _split(function) for function in _SPLITTING})
 
 
+if hasattr(np, "unstack"):  # since NumPy 2.1
+
+    @answers(np.unstack)
+    def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
+        """Split into the parts along an axis, which is lost."""
+        moved = moveaxis(x, axis, 0)
+        return tuple(getitem(moved, i) for i in range(shape_of(moved)[0]))
+
+
 @answers(np.meshgrid)
-def meshgrid(*xi: Any, indexing: str = "xy") -> tuple[Any, ...]:
+def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> tuple[Any, ...]:
     """Spread vectors over a grid."""
-    numbers = np.meshgrid(*[np.arange(shape_of(x)[0]) for x in xi], indexing=indexing)  # type: ignore[call-overload]
-    return tuple(getitem(x, n) for x, n in zip(xi, numbers, strict=True))
+    flat = [reshape(as_array(x), (-1,)) for x in xi]
+    lengths = [np.arange(shape_of(x)[0]) for x in flat]
+    numbers = np.meshgrid(*lengths, indexing=indexing, sparse=sparse)  # type: ignore[call-overload]
+    return tuple(getitem(x, n) for x, n in zip(flat, numbers, strict=True))
 
 
 @answers(np.diagonal)
@@ -191,15 +270,36 @@ def diag(v: Any, k: int = 0) -> Any:
     return scatter(v, (i + max(-k, 0), i + max(k, 0)), (n, n))
 
 
+FUNCTIONS[np.diagflat] = lambda v, k=0: diag(ravel(v), k)
+
+
 @answers(np.tril)
 def tril(m: Any, k: int = 0) -> Any:
     """Keep the lower triangle."""
-    rows, columns = shape_of(m)[-2:]
+    rows, columns = shape_of(m)[-2:] if len(shape_of(m)) > 1 else shape_of(m) * 2
     return where_row(np.tri(rows, columns, k, bool), m, 0.0)
 
 
 @answers(np.triu)
 def triu(m: Any, k: int = 0) -> Any:
     """Keep the upper triangle."""
-    rows, columns = shape_of(m)[-2:]
+    rows, columns = shape_of(m)[-2:] if len(shape_of(m)) > 1 else shape_of(m) * 2
     return where_row(np.tri(rows, columns, k - 1, bool), 0.0, m)
+
+
+@answers(np.matrix_transpose)
+def matrix_transpose(x: Any) -> Any:
+    """Exchange the last two axes."""
+    return swapaxes(x, -1, -2)
+
+
+def astype_(x: Any, dtype: Any) -> Any:
+    """Give another kind of number; as whole numbers or bools the plain ones."""
+    new = np.dtype(dtype)
+    if new.kind not in "fc":
+        return np.asarray(plain(x)).astype(new)
+    return to_dtype(real(x) if new.kind == "f" else x, new)
+
+
+if hasattr(np, "astype"):  # since NumPy 2.1
+    answers(np.astype)(astype_)

@@ -7,11 +7,22 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.dispatch.table import answers
+from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import squared_size
 from simpleautodiff.rules.indexing import concatenate, cumsum, getitem
+from simpleautodiff.rules.kinds import astype, dtype_of, real_dtype
+from simpleautodiff.rules.piecewise import maximum
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import max_over, min_over, reshape, shape_of, sum_over, transpose
+from simpleautodiff.rules.shapes import (
+    kept,
+    max_over,
+    min_over,
+    reshape,
+    shape_of,
+    sum_over,
+    transpose,
+)
 from simpleautodiff.traced import plain
 
 
@@ -23,60 +34,135 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     return normalize_axis_tuple(axis, rank)
 
 
-def _count(x: Any, axis: Any) -> int:
-    return int(np.prod([shape_of(x)[a] for a in axes_of(x, axis)], dtype=int))
+def count(x: Any, axis: Any, where: Any = True, keepdims: bool = False) -> Any:
+    """Return how many elements a reduction takes together, as real numbers like those of x."""
+    if where is True:
+        return int(np.prod([shape_of(x)[a] for a in axes_of(x, axis)], dtype=int))
+    there = np.broadcast_to(plain(where), shape_of(x))
+    return np.sum(there, axis=axis, keepdims=keepdims, dtype=real_dtype(x))
+
+
+def chosen(x: Any, where: Any, neutral: Any) -> Any:
+    """Put a neutral element where a reduction is told not to look."""
+    return x if where is True else where_row(plain(where), x, neutral)
+
+
+def flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the array with the reduced axes as one axis in front, and its shape if kept as 1."""
+    axes, full = axes_of(a, axis), shape_of(a)
+    rest = [i for i in range(len(full)) if i not in axes]
+    size = int(np.prod([full[i] for i in axes], dtype=int))
+    moved = transpose(a, (*axes, *rest)) if full else a
+    return reshape(moved, (size, *[full[i] for i in rest])), kept(full, axes)
 
 
 @answers(np.sum)
-def sum_(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def sum_(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """Add up elements."""
-    return sum_over(a, axis, keepdims)
+    total = sum_over(chosen(a, where, 0.0), axis, keepdims)
+    return total if initial is None else total + initial
 
 
 @answers(np.mean)
-def mean(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Average elements."""
-    return sum_over(a, axis, keepdims) / _count(a, axis)
+def mean_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
+    """Average elements; those of 16 bits are added up with 32, as NumPy does."""
+    if dtype_of(a) == np.float16:
+        return astype(mean_(astype(a, np.float32), axis, keepdims, where), np.float16)
+    return sum_(a, axis, keepdims, where=where) / count(a, axis, where, keepdims)
 
 
 @answers(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None) -> Any:
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
     """Average elements with weights."""
     if weights is None:
-        return mean(a, axis)
+        result, total = mean_(a, axis, keepdims), float(count(a, axis))
+    else:
+        weights = _spread_weights(a, axis, weights)
+        total = sum_over(weights, axis, keepdims)
+        result = sum_over(a * weights, axis, keepdims) / total
+    return (result, np.broadcast_to(total, shape_of(result))) if returned else result
+
+
+def _spread_weights(a: Any, axis: Any, weights: Any) -> Any:
+    """Give the weights of some axes the shape of the whole array."""
+    weights = as_array(weights)
     if shape_of(weights) != shape_of(a):
-        (along,) = axes_of(a, axis)
-        weights = reshape(weights, [n if i == along else 1 for i, n in enumerate(shape_of(a))])
-    return sum_over(a * weights, axis, False) / sum_over(
-        weights * np.ones(shape_of(a)), axis, False
-    )
+        axes = axes_of(a, axis)
+        if shape_of(weights) != tuple(shape_of(a)[i] for i in axes):
+            raise ArgumentError(
+                f"np.average: weights of shape {shape_of(weights)} do not fit the axes {axes} of "
+                f"an array of shape {shape_of(a)}"
+            )
+        weights = transpose(weights, tuple(int(i) for i in np.argsort(axes)))
+        weights = reshape(weights, [n if i in axes else 1 for i, n in enumerate(shape_of(a))])
+    return np.broadcast_to(weights, shape_of(a))
 
 
 @answers(np.var)
-def var(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+def var(
+    a: Any,
+    axis: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Any = True,
+    mean: Any = None,
+    correction: float | None = None,
+) -> Any:
     """Return the mean square of the deviations."""
-    deviation = a - mean(a, axis, True)
-    return sum_over(squared_size(deviation), axis, keepdims) / (_count(a, axis) - ddof)
+    if dtype_of(a) == np.float16:
+        wide = astype(a, np.float32)
+        return astype(var(wide, axis, ddof, keepdims, where, mean, correction), np.float16)
+    deviation = a - (mean_(a, axis, True, where) if mean is None else mean)
+    total = sum_over(squared_size(chosen(deviation, where, 0.0)), axis, keepdims)
+    free = count(a, axis, where, keepdims) - (ddof if correction is None else correction)
+    return total / (max(free, 0) if where is True else np.maximum(free, 0))
 
 
 @answers(np.std)
-def std(a: Any, axis: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    """Return the root of the variance."""
-    variance = var(a, axis, ddof, keepdims)
-    zero = plain(variance) == 0  # equal elements: of the subgradients the least is 0
-    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, variance)))
+def std(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
+    """Return the root of the variance; of equal elements the derivative is 0."""
+    return root(var(a, axis, keepdims=keepdims, **kwargs))
+
+
+def root(x: Any) -> Any:
+    """Return the root, with the derivative 0 at 0: of the subgradients of a norm the least."""
+    zero = plain(x) == 0
+    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, x)))
 
 
 @answers(np.max, np.amax)
-def max_(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def max_(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the largest elements; equal ones share the derivative."""
-    return max_over(a, axis, keepdims)
+    if initial is None:
+        _check_initial("max", where)
+        return max_over(a, axis, keepdims)
+    if not count(a, axis):
+        return np.broadcast_to(
+            initial, np.sum(np.empty(shape_of(a)), axis, keepdims=keepdims).shape
+        )
+    return maximum(max_over(chosen(a, where, -np.inf), axis, keepdims), initial)
 
 
 @answers(np.min, np.amin)
-def min_(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def min_(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """Return the smallest elements; equal ones share the derivative."""
-    return min_over(a, axis, keepdims)
+    if initial is None:
+        _check_initial("min", where)
+        return min_over(a, axis, keepdims)
+    return -max_(-a, axis, keepdims, -initial, where)
+
+
+def _check_initial(name: str, where: Any) -> None:
+    if where is not True:
+        raise ArgumentError(f"np.{name}(..., where=...) needs initial=: it may find no element")
 
 
 @answers(np.ptp)
@@ -86,18 +172,17 @@ def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 @answers(np.prod)
-def prod(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def prod(
+    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Any:
     """Multiply elements, in pairs, pairs of pairs, ...: right where some are zero, too."""
-    axes, full = axes_of(a, axis), shape_of(a)
-    rest = [i for i in range(len(full)) if i not in axes]
-    x = reshape(transpose(a, (*axes, *rest)), (-1, *[full[i] for i in rest]))
+    x, kept_shape = flattened(chosen(a, where, 1.0), axis)
     while (n := shape_of(x)[0]) > 1:
         pairs = getitem(x, slice(0, n // 2)) * getitem(x, slice(n // 2, n // 2 * 2))
         x = concatenate([pairs, getitem(x, slice(n - 1, n))]) if n % 2 else pairs
-    result = getitem(x, 0) if shape_of(x)[0] else np.ones([full[i] for i in rest])
-    return (
-        reshape(result, [1 if i in axes else n for i, n in enumerate(full)]) if keepdims else result
-    )
+    result = getitem(x, 0) if n else sum_over(x, 0, False) + 1
+    result = reshape(result, kept_shape) if keepdims else result
+    return result if initial is None else result * initial
 
 
 @answers(np.cumsum)
@@ -118,23 +203,22 @@ def cumprod(a: Any, axis: int | None = None) -> Any:
     return x if axis is None else np.moveaxis(x, 0, axis)
 
 
-@answers(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1) -> Any:
-    """Subtract neighbours."""
-    x = np.moveaxis(a, axis, -1)
-    for _ in range(n):
-        x = x[..., 1:] - x[..., :-1]
-    return np.moveaxis(x, -1, axis)
+def cumulative(name: str, running: Any, start: float) -> Any:
+    """Answer np.cumulative_sum or np.cumulative_prod, which may begin with the empty one."""
+
+    def program(x: Any, axis: int | None = None, include_initial: bool = False) -> Any:
+        if axis is None and len(shape_of(x)) > 1:
+            raise ArgumentError(f"np.{name} needs an axis for an array of several")
+        axis = axes_of(x, -1 if axis is None else axis)[0]
+        result = running(x, axis)
+        if not include_initial:
+            return result
+        first = [1 if i == axis else n for i, n in enumerate(shape_of(x))]
+        return concatenate([np.full(first, start, dtype_of(x)), result], axis)
+
+    return program
 
 
-@answers(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate by trapezoids."""
-    step = dx if x is None else diff(x, axis=axis if len(shape_of(x)) > 1 else -1)
-    if x is not None and len(shape_of(x)) == 1 and len(shape_of(y)) > 1:
-        step = reshape(
-            step, [-1 if i == axis % len(shape_of(y)) else 1 for i in range(len(shape_of(y)))]
-        )
-    z = np.moveaxis(y, axis, -1)
-    inner = (z[..., 1:] + z[..., :-1]) / 2
-    return sum_over(np.moveaxis(inner, -1, axis) * step, axis, False)
+if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
+    answers(np.cumulative_sum)(cumulative("cumulative_sum", cumsum_, 0.0))
+    answers(np.cumulative_prod)(cumulative("cumulative_prod", cumprod, 1.0))

@@ -26,6 +26,7 @@ inv: Wrapping = row(
     latex="{0}^{{-1}}",
     arrays=True,
     reason="from V A = 1 follows dV = -V dA V",
+    batch=lambda size, which, a: inv(a),  # stacks of matrices are batches of them
 )
 
 
@@ -66,6 +67,7 @@ det: Wrapping = row(
     latex=r"\det {0}",
     arrays=True,
     reason="d det(A) = det(A) tr(A⁻¹ dA)",
+    batch=lambda size, which, a: det(a),
 )
 logabsdet: Wrapping = row(
     "logabsdet",
@@ -79,10 +81,11 @@ logabsdet: Wrapping = row(
     latex=r"\log|\det {0}|",
     arrays=True,
     reason="d log|det(A)| = tr(A⁻¹ dA)",
+    batch=lambda size, which, a: logabsdet(a),
 )
 
 
-def _flip(x: Any) -> Any:
+def flip(x: Any) -> Any:
     """Return the conjugate transpose."""
     return conj(swap(x))
 
@@ -95,14 +98,14 @@ def _lower(x: Any) -> Any:
 
 def _cholesky_push(dot: Any, v: Any) -> Any:
     inverse = inv(v)
-    return matmul(v, _lower(matmul(matmul(inverse, (dot + _flip(dot)) / 2), _flip(inverse))))
+    return matmul(v, _lower(matmul(matmul(inverse, (dot + flip(dot)) / 2), flip(inverse))))
 
 
 def _cholesky_pull(bar: Any, v: Any) -> Any:
     inverse = inv(v)
     middle = _lower(matmul(swap(v), bar))
     pulled = matmul(matmul(swap(inverse), middle), conj(inverse))
-    return (pulled + _flip(pulled)) / 2
+    return (pulled + flip(pulled)) / 2
 
 
 cholesky: Wrapping = row(
@@ -114,12 +117,13 @@ cholesky: Wrapping = row(
     latex=r"\operatorname{{chol}} {0}",
     arrays=True,
     reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
+    batch=lambda size, which, a: cholesky(a),
 )
 
 
 def _rotated(v: Any, dot: Any) -> Any:
     """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
-    return matmul(matmul(_flip(v), (dot + _flip(dot)) / 2), v)
+    return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
 
 
 def _gaps(w: Any) -> Any:
@@ -152,13 +156,14 @@ eigenvalues: Wrapping = row(
     latex=r"\lambda({0})",
     arrays=True,
     reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
+    batch=lambda size, which, a: eigenvalues(a),
 )
 
 
 def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
     middle = _gaps(eigenvalues(a)) * matmul(swap(v), bar)
     pulled = matmul(matmul(conj(v), middle), swap(v))
-    return (pulled + _flip(pulled)) / 2
+    return (pulled + flip(pulled)) / 2
 
 
 eigenvectors: Wrapping = row(
@@ -173,4 +178,5 @@ eigenvectors: Wrapping = row(
     latex=r"V({0})",
     arrays=True,
     reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
+    batch=lambda size, which, a: eigenvectors(a),
 )

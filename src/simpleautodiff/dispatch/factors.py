@@ -1,0 +1,169 @@
+"""Linear algebra: factors of matrices, eigenvalues, singular values, least squares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.errors import ArgumentError, DomainError, RuleError, at_line
+from simpleautodiff.number import is_complex
+from simpleautodiff.rules import factors
+from simpleautodiff.rules.complexes import conj, real, squared_size
+from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import concatenate, getitem
+from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.linalg import cholesky as cholesky_row
+from simpleautodiff.rules.linalg import eigenvalues, eigenvectors, flip
+from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+from simpleautodiff.traced import plain
+
+
+class EighResult(NamedTuple):
+    """What np.linalg.eigh returns, for nodes."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """What np.linalg.eig returns, for nodes."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SVDResult(NamedTuple):
+    """What np.linalg.svd returns, for nodes."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class QRResult(NamedTuple):
+    """What np.linalg.qr returns, for nodes."""
+
+    Q: Any
+    R: Any
+
+
+@answers(np.linalg.cholesky)
+def cholesky(a: Any, upper: bool = False) -> Any:
+    """Return the triangular factor of a positive definite matrix."""
+    return flip(cholesky_row(flip(a))) if upper else cholesky_row(a)
+
+
+@answers(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix; one half of it is read."""
+    symmetric = _from_half(a, UPLO)
+    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+
+
+@answers(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Return the eigenvalues of a symmetric matrix; one half of it is read."""
+    return eigenvalues(_from_half(a, UPLO))
+
+
+def _from_half(a: Any, half: str) -> Any:
+    """Return the symmetric matrix whose lower (or upper) half is that of `a`."""
+    if half.upper() not in ("L", "U"):
+        raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
+    n = shape_of(a)[-1]
+    below = where_row(np.tri(n, n, -1, bool), a if half.upper() == "L" else flip(a), 0.0)
+    diagonal = where_row(np.eye(n, dtype=bool), a, 0.0)
+    return below + flip(below) + (real(diagonal) + 0 * diagonal)
+
+
+@answers(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """Return eigenvalues and eigenvectors: of length 1, their largest components real."""
+    w, v = factors.eig_parts(factors.eig(a))
+    v = v / np.sqrt(sum_over(squared_size(v), -2, True))
+    if is_complex(plain(v)):
+        exact = plain(v).imag == 0
+        largest = np.argmax(np.where(exact, np.abs(plain(v)), 0.0), axis=-2)[..., None, :]
+        pivot = np.take_along_axis(v, largest, -2)
+        sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
+        v = v * (conj(pivot) / np.abs(pivot) * sides)
+    return EigResult(getitem(w, (..., 0, slice(None))), v)
+
+
+@answers(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """Return the eigenvalues of any square matrix."""
+    return getitem(factors.eig_parts(factors.eig(a))[0], (..., 0, slice(None)))
+
+
+@answers(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Return U, the singular values and V conjugate transposed."""
+    u, s, v = factors.svd_parts(factors.svd(a), a)
+    s = real(getitem(s, (..., 0, slice(None))))
+    if not compute_uv:
+        return s
+    if full_matrices and shape_of(a)[-1] != shape_of(a)[-2]:
+        raise RuleError(
+            "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
+            f"what is left, so they have no derivative. Pass full_matrices=False{at_line()}"
+        )
+    return SVDResult(u, s, flip(v))
+
+
+def svdvals(x: Any) -> Any:
+    """Return the singular values."""
+    return svd(x, compute_uv=False)
+
+
+answers(np.linalg.svdvals)(svdvals)
+
+
+@answers(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Return an orthogonal and an upper triangular factor."""
+    m, n = shape_of(a)[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise RuleError(
+            f"np.linalg.qr of a node with mode={mode!r}: the columns it adds to Q are any basis of "
+            f"what is left, so they have no derivative. Pass mode='reduced'{at_line()}"
+        )
+    square = getitem(a, (..., slice(0, m))) if m < n else a
+    q, r = factors.qr_parts(factors.qr(square), square)
+    if m < n:
+        rest = matmul(flip(q), getitem(a, (..., slice(m, n))))
+        r = concatenate([r, rest], len(shape_of(a)) - 1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@answers(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, rtol: Any = None) -> Any:
+    """Return the inverse in the sense of least squares; its rank is taken to be constant."""
+    cut = rcond if rtol is None or rtol is np._NoValue else rtol
+    return factors.pinv(a, cut)
+
+
+@answers(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
+    """Return the solution of least squares, the sums of squares, the rank and singular values."""
+    a, b = as_array(a), as_array(b)
+    m, n = shape_of(a)[-2:]
+    eps = float(np.finfo(dtype_of(a)).eps)
+    cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond
+    s = plain(svdvals(a))
+    rank = int(np.sum(s > cut * np.max(s, initial=0.0)))
+    if rank < min(m, n):
+        raise DomainError(
+            f"np.linalg.lstsq: the matrix has the rank {rank}, not {min(m, n)}; the solution jumps "
+            f"where the rank changes, and has no derivative. np.linalg.pinv(a) @ b keeps the rank"
+            f"{at_line()}"
+        )
+    x = matmul(factors.pinv(a, cut), b)
+    rest = b - matmul(a, x)
+    residuals = sum_over(squared_size(rest), 0, False)
+    some = rank == n < m
+    none = np.zeros(0, plain(residuals).dtype)
+    return x, (reshape(residuals, (-1,)) if some else none), rank, svdvals(a)

@@ -1,0 +1,54 @@
+"""What passes over nan: sums, means, extremes, running sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.sums import cumprod, cumsum_, max_, mean_, min_, prod, root, sum_, var
+from simpleautodiff.dispatch.table import answers
+from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.traced import plain
+
+
+@answers(np.nan_to_num)
+def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """Replace nan and inf by numbers, which do not depend on them."""
+    replaced = np.nan_to_num(plain(x), nan=nan, posinf=posinf, neginf=neginf)
+    return where_row(np.isfinite(plain(x)), x, replaced)
+
+
+def _there(a: Any, where: Any = True) -> Any:
+    """Return where there is a number, among those that are to be looked at."""
+    return ~np.isnan(plain(a)) & where
+
+
+def _passing(name: str, program: Any, fill: float | None) -> Any:
+    """Make a reduction pass over nan: by looking at the other elements only."""
+
+    def passing(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+        there = _there(a, kwargs.pop("where", True))
+        if fill is not None:
+            return program(where_row(there, a, fill), axis, **kwargs)
+        return program(where_row(there, a, 0.0), axis, where=there, **kwargs)
+
+    passing.__name__ = name
+    passing.__doc__ = f"Answer np.{name}."
+    return passing
+
+
+nansum = answers(np.nansum)(_passing("nansum", sum_, 0.0))
+nanprod = answers(np.nanprod)(_passing("nanprod", prod, 1.0))
+nancumsum = answers(np.nancumsum)(_passing("nancumsum", cumsum_, 0.0))
+nancumprod = answers(np.nancumprod)(_passing("nancumprod", cumprod, 1.0))
+nanmean = answers(np.nanmean)(_passing("nanmean", mean_, None))
+nanvar = answers(np.nanvar)(_passing("nanvar", var, None))
+nanmax = answers(np.nanmax)(_passing("nanmax", max_, -np.inf))
+nanmin = answers(np.nanmin)(_passing("nanmin", min_, np.inf))
+
+
+@answers(np.nanstd)
+def nanstd(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Return the root of the variance of what is not nan."""
+    return root(nanvar(a, axis, **kwargs))

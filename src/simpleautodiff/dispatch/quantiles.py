@@ -1,0 +1,137 @@
+"""Sorting, and what stands at a place of the sorted elements: medians, quantiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.sums import flattened
+from simpleautodiff.dispatch.table import FUNCTIONS, answers
+from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.kinds import real_dtype
+from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.shapes import reshape, shape_of
+from simpleautodiff.traced import Traced, plain
+
+
+def along(a: Any, order: Any, axis: int) -> Any:
+    """Take elements along an axis by their places."""
+    result: Any = FUNCTIONS[np.take_along_axis](a, order, axis=axis)
+    return result
+
+
+@answers(np.sort)
+def sort(a: Any, axis: int | None = -1) -> Any:
+    """Sort; every element keeps its own derivative."""
+    if axis is None:
+        a, axis = reshape(a, (-1,)), 0
+    return along(a, np.argsort(plain(a), axis=axis, kind="stable"), axis)
+
+
+@answers(np.partition)
+def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
+    """Put the k-th smallest element in its place, the smaller ones before it."""
+    if axis is None:
+        a, axis = reshape(a, (-1,)), 0
+    return along(a, np.argpartition(plain(a), kth, axis), axis)
+
+
+@answers(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """Interpolate between sorted elements; nan if one of them is nan."""
+    x, kept_shape = flattened(a, axis)
+    n = shape_of(x)[0]
+    x = sort(x, 0)
+    result = _at(x, _places(q, n, method))
+    result = where_row(np.isnan(plain(x)[n - 1]), np.nan, result)
+    return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
+
+
+def _places(q: Any, n: int, method: str) -> Any:
+    """Return the places of quantiles among n sorted elements: the quantiles of 0, 1, 2, ..."""
+    if isinstance(q, Traced):
+        raise RuleError(
+            "np.quantile has no derivative rule in q: it has kinks at every element. Pass q.value"
+            f"{at_line()}"
+        )
+    if not n or np.any((np.asarray(q) < 0) | (np.asarray(q) > 1)):
+        raise ArgumentError(
+            f"quantiles need elements, and q between 0 and 1; q is {q!r}{at_line()}"
+        )
+    return np.quantile(np.arange(float(n)), np.asarray(q, float), method=method)  # type: ignore[call-overload]
+
+
+def _at(x: Any, places: Any) -> Any:
+    """Interpolate between the elements around places on the first axis."""
+    low = np.floor(places).astype(int)
+    high = np.ceil(places).astype(int)
+    part = _weights(places - low, x)
+    part = part.reshape(np.shape(part) + (1,) * (len(shape_of(x)) - 1))
+    return getitem(x, low) * (1 - part) + getitem(x, high) * part
+
+
+def _weights(part: Any, x: Any) -> Any:
+    """Return weights in the kind of x; those of several quantiles are of 64 bits at least."""
+    wide = np.result_type(real_dtype(x), np.float64) if np.ndim(part) else real_dtype(x)
+    return np.asarray(part, wide)
+
+
+@answers(np.percentile)
+def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Return quantiles given in per cent."""
+    return quantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
+
+
+@answers(np.median)
+def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
+    """Return the middle element, or the mean of the two in the middle."""
+    return quantile(a, 0.5, axis, keepdims=keepdims)
+
+
+@answers(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    """Interpolate between the sorted elements that are not nan."""
+    x, kept_shape = flattened(a, axis)
+    rest = shape_of(x)[1:]
+    counts = np.sum(~np.isnan(plain(x)), axis=0)
+    shape = (*np.shape(q), *rest)
+    places = np.empty((np.size(q), *rest))
+    for n in np.unique(counts):
+        found = _places(q, max(int(n), 1), method).reshape(-1)
+        places[:, counts == n] = found[:, None] if rest else found.reshape(-1, 1)
+    low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
+    part = _weights(places - low, x) if np.ndim(q) else np.asarray(places - low, real_dtype(x))
+    x = sort(x, 0)
+    result = along(x, low, 0) * (1 - part) + along(x, high, 0) * part
+    result = reshape(result, shape)
+    return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
+
+
+@answers(np.nanpercentile)
+def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
+    """Return quantiles, in per cent, of what is not nan."""
+    return nanquantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
+
+
+@answers(np.nanmedian)
+def nanmedian(
+    a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
+    """Return the median of what is not nan."""
+    return nanquantile(a, 0.5, axis, keepdims=keepdims)

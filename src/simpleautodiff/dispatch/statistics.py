@@ -1,0 +1,87 @@
+"""Covariances and correlations; counts with weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.products import outer
+from simpleautodiff.dispatch.shaping import diagonal
+from simpleautodiff.dispatch.sums import average
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.complexes import conj, real
+from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import concatenate, scatter
+from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
+from simpleautodiff.traced import plain
+
+
+@answers(np.cov)
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """Return the covariances of rows, or of columns."""
+    x = _as_rows(m, rowvar)
+    x = (
+        to_dtype(x, np.result_type(dtype_of(x), np.float64))
+        if dtype is None
+        else to_dtype(x, dtype)
+    )
+    if y is not None:
+        x = concatenate([x, _as_rows(y, rowvar)])
+    weights, free = _weights(x, fweights, aweights, 1 - bias if ddof is None else ddof)
+    deviation = x - average(x, 1, weights, keepdims=True)
+    weighted = deviation if weights is None else deviation * weights
+    result = matmul(weighted, conj(transpose(deviation, None))) / free
+    return reshape(result, ()) if shape_of(result) == (1, 1) else result
+
+
+def _as_rows(m: Any, rowvar: bool) -> Any:
+    m = as_array(m)
+    if len(shape_of(m)) > 2:
+        raise ArgumentError(f"np.cov takes at most two axes, not {shape_of(m)}")
+    if len(shape_of(m)) < 2:
+        return reshape(m, (1, -1))
+    return m if rowvar else transpose(m, None)
+
+
+def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
+    """Return the weight of each observation, and what the sum of squares is divided by."""
+    if fweights is None and aweights is None:
+        return None, shape_of(x)[1] - ddof
+    times = 1.0 if fweights is None else as_array(fweights)
+    weights = times if aweights is None else times * as_array(aweights)
+    total = sum_over(weights, 0, False)
+    if ddof and aweights is not None:
+        return weights, total - ddof * sum_over(weights * as_array(aweights), 0, False) / total
+    return weights, total - ddof
+
+
+@answers(np.corrcoef)
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """Return the correlations of rows, or of columns."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not shape_of(c):
+        return c / c
+    scale = np.sqrt(real(diagonal(c)))
+    return c / outer(scale, scale)
+
+
+@answers(np.bincount)
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Add up weights by their whole numbers."""
+    places = np.asarray(plain(x))
+    if weights is None:
+        return np.bincount(places, minlength=minlength)
+    size = max(int(places.max(initial=-1)) + 1, minlength)
+    return scatter(weights, (places,), (size,))

@@ -1,0 +1,219 @@
+"""NumPy's ufuncs on nodes: calls with their keywords, reduce, accumulate, outer, reduceat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.sums import axes_of, cumprod, cumsum_, max_, min_, prod, sum_
+from simpleautodiff.dispatch.table import (
+    Function,
+    as_array,
+    no_rule,
+    to_dtype,
+    written,
+)
+from simpleautodiff.errors import LostDerivativeError, RuleError, at_line
+from simpleautodiff.rules.arithmetic import floor_divide, mod, power
+from simpleautodiff.rules.complexes import conj
+from simpleautodiff.rules.contract import matmul
+from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.piecewise import absolute, sign, trunc
+from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+from simpleautodiff.traced import SPECIAL, UFUNCS, plain, unwrapped
+
+_IGNORED = ("casting", "order", "subok")
+
+
+def _float_power(x: Any, y: Any) -> Any:
+    """Raise to a power, with 64 bits at least."""
+    wide = np.result_type(plain(x), plain(y), np.float64)
+    return power(*[to_dtype(u, wide) if hasattr(u, "dtype") else u for u in (x, y)])
+
+
+def _frexp(x: Any) -> tuple[Any, Any]:
+    """Split into a number between 1/2 and 1 and a power of two, which does not change."""
+    _, exponent = np.frexp(plain(x))
+    return _ldexp(x, -exponent), exponent
+
+
+def _ldexp(x: Any, n: Any) -> Any:
+    return x * np.ldexp(np.ones((), dtype_of(x)), plain(n))
+
+
+def _fmod(x: Any, y: Any) -> Any:
+    """Return the remainder with the sign of x."""
+    return where_row(plain(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
+
+
+def _heaviside(x: Any, y: Any) -> Any:
+    """Return 0 below 0, 1 above it, and y at it."""
+    return where_row(plain(x) == 0, y, (sign(x) + 1) / 2)
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    """Split off the whole part, which does not change by a little."""
+    return _fmod(x, 1.0), trunc(x)
+
+
+def _nextafter(x: Any, y: Any) -> Any:
+    """Return the next number towards another; it moves with the first."""
+    here = plain(x)
+    return x + (np.nextafter(here, plain(y)) - here)
+
+
+def _vecdot(x1: Any, x2: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    return sum_over(conj(x1) * x2, axis, keepdims)
+
+
+def _matvec(x1: Any, x2: Any) -> Any:
+    return getitem(matmul(x1, reshape(x2, (*shape_of(x2), 1))), (..., 0))
+
+
+def _vecmat(x1: Any, x2: Any) -> Any:
+    line = conj(reshape(x1, (*shape_of(x1)[:-1], 1, shape_of(x1)[-1])))
+    return getitem(matmul(line, x2), (..., 0, slice(None)))
+
+
+_NAMED: dict[str, Function] = {
+    "float_power": _float_power,
+    "fmod": _fmod,
+    "frexp": _frexp,
+    "heaviside": _heaviside,
+    "ldexp": _ldexp,
+    "modf": _modf,
+    "nextafter": _nextafter,
+    "divmod": lambda x, y: (floor_divide(x, y), mod(x, y)),
+    "vecdot": _vecdot,
+    "matvec": _matvec,
+    "vecmat": _vecmat,
+}
+PROGRAMS: dict[Any, Function] = {  # some came with NumPy 2.1 and 2.2
+    getattr(np, name): program for name, program in _NAMED.items() if hasattr(np, name)
+}
+UFUNCS.update(PROGRAMS)
+_REDUCING: dict[Any, Function] = {
+    np.add: sum_,
+    np.multiply: prod,
+    np.maximum: max_,
+    np.minimum: min_,
+}
+_RUNNING: dict[Any, Function] = {np.add: cumsum_, np.multiply: cumprod}
+
+
+def is_plain(ufunc: Any) -> bool:
+    """Tell whether a ufunc answers yes or no, or with a distance of neighbouring numbers."""
+    return ufunc is np.spacing or not {"d->?", "dd->?"}.isdisjoint(ufunc.types)
+
+
+def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Answer a ufunc, or one of its methods, with a node among its arguments."""
+    name = f"np.{ufunc.__name__}"
+    if method == "at":
+        raise LostDerivativeError(
+            f"{name}.at writes into an array. Make it with y = np.zeros_like(x); where no place "
+            f"comes twice write y[i] += ..., otherwise np.bincount(i, weights=x){at_line()}"
+        )
+    given = [as_array(unwrapped(x)) for x in inputs]
+    out = kwargs.pop("out", None)
+    if is_plain(ufunc) and ufunc not in _REDUCING:
+        return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
+    if (UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)) is None:
+        raise no_rule(name)
+    kwargs = {key: value for key, value in kwargs.items() if key not in _IGNORED}
+    if method == "__call__":
+        return _called(ufunc, given, out, kwargs)
+    return written(_METHODS[method](ufunc, *given, **kwargs), out, f"{name}.{method}")
+
+
+def _with_out(kwargs: dict[str, Any], out: Any) -> dict[str, Any]:
+    return kwargs if out is None else {**kwargs, "out": out}
+
+
+def _called(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a ufunc: `where` keeps what stands in `out`, or 0, at the other elements."""
+    where, dtype = kwargs.pop("where", True), kwargs.pop("dtype", None)
+    wrapping = UFUNCS.get(ufunc) or SPECIAL[ufunc.__name__]
+    if kwargs and ufunc not in PROGRAMS:
+        raise RuleError(
+            f"np.{ufunc.__name__} of a node has no derivative rule for the argument "
+            f"{' and '.join(kwargs)}{at_line()}"
+        )
+    if dtype is not None:
+        inputs = [to_dtype(x, dtype) for x in inputs]
+    with np.errstate(all=None if where is True else "ignore"):
+        result = wrapping(*inputs, **kwargs)
+    if where is not True:
+        before = 0.0 if out is None else unwrapped(out[0])
+        result = where_row(plain(where), result, before)
+    if isinstance(result, tuple) and isinstance(out, tuple):
+        return tuple(
+            written(r, o, f"np.{ufunc.__name__}") for r, o in zip(result, out, strict=True)
+        )
+    return written(result, out, f"np.{ufunc.__name__}")
+
+
+def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
+    """Take elements together along axes."""
+    dtype = kwargs.pop("dtype", None)
+    x = x if dtype is None else to_dtype(x, dtype)
+    kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
+    if ufunc in _REDUCING:
+        return _REDUCING[ufunc](x, axis, **kwargs)
+    keepdims = kwargs.pop("keepdims", False)
+    parts = _parts(ufunc, x, axis, kwargs)
+    result: Any = kwargs.get("initial")
+    for part in parts:
+        result = part if result is None else ufunc(result, part)
+    return np.expand_dims(result, axes_of(x, axis)) if keepdims else result
+
+
+def _parts(ufunc: Any, x: Any, axis: Any, kwargs: Any) -> Any:
+    axes = axes_of(x, axis)
+    unknown = sorted(set(kwargs) - {"initial"})
+    if len(axes) != 1 or unknown or not shape_of(x)[axes[0]]:
+        raise RuleError(
+            f"np.{ufunc.__name__}.reduce of a node takes one axis that is not empty, and "
+            f"initial={at_line()}"
+        )
+    return iter(np.moveaxis(x, axes[0], 0))
+
+
+def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Return what reduce gives for all starts of the array."""
+    x = x if dtype is None else to_dtype(x, dtype)
+    if ufunc in _RUNNING:
+        return _RUNNING[ufunc](x, axis)
+    results: list[Any] = []
+    for part in np.moveaxis(x, axis, 0):
+        results.append(ufunc(results[-1], part) if results else part)
+    return np.stack(results, axes_of(x, axis)[0])
+
+
+def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
+    """Apply to every pair of elements."""
+    wide = reshape(a, (*shape_of(a), *[1] * len(shape_of(b))))
+    return ufunc(wide, b, **kwargs)
+
+
+def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
+    """Reduce the slices between indices; where they do not grow, take the one element."""
+    moved = np.moveaxis(x if dtype is None else to_dtype(x, dtype), axis, 0)
+    starts = [int(i) for i in np.asarray(indices)]
+    stops = [*starts[1:], shape_of(moved)[0]]
+    parts = [
+        _reduce(ufunc, getitem(moved, slice(i, max(j, i + 1))), 0)
+        for i, j in zip(starts, stops, strict=True)
+    ]
+    return np.moveaxis(np.stack(parts), 0, axis)
+
+
+_METHODS: dict[str, Function] = {
+    "reduce": _reduce,
+    "accumulate": _accumulate,
+    "outer": _outer,
+    "reduceat": _reduceat,
+}

@@ -1,0 +1,43 @@
+"""Rows: the same numbers in another kind, with more or fewer digits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.number import is_complex
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.traced import plain
+
+
+def dtype_of(x: Any) -> Any:
+    """Return NumPy's type of a number, an array, or a node of either."""
+    return np.result_type(plain(x))
+
+
+def real_dtype(x: Any) -> Any:
+    """Return the type of the real part: float32 for complex64."""
+    return dtype_of(x).type(0).real.dtype
+
+
+def _astype_back(bar: Any, x: Any) -> Any:
+    return bar if is_complex(plain(bar)) != is_complex(plain(x)) else astype(bar, dtype_of(x))
+
+
+astype: Wrapping = row(
+    "astype",
+    lambda v, x, dtype: Linear(
+        lambda dot: astype(dot, dtype), lambda bar: _astype_back(bar, x), True
+    ),
+    ZERO,
+    value=lambda x, dtype: np.asarray(x).astype(dtype)[()],
+    numpy=(),
+    settings=(1,),
+    text="astype({0}, {1})",
+    latex=r"{0}",
+    arrays=True,
+    reason="the same number with more or fewer digits",
+    batch=lambda size, which, x, dtype: astype(x, dtype),
+)
