@@ -8,7 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simpleautodiff.errors import ArgumentError, AutodiffError
+from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError
+from simpleautodiff.keeping import is_locked
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, unwrapped
 
@@ -122,6 +123,12 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     except ValueError as error:
         if isinstance(error.__cause__, AutodiffError):
             raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
+        if "read-only" in str(error) and is_locked():
+            raise LostDerivativeError(
+                f"{error}: an array that a recorded operation has used is written to before the "
+                "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
+                "to another array"
+            ) from error
         raise
     return result if isinstance(result, Traced) else map_leaves(unwrapped, result)
 

@@ -42,6 +42,36 @@ class Linear:
 
 
 @final
+class LinearRule:
+    """The rule of an argument in which a primitive is linear: how it pushes and how it pulls.
+
+    `push(dot, *args)` and `pull(bar, *args)` get the arguments of the primitive. A sweep calls them
+    without making the map first; `add(total, bar, *args)`, where there is one, adds the pulled
+    adjoint to an array in place, which for one of a few elements is much less than making it.
+    """
+
+    __slots__ = ("add", "moves", "pull", "push")
+
+    def __init__(
+        self,
+        push: Callable[..., Any],
+        pull: Callable[..., Any],
+        moves: bool = False,
+        add: Callable[..., None] | None = None,
+    ) -> None:
+        self.push = push
+        self.pull = pull
+        self.moves = moves
+        self.add = add
+
+    def __call__(self, v: Any, *args: Any) -> Linear:
+        """Return the local derivative at `args`."""
+        return Linear(
+            lambda dot: self.push(dot, *args), lambda bar: self.pull(bar, *args), self.moves
+        )
+
+
+@final
 class Masked:
     """An adjoint of an array of which only some elements exist: those a `where` had chosen.
 

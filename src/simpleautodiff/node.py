@@ -31,6 +31,7 @@ from simpleautodiff.errors import (
     warn_domain,
 )
 from simpleautodiff.foreign import is_foreign, wrapped
+from simpleautodiff.keeping import SMALL, Keeper
 from simpleautodiff.number import as_numpy_would, check_value
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.traced import Traced, Writable, unwrapped
@@ -90,6 +91,14 @@ class Recorder(Level):
         """Take the new node in."""
         raise NotImplementedError
 
+    def slim(self, node: Node) -> Node:
+        """Return the node for the user; a lean tape lets go of what it does not need."""
+        return node
+
+    def keep(self, array: Any) -> Any:
+        """Return a captured array such that nobody changes it."""
+        return array.copy()
+
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Node:
@@ -114,10 +123,63 @@ class Tape(list["Node"], Recorder):
     def __init__(self) -> None:
         list.__init__(self)
         Level.__init__(self)
+        self.keeper = Keeper()
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = False
+        self.keeper.release()
 
     def input(self, value: Any) -> Node:
         """Begin the graph: a node with no parents."""
         return self.record(None, (), value)
+
+    def keep(self, array: Any) -> Any:
+        """Return a captured array such that nobody changes it while the function runs."""
+        return self.keeper.keep(array)
+
+    def own(self) -> None:
+        """Copy all captured arrays: the tape is to be swept after others could change them."""
+        for node in self:
+            node.args = tuple([x.copy() if type(x) is np.ndarray else x for x in node.args])
+
+
+@final
+class LeanTape(Tape):
+    """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Make a node and let go of what is not needed."""
+        node = super().record(primitive, args, value)
+        return self.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+
+    def slim(self, node: Node) -> Node:
+        """Return the node for the user; on the tape stays one without values that are not read.
+
+        A value that is not kept is replaced by an array of its shape that has no memory of its own.
+        """
+        if node.primitive is None:
+            return node
+        args = node.args
+        read = node.primitive.read(tuple([k for k, x in enumerate(args) if type(x) is Result]))
+        node.args = tuple(
+            [
+                self[arg.index] if type(arg) is Result and k not in read else arg
+                for k, arg in enumerate(args)
+            ]
+        )
+        if -1 in read:
+            return node
+        shown: Node = Result()
+        shown.value, shown.level, shown.index = node.value, self, node.index
+        shown.primitive, shown.args = node.primitive, node.args
+        node.value = np.ndarray(
+            shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
+        )
+        return shown
+
+
+_NOTHING = bytes(64)  # the one element of an array that only has a shape
+_NO_STEPS = (0,) * 64
 
 
 @final
@@ -143,12 +205,15 @@ HAND.open = True
 def constant(arg: Any, level: Level) -> Any:
     """Return an argument as a node keeps it.
 
-    A node of another level is boxed. An array is copied: what the user's code does to it afterwards
-    must not reach a derivative that is computed later.
+    A node of another level is boxed. An array is kept from changes: what the user's code does to it
+    afterwards must not reach a derivative that is computed later.
     """
-    if type(arg) is np.ndarray:
-        return arg.copy()
-    if type(arg) is tuple:
+    kind = type(arg)
+    if kind is float or kind is int or (kind is Result and arg.level is level):
+        return arg
+    if kind is np.ndarray:
+        return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
+    if kind is tuple:
         return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])
     return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.errors import AutodiffError, RuleError, at_line, warn_domain
-from simpleautodiff.linear import ZERO
+from simpleautodiff.linear import ZERO, LinearRule
 from simpleautodiff.number import (
     Function,
     Names,
@@ -70,7 +71,18 @@ class Primitive:
     arrays: bool = False  # acts on whole arrays, not on each number
     holomorphic: bool = True  # its derivative is complex, where its arguments are
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `batching`
+    _read: dict[tuple[int, ...], frozenset[int]] = field(default_factory=dict, repr=False)
     floats: bool = False  # computed by SciPy: for floats and arrays of them alone
+
+    def read(self, parents: tuple[int, ...]) -> frozenset[int]:
+        """Return whose values the derivatives in `parents` read: positions, -1 for the result.
+
+        A parameter of a rule whose name begins with an underscore is there for its shape and kind.
+        """
+        if parents not in self._read:
+            read = [_read_by(self.partials[k], self.arity) for k in parents]
+            self._read[parents] = frozenset().union(*read)
+        return self._read[parents]
 
     @property
     def arity(self) -> int:
@@ -106,6 +118,23 @@ class Primitive:
         """Say which operation was asked outside which domain."""
         domain = "" if self.domain is REALS else f"; {self.name} needs {self.domain.text}"
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
+
+
+def _read_by(rule: Partial, arity: int) -> set[int]:
+    """Return the arguments that a rule reads, and -1 if it reads the result."""
+    if isinstance(rule, LinearRule):
+        both = [_named_as_read(function, arity) for function in (rule.push, rule.pull)]
+        return set().union(*both) - {-1}  # in place of the result they get a derivative
+    return _named_as_read(rule, arity) if callable(rule) else set()
+
+
+def _named_as_read(function: Any, arity: int) -> set[int]:
+    read = set()
+    for place, parameter in enumerate(inspect.signature(function).parameters.values(), -1):
+        if not parameter.name.startswith("_"):
+            many = parameter.kind is parameter.VAR_POSITIONAL
+            read |= set(range(place, arity)) if many else {place}
+    return read
 
 
 def _short_repr(number: Any) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.linear import ZERO, Linear, Masked, pull, push
+from simpleautodiff.keeping import SMALL
+from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import TABLE
@@ -35,21 +36,31 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
         dot[node.index] = total
 
 
-def reverse_sweep(tape: Tape, bar: list[Any]) -> None:
+def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
+
+    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: large
+    arrays are freed as soon as the sweep has passed them.
 
     This loop is the time that reverse mode takes, so the commonest rows, + - * of single numbers,
     are written out; everything else goes by its rules.
     """
     plus, minus, times = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, held = Result, Held
+    arrays: ArraySweep | None = None
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
             continue
         primitive = node.primitive
         if type(adjoint) is not float and type(adjoint) is not int:
-            _pull_arrays(node, adjoint, bar)
+            if primitive is not None:
+                arrays = arrays or ArraySweep(bar, once)
+                arrays.pull(node, adjoint)
+                if once and type(adjoint) is np.ndarray:
+                    bar[node.index] = None
+                    del tape[node.index :]
+                    node.args = ()
         elif primitive is plus or primitive is minus:
             a, b = node.args
             if type(a) is result:
@@ -89,15 +100,84 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
                 bar[arg.index] = term if old is None else old + term
 
 
-def _pull_arrays(node: Node, adjoint: Any, bar: list[Any]) -> None:
-    """Carry back an adjoint that may be an array: what was broadcast has to be added up."""
-    values = node.values()
-    pulled = _pulled_masked if type(adjoint) is Masked else _pulled
-    for k, arg in enumerate(node.args):
-        if type(arg) is Result:
-            term = pulled(node, k, adjoint, *values)
+class ArraySweep:
+    """A reverse sweep as far as it meets arrays.
+
+    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
+    has it, is `owned`: further terms are added to it in place.
+    """
+
+    def __init__(self, bar: list[Any], once: bool) -> None:
+        self.bar = bar
+        self.once = once
+        self.owned: set[int] = set()
+
+    def pull(self, node: Node, adjoint: Any) -> None:
+        """Carry the adjoint of a node back to its parents."""
+        args, primitive, values = node.args, node.primitive, node.values()
+        for k, arg in enumerate(args):
+            if type(arg) is not Result:
+                continue
+            rule = primitive.partials[k]  # type: ignore[union-attr]
+            if type(adjoint) is Masked:
+                term, new = _pulled_masked(node, k, adjoint, *values), False
+            elif type(rule) is LinearRule:
+                if rule.add and self._add_in_place(rule.add, arg, adjoint, values):
+                    continue
+                term, new = rule.pull(adjoint, *values), False
+            elif rule == 1:
+                term, new = adjoint, False
+            else:
+                term, new = _product(node, k, adjoint, values)
             if term is not ZERO:
-                bar[arg.index] = _joined(bar[arg.index], _fitted(term, arg.value))
+                self._add(arg, term, new)
+
+    def _add(self, arg: Node, term: Any, new: bool) -> None:
+        """Add a term to the adjoint of a parent; a `new` one is nobody else's."""
+        like, i = arg.value, arg.index
+        same = type(term) is np.ndarray is type(like) and term.shape == like.shape
+        if not same or term.dtype is not like.dtype:
+            term, new = _fitted(term, like), False
+        old = self.bar[i]
+        if old is None:
+            self.bar[i] = term
+            if new:
+                self.owned.add(i)
+        elif i in self.owned and type(term) is np.ndarray and term.dtype is old.dtype:
+            np.add(old, term, out=old)
+        else:
+            self.bar[i] = total = _joined(old, term)
+            if type(total) is np.ndarray:
+                self.owned.add(i)
+
+    def _add_in_place(self, add: Any, arg: Node, adjoint: Any, values: tuple[Any, ...]) -> bool:
+        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        like, i = arg.value, arg.index
+        if type(like) is not np.ndarray or like.size <= SMALL or type(adjoint) is Masked:
+            return False
+        old = self.bar[i]
+        if getattr(adjoint, "dtype", None) != like.dtype or (
+            old is not None and (type(old) is not np.ndarray or old.dtype != like.dtype)
+        ):
+            return False
+        if i not in self.owned:
+            self.bar[i] = np.zeros(like.shape, like.dtype) if old is None else old.copy()
+            self.owned.add(i)
+        add(self.bar[i], adjoint, *values)
+        return True
+
+
+def _product(node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> tuple[Any, bool]:
+    """Return what an adjoint contributes to that of the k-th argument, and if it is a new array."""
+    primitive: Any = node.primitive
+    try:
+        derivative = primitive.partials[k](node.value, *values)
+    except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
+        derivative = primitive.partial(k, node.value, values)
+    if type(derivative) is Linear or derivative is ZERO:
+        return pull(derivative, adjoint), False  # perhaps a view of the adjoint
+    term = adjoint * derivative
+    return term, type(term) is np.ndarray
 
 
 def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:

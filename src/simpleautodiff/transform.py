@@ -20,7 +20,7 @@ from simpleautodiff.holomorphic import check as check_holomorphic
 from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.linear import ZERO, Masked
-from simpleautodiff.node import Level, Node, Tape
+from simpleautodiff.node import LeanTape, Level, Node
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
@@ -77,7 +77,7 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
         with paused_gc:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
             result = number_result(graph.result, graph.tape, f)
-            gradient = graph.arguments(graph.slopes(result))
+            gradient = graph.arguments(graph.slopes(result, once=True))
         value = outward(result.value if graph.recorded(result) else result)
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
@@ -89,13 +89,13 @@ class Graph:
 
     def __init__(self, f: F, selection: Selection, has_aux: bool = False) -> None:
         self.f = f
-        self.tape = Tape()
+        self.tape = LeanTape()
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
-        for leaf in leaves:
-            self.inputs.append(self.tape.input(_checked(leaf, f)))
         with self.tape:
+            for leaf in leaves:
+                self.inputs.append(self.tape.input(_checked(leaf, f, self.tape)))
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
         self.aux: Any = None
         self.single = selection.single
@@ -105,25 +105,36 @@ class Graph:
     def __del__(self) -> None:
         self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
 
+    def own(self) -> Graph:
+        """Make the graph one that can be kept: what is done to the arguments does not reach it."""
+        self.tape.own()
+        for node in self.inputs:
+            if isinstance(node.value, np.ndarray):
+                node.value = node.value.copy()
+        return self
+
     def recorded(self, result: Any) -> bool:
         """Tell whether `result` depends on the inputs, as far as the tape knows."""
         return isinstance(result, Node) and result.level is self.tape
 
-    def pull(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+    def pull(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
-        bar = self.sweep_back(seeds)
+        bar = self.sweep_back(seeds, once)
         return [_number(bar[node.index], node.value) for node in self.inputs]
 
-    def slopes(self, result: Any, unit: Any = 1) -> list[Any]:
-        """Return the derivative of a result in every input; `unit` chooses an element of it."""
+    def slopes(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
+        """Return the derivative of a result in every input; `unit` chooses an element of it.
+
+        `once` says that this is the last sweep, so that it may use up the graph.
+        """
         if type(result) is float or not is_complex(plain(result)):
-            return self.pull([(result, unit)])
+            return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
         parts = zip(of_real, of_imaginary, self.inputs, strict=True)
         return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
-    def sweep_back(self, seeds: list[tuple[Any, Any]]) -> list[Any]:
+    def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results; a node that was not reached has None."""
         bar: list[Any] = [None] * len(self.tape)
         for result, seed in seeds:
@@ -132,7 +143,7 @@ class Graph:
                     seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
-        reverse_sweep(self.tape, bar)
+        reverse_sweep(self.tape, bar, once)
         for node in self.inputs:
             if type(bar[node.index]) is Masked:
                 bar[node.index] = bar[node.index].array
@@ -150,8 +161,8 @@ class Graph:
         ]
 
     def arguments(self, numbers: list[Any]) -> Any:
-        """Put one number per input into the structure of the arguments."""
-        trees = self.rebuild(map(outward, numbers))
+        """Put one number per input into the structure of the arguments, each of its own."""
+        trees = self.rebuild(map(outward, _apart(numbers) if len(numbers) > 1 else numbers))
         return trees[0] if self.single else trees
 
 
@@ -170,7 +181,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     """
     teach_scipy()
     with paused_gc:
-        graph = Graph(f, Selection(primals), has_aux)
+        graph = Graph(f, Selection(primals), has_aux).own()
     value, results = plain_results(graph.result, graph.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
@@ -197,7 +208,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     """
     teach_scipy()
     with paused_gc:
-        graph = Graph(f, Selection(primals), has_aux)
+        graph = Graph(f, Selection(primals), has_aux).own()
     value, results = plain_results(graph.result, graph.tape, f)
     _, rebuild = flatten(value)
 
@@ -370,11 +381,24 @@ def _number(derivative: Any, like: Any) -> Any:
     return in_kind(still_open(derivative, "the derivative"), plain(like))
 
 
-def _checked(argument: Any, f: F) -> Any:
+def _apart(numbers: list[Any]) -> list[Any]:
+    """Copy an array that stands for several derivatives: who writes to one shall not change two."""
+    seen: set[int] = set()
+    apart = []
+    for number in numbers:
+        twice = isinstance(number, np.ndarray) and id(number) in seen
+        seen.add(id(number))
+        apart.append(number.copy() if twice else number)
+    return apart
+
+
+def _checked(argument: Any, f: F, tape: LeanTape | None = None) -> Any:
     if type(argument) is float:
         return argument
     checked = check_value(argument, f"an argument of {name_of(f)}")
-    return checked.copy() if isinstance(checked, np.ndarray) else checked
+    if not isinstance(checked, np.ndarray):
+        return checked
+    return checked.copy() if tape is None else tape.keep(checked)
 
 
 def named(function: F, what: str, f: F) -> F:

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.node import MISSING, Result, apply
+from simpleautodiff.keeping import SMALL
+from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, Writable
 
+RECORDED = (Traced, Writable)
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
 
 
@@ -21,12 +23,10 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
     match primitive.arity:
         case 1:
             wrapping = _wrap_unary(primitive)
-        case 2:
+        case 2 if not primitive.settings:
             wrapping = _wrap_binary(primitive)
         case _:
-
-            def wrapping(*args: Any) -> Any:
-                return apply(primitive, *args)
+            wrapping = _wrap_many(primitive)
 
     if primitive.by_type is not None:
         primitive.by_type.defer(Traced, wrapping)
@@ -68,7 +68,32 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         node.level = level = x.level
         node.index = len(level)
         level.append(node)
-        return node
+        return level.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+
+    return wrapping
+
+
+def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
+    """Make a wrapping with a short way for an array and settings, such as its axes."""
+    compute, arity = primitive.compute, primitive.arity
+    if primitive.settings != tuple(range(1, arity)):
+        return lambda *args: apply(primitive, *args)
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != arity:
+            return apply(primitive, *args)
+        first, *settings = args
+        x = first.value if type(first) is Result else first
+        if type(x) is not np.ndarray or any([isinstance(arg, RECORDED) for arg in settings]):
+            return apply(primitive, *args)
+        try:
+            value = compute(x, *settings)
+        except REFUSED:
+            return apply(primitive, *args)
+        if x is first:
+            return value
+        level = first.level
+        return level.record(primitive, (first, *[constant(s, level) for s in settings]), value)
 
     return wrapping
 
@@ -85,10 +110,20 @@ def wrapping(a=MISSING, b=MISSING, *rest):
             y = b.value
         elif type(b) is float or type(b) is int:
             y = b
+        elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
+            y = b = level.keep(b)
         else:
             return apply(primitive, a, b)
     elif type(b) is Result and (type(a) is float or type(a) is int):
         level, x, y = b.level, a, b.value
+    elif type(b) is Result and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
+        level, y = b.level, b.value
+        x = a = level.keep(a)
+    elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
+        try:
+            return {plain}
+        except REFUSED:
+            return apply(primitive, a, b)
     else:
         return apply(primitive, a, b)
     try:
@@ -102,16 +137,21 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     node.level = level
     node.index = len(level)
     level.append(node)
-    return node
+    return level.slim(node) if type(value) is ndarray and value.size > SMALL else node
 """
 
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
     sign = infix.get(primitive.compute)
-    source = _BINARY.format(value=f"x {sign} y" if sign else "compute(x, y)")
+    source = _BINARY.format(
+        value=f"x {sign} y" if sign else "compute(x, y)",
+        plain=f"a {sign} b" if sign else "compute(a, b)",
+    )
     names: dict[str, Any] = {
         "MISSING": MISSING,
+        "SMALL": SMALL,
+        "ndarray": np.ndarray,
         "REFUSED": REFUSED,
         "Result": Result,
         "apply": apply,

@@ -47,9 +47,9 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         if function not in PLAIN:
             raise no_rule(name_of(function))
         return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
-    args = [unwrapped(arg) for arg in args]
-    if not kwargs and len(args) <= _required(function):
-        return program(*args)
+    args = [arg.current if type(arg) is Writable else arg for arg in args]
+    if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
+        return program(*args, **kwargs)
     args, given = _arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     takes = _parameters(program)
@@ -59,6 +59,14 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         given = {name: arg for name, arg in given.items() if name in takes or name not in HARMLESS}
         _check_known(function, set(given) - takes)
     return written(program(*args, **given), out, name_of(function))
+
+
+def _as_it_is(program: Function, kwargs: dict[str, Any]) -> bool:
+    """Tell whether a program takes what was given by name just as NumPy's function would."""
+    takes = _parameters(program)
+    return all(
+        [k in takes and k != "dtype" and k != "out" and v is not None for k, v in kwargs.items()]
+    )
 
 
 def _check_known(function: Any, unknown: set[Any]) -> None:

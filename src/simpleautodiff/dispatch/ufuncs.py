@@ -109,8 +109,15 @@ def is_plain(ufunc: Any) -> bool:
     return ufunc is np.spacing or not {"d->?", "dd->?"}.isdisjoint(ufunc.types)
 
 
+_NESTED = (list, tuple)
+
+
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a ufunc, or one of its methods, with a node among its arguments."""
+    if method == "__call__" and not kwargs:
+        wrapping = UFUNCS.get(ufunc)
+        if hasattr(wrapping, "primitive") and not any([type(x) in _NESTED for x in inputs]):
+            return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
     name = f"np.{ufunc.__name__}"
     if method == "at":
         raise LostDerivativeError(

@@ -39,8 +39,8 @@ sub = row(
 )
 mul = row(
     "mul",
-    lambda v, x, y: y,
-    lambda v, x, y: x,
+    lambda _v, _x, y: y,
+    lambda _v, x, _y: x,
     value=operator.mul,
     numpy=["multiply"],
     text="{0} × {1}",
@@ -57,8 +57,8 @@ def _like(v: Any, number: Any) -> Any:
 
 div = row(
     "div",
-    lambda v, x, y: reciprocal(_like(v, y)),
-    lambda v, x, y: -v * reciprocal(_like(v, y)),
+    lambda _v, _x, y: reciprocal(_like(_v, y)),
+    lambda v, _x, y: -v * reciprocal(_like(v, y)),
     value=operator.truediv,
     numpy=["divide", "true_divide"],
     text="{0} / {1}",
@@ -105,9 +105,16 @@ def _in_exponent(v: Any, x: Any, y: Any) -> Any:
     return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
 
 
+def _in_base(_v: Any, x: Any, y: Any) -> Any:
+    """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is."""
+    if type(y) is int or type(y) is float:
+        return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
+    return choose((x == 0) & (y == 0), ZERO, lambda: y * _power(x, y - 1))
+
+
 power = row(
     "power",
-    lambda v, x, y: choose((x == 0) & (y == 0), ZERO, lambda: y * _power(x, y - 1)),
+    _in_base,
     lambda v, x, y: _in_exponent(v, x, y),
     value=_power,
     numpy=["power", "float_power"],
@@ -143,7 +150,7 @@ floor_divide = row(
 mod = row(
     "mod",
     1,
-    lambda v, x, y: -floor_divide(x, y),
+    lambda _v, x, y: -floor_divide(x, y),
     value=operator.mod,
     numpy=["remainder", "mod"],
     text="{0} % {1}",

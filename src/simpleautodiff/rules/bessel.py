@@ -25,14 +25,14 @@ BELOW_ONE = Domain("m < 1", lambda m: m < 1)
 jv: Wrapping = floats(
     "jv",
     no_rule("jv", "v"),
-    lambda v, n, x: (jv(n - 1, x) - jv(n + 1, x)) / 2,
+    lambda _v, n, x: (jv(n - 1, x) - jv(n + 1, x)) / 2,
     value=by_order("j0", "j1", "jv"),
     reason="the derivative of Jₙ is (Jₙ₋₁ - Jₙ₊₁)/2",
 )
 yv: Wrapping = floats(
     "yv",
     no_rule("yv", "v"),
-    lambda v, n, x: (yv(n - 1, x) - yv(n + 1, x)) / 2,
+    lambda _v, n, x: (yv(n - 1, x) - yv(n + 1, x)) / 2,
     value=by_order("y0", "y1", "yv"),
     reason="the derivative of Yₙ is (Yₙ₋₁ - Yₙ₊₁)/2",
     domain=POSITIVE,
@@ -40,14 +40,14 @@ yv: Wrapping = floats(
 iv: Wrapping = floats(
     "iv",
     no_rule("iv", "v"),
-    lambda v, n, x: (iv(n - 1, x) + iv(n + 1, x)) / 2,
+    lambda _v, n, x: (iv(n - 1, x) + iv(n + 1, x)) / 2,
     value=by_order("i0", "i1", "iv"),
     reason="the derivative of Iₙ is (Iₙ₋₁ + Iₙ₊₁)/2",
 )
 kv: Wrapping = floats(
     "kv",
     no_rule("kv", "v"),
-    lambda v, n, x: -(kv(n - 1, x) + kv(n + 1, x)) / 2,
+    lambda _v, n, x: -(kv(n - 1, x) + kv(n + 1, x)) / 2,
     value=by_order("k0", "k1", "kv"),
     reason="the derivative of Kₙ is -(Kₙ₋₁ + Kₙ₊₁)/2",
     domain=POSITIVE,
@@ -101,14 +101,14 @@ kve: Wrapping = floats(
 hyp0f1: Wrapping = floats(
     "hyp0f1",
     no_rule("hyp0f1", "v"),
-    lambda v, b, x: hyp0f1(b + 1, x) / b,
+    lambda _v, b, x: hyp0f1(b + 1, x) / b,
     reason="the derivative of ₀F₁(b; x) is ₀F₁(b + 1; x)/b",
 )
 hyp1f1: Wrapping = floats(
     "hyp1f1",
     no_rule("hyp1f1", "a"),
     no_rule("hyp1f1", "b"),
-    lambda v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
+    lambda _v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
     reason="the derivative of ₁F₁(a; b; x) is a/b ₁F₁(a + 1; b + 1; x)",
 )
 hyp2f1: Wrapping = floats(
@@ -116,7 +116,7 @@ hyp2f1: Wrapping = floats(
     no_rule("hyp2f1", "a"),
     no_rule("hyp2f1", "b"),
     no_rule("hyp2f1", "c"),
-    lambda v, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
+    lambda _v, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
     reason="the derivative of ₂F₁(a, b; c; x) is ab/c ₂F₁(a + 1, b + 1; c + 1; x)",
     domain=Domain("x < 1", lambda a, b, c, x: x < 1),
 )
@@ -124,7 +124,7 @@ hyperu: Wrapping = floats(
     "hyperu",
     no_rule("hyperu", "a"),
     no_rule("hyperu", "b"),
-    lambda v, a, b, x: -a * hyperu(a + 1, b + 1, x),
+    lambda _v, a, b, x: -a * hyperu(a + 1, b + 1, x),
     reason="the derivative of U(a, b, x) is -a U(a + 1, b + 1, x)",
     domain=Domain("x > 0", lambda a, b, x: x > 0),
 )
@@ -133,13 +133,13 @@ hyperu: Wrapping = floats(
 
 ellipk = floats(
     "ellipk",
-    lambda v, m: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
+    lambda _v, m: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
     reason="K(m) = π/2 ₂F₁(1/2, 1/2; 1; m)",
     domain=BELOW_ONE,
 )
 ellipe = floats(
     "ellipe",
-    lambda v, m: -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, m),
+    lambda _v, m: -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, m),
     reason="E(m) = π/2 ₂F₁(-1/2, 1/2; 1; m)",
     domain=BELOW_ONE,
 )
@@ -157,36 +157,36 @@ def log1prel_slope(x: Any) -> Any:
 
 exprel = floats(
     "exprel",
-    lambda v, x: exprel_slope(x),
+    lambda _v, x: exprel_slope(x),
     reason="(exp(x) - 1)/x = ₁F₁(1; 2; x), smooth at 0",
 )
 log1prel = floats(
     "log1prel",
-    lambda v, x: log1prel_slope(x),
+    lambda _v, x: log1prel_slope(x),
     value=lambda x: np.where(x == 0, 1.0, np.log1p(x) / np.where(x == 0, 1.0, x)),
     reason="log(1 + x)/x = ₂F₁(1, 1; 2; -x), smooth at 0",
     domain=Domain("x > -1", lambda x: x > -1),
 )
 spence = floats(
     "spence",
-    lambda v, x: -log1prel(x - 1),
+    lambda _v, x: -log1prel(x - 1),
     reason="spence is the integral of log(t)/(1 - t)",
     domain=Domain("x > 0", lambda x: x > 0),
 )
 dawsn = floats(
     "dawsn",
-    lambda v, x: hyp1f1(1.0, 1.5, -x * x) - 4 * x * x / 3 * hyp1f1(2.0, 2.5, -x * x),
+    lambda _v, x: hyp1f1(1.0, 1.5, -x * x) - 4 * x * x / 3 * hyp1f1(2.0, 2.5, -x * x),
     reason="Dawson's integral is x ₁F₁(1; 3/2; -x²)",
 )
 expi = floats(
     "expi",
-    lambda v, x: exp(x) / x,
+    lambda _v, x: exp(x) / x,
     reason="Ei is the integral of exp(t)/t",
     domain=Domain("x ≠ 0", lambda x: x != 0),
 )
 exp1 = floats(
     "exp1",
-    lambda v, x: -exp(-x) / x,
+    lambda _v, x: -exp(-x) / x,
     reason="E₁ is the integral of exp(-t)/t from x to infinity",
     domain=Domain("x > 0", lambda x: x > 0),
 )
@@ -207,20 +207,20 @@ def _expn(n: Any, x: Any) -> Any:
 expn: Wrapping = floats(
     "expn",
     no_rule("expn", "n"),
-    lambda v, n, x: -expn(n - 1, x),
+    lambda _v, n, x: -expn(n - 1, x),
     value=_expn,
     reason="the derivative of Eₙ is -Eₙ₋₁",
     domain=POSITIVE,
 )
 fresnel_s = floats(
     "fresnel_s",
-    lambda v, x: sin(math.pi / 2 * x * x),
+    lambda _v, x: sin(math.pi / 2 * x * x),
     value=lambda x: _fresnel(x, 0),
     reason="S is the integral of sin(πt²/2)",
 )
 fresnel_c = floats(
     "fresnel_c",
-    lambda v, x: cos(math.pi / 2 * x * x),
+    lambda _v, x: cos(math.pi / 2 * x * x),
     value=lambda x: _fresnel(x, 1),
     reason="C is the integral of cos(πt²/2)",
 )
@@ -235,7 +235,7 @@ def _fresnel(x: Any, which: int) -> Any:
 zeta: Wrapping = floats(
     "zeta",
     no_rule("zeta", "x"),
-    lambda v, s, q: -s * zeta(s + 1, q),
+    lambda _v, s, q: -s * zeta(s + 1, q),
     reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹",
     domain=Domain("x > 1 and q > 0", lambda s, q: s > 1 and q > 0),
 )

@@ -27,7 +27,7 @@ def squared_size(z: Any) -> Any:
 
 conj: Wrapping = row(
     "conj",
-    lambda v, z: (
+    lambda _v, z: (
         Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(z)) else 1
     ),
     value=lambda z: z.conjugate(),
@@ -39,7 +39,7 @@ conj: Wrapping = row(
 )
 real: Wrapping = row(
     "real",
-    lambda v, z: (
+    lambda _v, z: (
         Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(plain(z)) else 1
     ),
     value=lambda z: z.real if is_complex(z) else z,
@@ -51,7 +51,7 @@ real: Wrapping = row(
 )
 imag: Wrapping = row(
     "imag",
-    lambda v, z: (
+    lambda _v, z: (
         Linear(lambda dot: imag(dot), lambda bar: bar * -1j, True) if is_complex(plain(z)) else ZERO
     ),
     value=lambda z: z.imag if is_complex(z) else zero_like(z),

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.linear import ZERO, Linear, LinearRule
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import lead, reshape, shape_of, sum_to, transpose
 from simpleautodiff.traced import plain
@@ -27,18 +27,28 @@ def _as_matrices(a: Any, b: Any) -> tuple[Any, Any]:
     return a, b
 
 
-def _pull_left(bar: Any, a: Any, b: Any) -> Any:
-    left, right = _as_matrices(a, b)
+def _pull_left(bar: Any, _a: Any, b: Any) -> Any:
+    ranks = len(shape_of(_a)), len(shape_of(b))
+    if ranks == (2, 2):
+        return matmul(bar, transpose(b, None))
+    if ranks == (2, 1):
+        return reshape(bar, (-1, 1)) * b
+    left, right = _as_matrices(_a, b)
     full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
     bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
-    return reshape(sum_to(matmul(bar, swap(right)), shape_of(left)), shape_of(a))
+    return reshape(sum_to(matmul(bar, swap(right)), shape_of(left)), shape_of(_a))
 
 
-def _pull_right(bar: Any, a: Any, b: Any) -> Any:
-    left, right = _as_matrices(a, b)
+def _pull_right(bar: Any, a: Any, _b: Any) -> Any:
+    ranks = len(shape_of(a)), len(shape_of(_b))
+    if ranks == (2, 2):
+        return matmul(transpose(a, None), bar)
+    if ranks == (2, 1):
+        return matmul(bar, a)
+    left, right = _as_matrices(a, _b)
     full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
     bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
-    return reshape(sum_to(matmul(swap(left), bar), shape_of(right)), shape_of(b))
+    return reshape(sum_to(matmul(swap(left), bar), shape_of(right)), shape_of(_b))
 
 
 def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
@@ -67,8 +77,8 @@ def _stacked(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) -> Any:
 
 matmul: Wrapping = row(
     "matmul",
-    lambda v, a, b: Linear(lambda dot: matmul(dot, b), lambda bar: _pull_left(bar, a, b)),
-    lambda v, a, b: Linear(lambda dot: matmul(a, dot), lambda bar: _pull_right(bar, a, b)),
+    LinearRule(lambda dot, _a, b: matmul(dot, b), _pull_left),
+    LinearRule(lambda dot, a, _b: matmul(a, dot), _pull_right),
     value=np.matmul,
     text="{0} @ {1}",
     latex=r"{0} {1}",

@@ -24,14 +24,14 @@ def ln(number: int, x: Any) -> Any:
 
 exp = row(
     "exp",
-    lambda v, x: v,
+    lambda v, _x: v,
     text="exp({0})",
     latex=r"e^{{{0}}}",
     reason="the exponential function is its own derivative",
 )
 expm1 = row(
     "expm1",
-    lambda v, x: exp(x),
+    lambda _v, x: exp(x),
     define=lambda x: exp(x) - 1,
     text="expm1({0})",
     latex=r"(e^{{{0}}} - 1)",
@@ -47,7 +47,7 @@ exp2 = row(
 )
 log = row(
     "log",
-    lambda v, x: 1 / x,
+    lambda _v, x: 1 / x,
     text="log({0})",
     latex=r"\log {0}",
     reason="the slope of log at x is 1/x",
@@ -55,7 +55,7 @@ log = row(
 )
 log2 = row(
     "log2",
-    lambda v, x: 1 / (x * ln(2, x)),
+    lambda _v, x: 1 / (x * ln(2, x)),
     define=lambda x: log(x) / ln(2, x),
     text="log2({0})",
     latex=r"\log_2 {0}",
@@ -64,7 +64,7 @@ log2 = row(
 )
 log10 = row(
     "log10",
-    lambda v, x: 1 / (x * ln(10, x)),
+    lambda _v, x: 1 / (x * ln(10, x)),
     define=lambda x: log(x) / ln(10, x),
     text="log10({0})",
     latex=r"\log_{{10}} {0}",
@@ -73,7 +73,7 @@ log10 = row(
 )
 log1p = row(
     "log1p",
-    lambda v, x: 1 / (1 + x),
+    lambda _v, x: 1 / (1 + x),
     define=lambda x: log(1 + x),
     text="log1p({0})",
     latex=r"\log(1 + {0})",
@@ -82,7 +82,7 @@ log1p = row(
 )
 sqrt = row(
     "sqrt",
-    lambda v, x: 1 / (2 * v),
+    lambda v, _x: 1 / (2 * v),
     text="sqrt({0})",
     latex=r"\sqrt{{{0}}}",
     reason="from v² = x follows 2 v dv = dx, so the derivative is 1/(2 √x)",
@@ -91,7 +91,7 @@ sqrt = row(
 )
 cbrt = row(
     "cbrt",
-    lambda v, x: 1 / (3 * v * v),
+    lambda v, _x: 1 / (3 * v * v),
     define=lambda x: x ** (lift(1, x) / 3),
     names={"mpmath": lambda x: _mpmath_cbrt(x)},
     text="cbrt({0})",
@@ -101,7 +101,7 @@ cbrt = row(
 )
 square = row(
     "square",
-    lambda v, x: 2 * x,
+    lambda _v, x: 2 * x,
     value=lambda x: x * x,
     text="square({0})",
     latex=r"{0}^2",
@@ -109,7 +109,7 @@ square = row(
 )
 reciprocal = row(
     "reciprocal",
-    lambda v, x: -v * v,
+    lambda v, _x: -v * v,
     value=lambda x: 1 / x,
     text="reciprocal({0})",
     latex=r"{0}^{{-1}}",
@@ -145,8 +145,8 @@ def _softplus(x: float) -> float:
 
 logaddexp = row(
     "logaddexp",
-    lambda v, a, b: exp(a - v),
-    lambda v, a, b: exp(b - v),
+    lambda v, a, _b: exp(a - v),
+    lambda v, _a, b: exp(b - v),
     define=lambda a, b: log(exp(a) + exp(b)),
     names={"math": _logaddexp},
     text="logaddexp({0}, {1})",
@@ -155,8 +155,8 @@ logaddexp = row(
 )
 logaddexp2 = row(
     "logaddexp2",
-    lambda v, a, b: exp2(a - v),
-    lambda v, a, b: exp2(b - v),
+    lambda v, a, _b: exp2(a - v),
+    lambda v, _a, b: exp2(b - v),
     define=lambda a, b: log2(exp2(a) + exp2(b)),
     names={"math": _logaddexp2},
     text="logaddexp2({0}, {1})",
@@ -175,7 +175,7 @@ sigmoid: Wrapping = row(
 )
 softplus = row(
     "softplus",
-    lambda v, x: sigmoid(x),
+    lambda _v, x: sigmoid(x),
     define=lambda x: log(1 + exp(x)),
     names={"math": _softplus, "numpy": lambda x: np.logaddexp(x, zero_like(x))},
     numpy=(),

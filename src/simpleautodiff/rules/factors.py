@@ -214,7 +214,7 @@ def _eig_pull(bar: Any, packed: Any) -> Any:
 
 eig: Wrapping = row(
     "eig",
-    lambda v, a: Linear(lambda dot: _eig_push(dot, v), lambda bar: _eig_pull(bar, v)),
+    lambda v, _a: Linear(lambda dot: _eig_push(dot, v), lambda bar: _eig_pull(bar, v)),
     value=_eig_value,
     numpy=(),
     text="eig({0})",
@@ -252,7 +252,7 @@ def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
 
 pinv: Wrapping = row(
     "pinv",
-    lambda v, a, cut: Linear(lambda dot: _pinv_push(dot, v, a), lambda bar: _pinv_pull(bar, v, a)),
+    lambda v, a, _cut: Linear(lambda dot: _pinv_push(dot, v, a), lambda bar: _pinv_pull(bar, v, a)),
     ZERO,
     value=lambda a, cut: np.linalg.pinv(a, cut) if cut is not None else np.linalg.pinv(a),
     numpy=(),

@@ -23,7 +23,7 @@ def _transform(x: Any, axis: int, back: bool) -> Any:
 
 fourier: Wrapping = row(
     "fourier",
-    lambda v, x, axis, back: Linear(
+    lambda _v, _x, axis, back: Linear(
         lambda dot: fourier(dot, axis, back), lambda bar: fourier(bar, axis, back)
     ),
     ZERO,
@@ -57,7 +57,7 @@ def _half_back(bar: Any, x: Any, axis: int) -> Any:
 
 half_transform: Wrapping = row(
     "half_transform",
-    lambda v, x, axis: Linear(
+    lambda _v, x, axis: Linear(
         lambda dot: half_transform(dot, axis), lambda bar: _half_back(bar, x, axis)
     ),
     ZERO,
@@ -73,7 +73,7 @@ half_transform: Wrapping = row(
 )
 whole_transform: Wrapping = row(
     "whole_transform",
-    lambda v, z, axis, n: Linear(
+    lambda v, _z, axis, n: Linear(
         lambda dot: whole_transform(dot, axis, n),
         lambda bar: conj(half_transform(bar, axis)) * _twice(n, axis, v),
     ),

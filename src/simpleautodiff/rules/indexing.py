@@ -12,11 +12,11 @@ import numpy as np
 from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of
+from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of, shifted
 from simpleautodiff.traced import plain
 
 
-def _cumsum_back(bar: Any, x: Any, axis: int) -> Any:
+def _cumsum_back(bar: Any, _x: Any, axis: int) -> Any:
     index = (slice(None),) * axis + (slice(None, None, -1),)
     return getitem(cumsum(getitem(bar, index), axis), index)
 
@@ -35,7 +35,7 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put elements into an array of zeros; what falls on one place is added up."""
     if type(x) is Foreign:
         return x.scattered(index, new)
-    out = np.zeros(new, np.result_type(x))
+    out = np.zeros(new, x.dtype if type(x) is np.ndarray else np.result_type(x))
     if _is_basic(index):
         out[index] = x
     else:
@@ -43,7 +43,17 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     return out
 
 
+def _add_at(total: Any, bar: Any, _x: Any, index: Any) -> None:
+    """Add elements to those of an array, in place."""
+    if _is_basic(index):
+        total[index] += bar
+    else:
+        np.add.at(total, index, bar)
+
+
 def _is_basic(index: Any) -> bool:
+    if type(index) is int or type(index) is slice:
+        return True
     parts = index if isinstance(index, tuple) else (index,)
     return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
 
@@ -75,15 +85,24 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 getitem: Wrapping = linear(
     "getitem",
     lambda x, index: x[index],
-    lambda bar, x, index: scatter(bar, index, shape_of(x)),
+    lambda bar, _x, index: scatter(bar, index, shape_of(_x)),
     1,
     "the chosen elements; those not chosen do not count",
     _getitem_batch,
+    _add_at,
+)
+roll: Wrapping = linear(
+    "roll",
+    np.roll,
+    lambda bar, _x, shift, axis: roll(bar, tuple(-n for n in shift), axis),
+    2,
+    "the same elements in other places",
+    lambda size, x, shift, axis: roll(x, shift, shifted(axis, len(shape_of(x)) - 1)),
 )
 scatter: Wrapping = linear(
     "scatter",
     _scatter,
-    lambda bar, x, index, new: getitem(bar, index),
+    lambda bar, _x, index, _new: getitem(bar, index),
     2,
     "each element counts where it was put",
     _scatter_batch,
@@ -99,14 +118,13 @@ def _set_item(x: Any, value: Any, index: Any) -> Any:
     return out
 
 
-def _written(v: Any, x: Any, value: Any, index: Any) -> Linear:
+def _written(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
     """Return the local derivative of a written array in what was written."""
-    zeros = np.zeros(shape_of(v), np.result_type(plain(v)))
-    return Linear(
-        lambda dot: set_item(zeros, dot, index),
-        lambda bar: fit(getitem(bar, index), value),
-        True,
-    )
+
+    def push(dot: Any) -> Any:
+        return set_item(np.zeros(shape_of(_v), np.result_type(plain(_v))), dot, index)
+
+    return Linear(push, lambda bar: fit(getitem(bar, index), _value), True)
 
 
 def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, index: Any) -> Any:
@@ -121,7 +139,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
 
 set_item: Wrapping = row(
     "set_item",
-    lambda v, x, value, index: Linear(
+    lambda _v, _x, _value, index: Linear(
         lambda dot: set_item(dot, 0, index), lambda bar: set_item(bar, 0, index), True
     ),
     _written,
@@ -176,11 +194,11 @@ def _joining(count: int) -> Wrapping:
 
 
 def _part_rule(k: int) -> Callable[..., Linear]:
-    def rule(v: Any, places: Any, *parts: Any) -> Linear:
+    def rule(_v: Any, places: Any, *_parts: Any) -> Linear:
         axis, bounds = places
         index = (slice(None),) * axis + (slice(bounds[k], bounds[k + 1]),)
         return Linear(
-            lambda dot: scatter(dot, index, shape_of(v)), lambda bar: getitem(bar, index), True
+            lambda dot: scatter(dot, index, shape_of(_v)), lambda bar: getitem(bar, index), True
         )
 
     return rule

@@ -22,7 +22,7 @@ DEGREE = math.pi / 180
 
 logit = floats(
     "logit",
-    lambda v, x: 1 / (x * (1 - x)),
+    lambda _v, x: 1 / (x * (1 - x)),
     reason="log(x/(1 - x)) has the slope 1/(x (1 - x))",
     domain=Domain("0 < x < 1", lambda x: 0 < x < 1),
 )
@@ -35,15 +35,15 @@ def _nothing(x: Any, y: Any, edge: int) -> Any:
 
 xlogy = floats(
     "xlogy",
-    lambda v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: log(y)),
-    lambda v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: x / y),
+    lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: log(y)),
+    lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: x / y),
     reason="x log y; a constant where x = 0 and y ≤ 0",
     domain=Domain("y > 0", lambda x, y: y > 0),
 )
 xlog1py = floats(
     "xlog1py",
-    lambda v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: log1p(y)),
-    lambda v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: x / (1 + y)),
+    lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: log1p(y)),
+    lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: x / (1 + y)),
     reason="x log(1 + y); a constant where x = 0 and y ≤ -1",
     domain=Domain("y > -1", lambda x, y: y > -1),
 )
@@ -52,15 +52,15 @@ xlog1py = floats(
 
 entr = floats(
     "entr",
-    lambda v, x: -log(x) - 1,
+    lambda _v, x: -log(x) - 1,
     reason="the derivative of -x log x is -log x - 1",
     domain=Domain("x ≥ 0", lambda x: x >= 0),
     kinks=(Kink("x = 0", lambda x: x == 0, "inf, by continuity"),),
 )
 rel_entr = floats(
     "rel_entr",
-    lambda v, x, y: log(x / y) + 1,
-    lambda v, x, y: -x / y,
+    lambda _v, x, y: log(x / y) + 1,
+    lambda _v, x, y: -x / y,
     reason="x log(x/y)",
     domain=BOTH,
 )
@@ -74,8 +74,8 @@ def _log_ratio(x: Any, y: Any) -> Any:
 
 kl_div = floats(
     "kl_div",
-    lambda v, x, y: _log_ratio(x, y),
-    lambda v, x, y: (y - x) / y,
+    lambda _v, x, y: _log_ratio(x, y),
+    lambda _v, x, y: (y - x) / y,
     reason="x log(x/y) - x + y",
     domain=BOTH,
 )
@@ -90,15 +90,15 @@ def _power_in_exponent(logarithm: Any, exponent: Any) -> Any:
 
 boxcox = floats(
     "boxcox",
-    lambda v, x, y: x ** (y - 1),
-    lambda v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _power_in_exponent(log(x), y)),
+    lambda _v, x, y: x ** (y - 1),
+    lambda _v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _power_in_exponent(log(x), y)),
     reason="(x^y - 1)/y, which is log x at y = 0",
     domain=Domain("x > 0", lambda x, y: x > 0),
 )
 boxcox1p = floats(
     "boxcox1p",
-    lambda v, x, y: exp((y - 1) * log1p(x)),
-    lambda v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _power_in_exponent(log1p(x), y)),
+    lambda _v, x, y: exp((y - 1) * log1p(x)),
+    lambda _v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _power_in_exponent(log1p(x), y)),
     reason="((1 + x)^y - 1)/y, which is log(1 + x) at y = 0",
     domain=Domain("x > -1", lambda x, y: x > -1),
 )
@@ -124,22 +124,22 @@ inv_boxcox1p = floats(
 
 sindg: Wrapping = floats(
     "sindg",
-    lambda v, x: DEGREE * cosdg(x),
+    lambda _v, x: DEGREE * cosdg(x),
     reason="a degree is π/180",
 )
 cosdg: Wrapping = floats(
     "cosdg",
-    lambda v, x: -DEGREE * sindg(x),
+    lambda _v, x: -DEGREE * sindg(x),
     reason="a degree is π/180",
 )
 tandg = floats(
     "tandg",
-    lambda v, x: DEGREE * (1 + v * v),
+    lambda v, _x: DEGREE * (1 + v * v),
     reason="the derivative of tan is 1 + tan²; a degree is π/180",
     domain=Domain("x not an odd multiple of 90", lambda x: x % 180 != 90),
 )
 cosm1 = floats(
     "cosm1",
-    lambda v, x: -sin(x),
+    lambda _v, x: -sin(x),
     reason="subtracting 1 does not change the slope of cos",
 )

@@ -28,7 +28,7 @@ def _astype_back(bar: Any, x: Any) -> Any:
 
 astype: Wrapping = row(
     "astype",
-    lambda v, x, dtype: Linear(
+    lambda _v, x, dtype: Linear(
         lambda dot: astype(dot, dtype), lambda bar: _astype_back(bar, x), True
     ),
     ZERO,

@@ -16,7 +16,7 @@ from simpleautodiff.traced import plain
 
 inv: Wrapping = row(
     "inv",
-    lambda v, a: Linear(
+    lambda v, _a: Linear(
         lambda dot: -matmul(matmul(v, dot), v),
         lambda bar: -matmul(matmul(swap(v), bar), swap(v)),
     ),
@@ -37,10 +37,10 @@ def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
 
 solve: Wrapping = row(
     "solve",
-    lambda v, a, b: Linear(
+    lambda v, a, _b: Linear(
         lambda dot: -solve(a, matmul(dot, v)), lambda bar: _solve_pull_matrix(bar, v, a)
     ),
-    lambda v, a, b: Linear(lambda dot: solve(a, dot), lambda bar: solve(swap(a), bar)),
+    lambda _v, a, _b: Linear(lambda dot: solve(a, dot), lambda bar: solve(swap(a), bar)),
     value=np.linalg.solve,
     numpy=(),
     text="solve({0}, {1})",
@@ -110,7 +110,7 @@ def _cholesky_pull(bar: Any, v: Any) -> Any:
 
 cholesky: Wrapping = row(
     "cholesky",
-    lambda v, a: Linear(lambda dot: _cholesky_push(dot, v), lambda bar: _cholesky_pull(bar, v)),
+    lambda v, _a: Linear(lambda dot: _cholesky_push(dot, v), lambda bar: _cholesky_pull(bar, v)),
     value=np.linalg.cholesky,
     numpy=(),
     text="cholesky({0})",
@@ -140,7 +140,7 @@ def _values_pull(bar: Any, a: Any) -> Any:
 
 eigenvalues: Wrapping = row(
     "eigenvalues",
-    lambda w, a: Linear(
+    lambda _w, a: Linear(
         lambda dot: real(
             sum_over(
                 _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),

@@ -59,7 +59,7 @@ def _matrix_function(name: str) -> Wrapping:
 
     wrapping = row(
         name,
-        lambda v, a: Linear(lambda dot: along(a, dot), lambda bar: along(swap(a), bar)),
+        lambda _v, a: Linear(lambda dot: along(a, dot), lambda bar: along(swap(a), bar)),
         value=value,
         numpy=(),
         text=f"{name}({{0}})",
@@ -104,7 +104,7 @@ def _triangular_rule(v: Any, a: Any, b: Any, lower: bool, unit: bool) -> Linear:
 solve_triangular: Wrapping = row(
     "solve_triangular",
     _triangular_rule,
-    lambda v, a, b, lower, unit: Linear(
+    lambda _v, a, _b, lower, unit: Linear(
         lambda dot: solve_triangular(a, dot, lower, unit),
         lambda bar: solve_triangular(swap(a), bar, not lower, unit),
     ),
@@ -165,15 +165,15 @@ def _sylvester_back(a: Any, b: Any, bar: Any) -> Any:
 
 sylvester: Wrapping = row(
     "sylvester",
-    lambda v, a, b, q: Linear(
+    lambda v, a, b, _q: Linear(
         lambda dot: -sylvester(a, b, matmul(dot, v)),
         lambda bar: -matmul(_sylvester_back(a, b, bar), swap(v)),
     ),
-    lambda v, a, b, q: Linear(
+    lambda v, a, b, _q: Linear(
         lambda dot: -sylvester(a, b, matmul(v, dot)),
         lambda bar: -matmul(swap(v), _sylvester_back(a, b, bar)),
     ),
-    lambda v, a, b, q: Linear(
+    lambda _v, a, b, _q: Linear(
         lambda dot: sylvester(a, b, dot), lambda bar: _sylvester_back(a, b, bar)
     ),
     value=lambda a, b, q: scipy_linalg("solve_sylvester")(a, b, q),

@@ -110,8 +110,8 @@ def _minimum(x: Any, y: Any) -> Any:
 
 maximum = row(
     "maximum",
-    lambda v, x, y: _larger(x, y),
-    lambda v, x, y: _larger(y, x),
+    lambda _v, x, y: _larger(x, y),
+    lambda _v, x, y: _larger(y, x),
     define=_maximum,
     names={"sympy": _sympy_max},
     text="max({0}, {1})",
@@ -122,8 +122,8 @@ maximum = row(
 )
 minimum = row(
     "minimum",
-    lambda v, x, y: _smaller(x, y),
-    lambda v, x, y: _smaller(y, x),
+    lambda _v, x, y: _smaller(x, y),
+    lambda _v, x, y: _smaller(y, x),
     define=_minimum,
     names={"sympy": _sympy_min},
     text="min({0}, {1})",
@@ -134,8 +134,8 @@ minimum = row(
 )
 fmax = row(
     "fmax",
-    lambda v, x, y: _unless_nan(x, y, _larger),
-    lambda v, x, y: _unless_nan(y, x, _larger),
+    lambda _v, x, y: _unless_nan(x, y, _larger),
+    lambda _v, x, y: _unless_nan(y, x, _larger),
     define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
     names={"mpmath": "", "sympy": _sympy_max},
     text="fmax({0}, {1})",
@@ -146,8 +146,8 @@ fmax = row(
 )
 fmin = row(
     "fmin",
-    lambda v, x, y: _unless_nan(x, y, _smaller),
-    lambda v, x, y: _unless_nan(y, x, _smaller),
+    lambda _v, x, y: _unless_nan(x, y, _smaller),
+    lambda _v, x, y: _unless_nan(y, x, _smaller),
     define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
     names={"mpmath": "", "sympy": _sympy_min},
     text="fmin({0}, {1})",
@@ -168,9 +168,9 @@ def _inside(x: Any, low: Any, high: Any) -> Any:
 
 clip = row(
     "clip",
-    lambda v, x, low, high: _inside(x, low, high),
-    lambda v, x, low, high: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO)),
-    lambda v, x, low, high: choose(x > high, 1, lambda: choose(x == high, half(x), ZERO)),
+    lambda _v, x, low, high: _inside(x, low, high),
+    lambda _v, x, low, _high: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO)),
+    lambda _v, x, _low, high: choose(x > high, 1, lambda: choose(x == high, half(x), ZERO)),
     define=lambda x, low, high: _minimum(_maximum(x, low), high),
     names={"sympy": lambda x, low, high: _sympy_min(_sympy_max(x, low), high)},
     numpy=(),
@@ -196,8 +196,8 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 where = row(
     "where",
     ZERO,
-    lambda v, condition, x, y: where_rule(plain(condition), True),
-    lambda v, condition, x, y: where_rule(plain(condition), False),
+    lambda _v, condition, _x, _y: where_rule(plain(condition), True),
+    lambda _v, condition, _x, _y: where_rule(plain(condition), False),
     value=_where,
     numpy=(),
     settings=(0,),
@@ -216,7 +216,7 @@ def _side(y: Any) -> Any:
 
 copysign = row(
     "copysign",
-    lambda v, x, y: sign(x) * _side(y),
+    lambda _v, x, y: sign(x) * _side(y),
     ZERO,
     define=lambda x, y: abs(x) * _side(y),
     names={"mpmath": "", "sympy": ""},

@@ -26,19 +26,19 @@ ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 erfinv = floats(
     "erfinv",
-    lambda v, x: ROOT_PI / 2 * exp(v * v),
+    lambda v, _x: ROOT_PI / 2 * exp(v * v),
     reason="the inverse of erf has the inverse slope, √π/2 exp(v²)",
     domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
 )
 erfcinv = floats(
     "erfcinv",
-    lambda v, x: -ROOT_PI / 2 * exp(v * v),
+    lambda v, _x: -ROOT_PI / 2 * exp(v * v),
     reason="the inverse of erfc has the inverse slope, -√π/2 exp(v²)",
     domain=Domain("0 < x < 2", lambda x: 0 < x < 2),
 )
 ndtri = floats(
     "ndtri",
-    lambda v, x: ROOT_2PI * exp(v * v / 2),
+    lambda v, _x: ROOT_2PI * exp(v * v / 2),
     reason="the inverse of the normal distribution has one over its density as slope",
     domain=UNIT,
 )
@@ -67,13 +67,13 @@ def _erfcx_derivative(n: int, x: Any) -> Any:
 erfcx_derivative: Wrapping = floats(
     "erfcx_derivative",
     ZERO,
-    lambda v, n, x: erfcx_derivative(n + 1, x),
+    lambda _v, n, x: erfcx_derivative(n + 1, x),
     value=lambda n, x: _erfcx_derivative(int(n), x),
     reason="the derivative of the n-th derivative of exp(x²) erfc(x) is the next one",
 )
 erfcx = floats(
     "erfcx",
-    lambda v, x: erfcx_derivative(1, x),
+    lambda _v, x: erfcx_derivative(1, x),
     reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed so that it does not cancel",
 )
 log_ndtr = floats(
@@ -122,16 +122,16 @@ def _polygamma(n: int, x: Any) -> Any:
 polygamma_step: Wrapping = floats(
     "polygamma_step",
     ZERO,
-    lambda v, n, a, b: polygamma_step(n + 1, a, b),
-    lambda v, n, a, b: polygamma(n + 1, a + b),
+    lambda _v, n, a, b: polygamma_step(n + 1, a, b),
+    lambda _v, n, a, b: polygamma(n + 1, a + b),
     value=lambda n, a, b: _polygamma_step(int(n), a, b),
     reason="the derivative of ψₙ(a + b) - ψₙ(a) is that of ψₙ₊₁ in a, and ψₙ₊₁(a + b) in b",
     domain=Domain("n = 0, 1, 2, ... and x > 0", lambda n, a, b: a > 0 and a + b > 0),
 )
 betaln = floats(
     "betaln",
-    lambda v, a, b: -polygamma_step(0, a, b),
-    lambda v, a, b: -polygamma_step(0, b, a),
+    lambda _v, a, b: -polygamma_step(0, a, b),
+    lambda _v, a, b: -polygamma_step(0, b, a),
     reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b)",
     domain=PAIR,
 )
@@ -172,8 +172,8 @@ def _poisson_log(k: Any, m: Any) -> Any:
 
 poisson_log = floats(
     "poisson_log",
-    lambda v, k, m: log(m) - digamma(k + 1),
-    lambda v, k, m: (k - m) / m,
+    lambda _v, k, m: log(m) - digamma(k + 1),
+    lambda _v, k, m: (k - m) / m,
     value=_poisson_log,
     reason="k log m - m - log Γ(k + 1), the logarithm of Poisson's probability of k",
     domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
@@ -181,14 +181,14 @@ poisson_log = floats(
 gammainc = floats(
     "gammainc",
     no_rule("gammainc", "a"),
-    lambda v, a, x: exp(poisson_log(a - 1, x)),
+    lambda _v, a, x: exp(poisson_log(a - 1, x)),
     reason="the lower incomplete gamma function is the integral of t^(a-1) exp(-t)/Γ(a)",
     domain=PAIR,
 )
 gammaincc = floats(
     "gammaincc",
     no_rule("gammaincc", "a"),
-    lambda v, a, x: -exp(poisson_log(a - 1, x)),
+    lambda _v, a, x: -exp(poisson_log(a - 1, x)),
     reason="the upper incomplete gamma function is 1 minus the lower",
     domain=PAIR,
 )
@@ -203,7 +203,7 @@ betainc = floats(
     "betainc",
     no_rule("betainc", "a"),
     no_rule("betainc", "b"),
-    lambda v, a, b, x: _beta_density(a, b, x),
+    lambda _v, a, b, x: _beta_density(a, b, x),
     reason="the incomplete beta function is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b)",
     domain=INSIDE,
 )
@@ -211,7 +211,7 @@ betaincc = floats(
     "betaincc",
     no_rule("betaincc", "a"),
     no_rule("betaincc", "b"),
-    lambda v, a, b, x: -_beta_density(a, b, x),
+    lambda _v, a, b, x: -_beta_density(a, b, x),
     reason="the complement of the incomplete beta function",
     domain=INSIDE,
 )
@@ -225,7 +225,7 @@ def log_t_density(df: Any, x: Any) -> Any:
 stdtr = floats(
     "stdtr",
     no_rule("stdtr", "df"),
-    lambda v, df, x: exp(log_t_density(df, x)),
+    lambda _v, df, x: exp(log_t_density(df, x)),
     reason="the slope of Student's distribution is its density",
     domain=Domain("x > 0", lambda df, x: df > 0),
 )

@@ -93,17 +93,17 @@ def row(
         text,
         latex,
         reason,
-        tuple([name] if numpy is None else numpy),
-        domain,
-        tuple(kinks),
-        binds,
-        real,
-        by_type,
-        settings,
-        arrays,
-        holomorphic and not real,
-        batch,
-        floats,
+        numpy=tuple([name] if numpy is None else numpy),
+        domain=domain,
+        kinks=tuple(kinks),
+        binds=binds,
+        real=real,
+        by_type=by_type,
+        settings=settings,
+        arrays=arrays,
+        holomorphic=holomorphic and not real,
+        batch=batch,
+        floats=floats,
     )
     if listed:
         TABLE[name] = primitive
@@ -132,6 +132,8 @@ def _rule_of_reals(name: str, rule: Partial) -> Partial:
             )
         return rule(v, *args) if callable(rule) else rule
 
+    if callable(rule):
+        checked.__wrapped__ = rule  # type: ignore[attr-defined]  # what it reads is said there
     return checked
 
 

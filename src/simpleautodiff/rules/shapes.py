@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.linear import ZERO, Bundle, Linear
+from simpleautodiff.linear import ZERO, Bundle, Linear, LinearRule
 from simpleautodiff.number import is_complex, shape
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.row import Wrapping, row
@@ -19,7 +19,7 @@ from simpleautodiff.traced import plain
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Return the shape of an array, a number, or a node of either."""
-    return shape(plain(x))
+    return x.shape if type(x) is np.ndarray else shape(plain(x))
 
 
 def linear(
@@ -29,15 +29,14 @@ def linear(
     settings: int,
     reason: str,
     batch: Callable[..., Any] | None = None,
+    add: Callable[..., None] | None = None,
 ) -> Wrapping:
     """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`.
 
-    `batch` computes it from `(size, x, *settings)` where x has the axis of a batch in front.
+    `batch` computes it from `(size, x, *settings)` where x has the axis of a batch in front. `add`
+    is as in `LinearRule`.
     """
-
-    def rule(v: Any, x: Any, *given: Any) -> Linear:
-        return Linear(lambda dot: wrapping(dot, *given), lambda bar: pull(bar, x, *given), True)
-
+    rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True, add)
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
     wrapping = row(
         name,
@@ -57,10 +56,20 @@ def linear(
 
 def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
     """Add up what broadcasting from shape `new` had copied."""
-    lead = np.ndim(x) - len(new)
-    total = np.sum(x, axis=tuple(range(lead))) if lead else x
-    stretched = tuple(i for i, n in enumerate(new) if n == 1 and np.shape(total)[i] != 1)
-    return np.sum(total, axis=stretched, keepdims=True) if stretched else total
+    lead = len(np.shape(x)) - len(new)
+    total = _sum(x, tuple(range(lead)), False) if lead else x
+    stretched = tuple([i for i, n in enumerate(new) if n == 1 and total.shape[i] != 1])
+    return _sum(total, stretched, True) if stretched else total
+
+
+def _broadcast_to(x: Any, new: tuple[int, ...]) -> Any:
+    """Return the same elements in a larger shape; of a single number with less ado than NumPy."""
+    if isinstance(x, (np.generic, float)):
+        one = np.asarray(x)
+        spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
+        spread.flags.writeable = False  # its elements are one
+        return spread
+    return np.broadcast_to(x, new)
 
 
 def lead(x: Any, rank: int) -> Any:
@@ -82,8 +91,8 @@ def _transpose_batch(size: int, x: Any, axes: tuple[int, ...] | None) -> Any:
 
 broadcast_to: Wrapping = linear(
     "broadcast_to",
-    np.broadcast_to,
-    lambda bar, x, new: sum_to(bar, shape_of(x)),
+    _broadcast_to,
+    lambda bar, _x, _new: sum_to(bar, shape_of(_x)),
     1,
     "each copy of an element counts, so the adjoint adds them up",
     lambda size, x, new: broadcast_to(lead(x, len(new)), (size, *new)),
@@ -91,15 +100,15 @@ broadcast_to: Wrapping = linear(
 sum_to: Wrapping = linear(
     "sum_to",
     _sum_to,
-    lambda bar, x, new: broadcast_to(bar, shape_of(x)),
+    lambda bar, _x, _new: broadcast_to(bar, shape_of(_x)),
     1,
     "every element that was added counts once",
     _sum_to_batch,
 )
 reshape: Wrapping = linear(
     "reshape",
-    np.reshape,
-    lambda bar, x, new: reshape(bar, shape_of(x)),
+    lambda x, new: x.reshape(new) if type(x) is np.ndarray else np.reshape(x, new),
+    lambda bar, _x, _new: reshape(bar, shape_of(_x)),
     1,
     "the same elements in another shape",
     lambda size, x, new: reshape(x, (size, *new)),
@@ -107,7 +116,7 @@ reshape: Wrapping = linear(
 transpose: Wrapping = linear(
     "transpose",
     np.transpose,
-    lambda bar, x, axes: transpose(bar, _inverse(axes)),
+    lambda bar, _x, axes: transpose(bar, _inverse(axes)),
     1,
     "the same elements with the axes in another order",
     _transpose_batch,
@@ -139,18 +148,28 @@ def _inverse(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
     return None if axes is None else tuple(int(i) for i in np.argsort(axes))
 
 
+_reduce: Callable[..., Any] = np.add.reduce  # np.sum, without its preliminaries
+
+
 def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+    if type(x) is np.ndarray:
+        return _reduce(x, axis, keepdims=keepdims)
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
-def _spread(bar: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
     """Copy the adjoint of a sum to all elements that were added."""
-    return broadcast_to(reshape(bar, kept(shape_of(x), axis)), shape_of(x))
+    full = shape_of(_x)
+    if shape_of(bar) and not keepdims:
+        bar = reshape(bar, kept(full, axis))
+    return broadcast_to(bar, full)
 
 
 def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the shape after a reduction that keeps its axes with length 1."""
-    axes = range(len(full)) if axis is None else np.atleast_1d(axis)
+    if axis is None:
+        return (1,) * len(full)
+    axes = axis if isinstance(axis, tuple) else np.atleast_1d(axis)
     reduced = {int(i) % len(full) for i in axes} if full else set()
     return tuple(1 if i in reduced else n for i, n in enumerate(full))
 

@@ -20,7 +20,7 @@ ORDER = Domain("n = 0, 1, 2, ... and x > 0", lambda n, x: x > 0)
 
 erf = row(
     "erf",
-    lambda v, x: 2 / sqrt(pi(x)) * exp(-x * x),
+    lambda _v, x: 2 / sqrt(pi(x)) * exp(-x * x),
     names={"scipy": "erf"},
     numpy=(),
     text="erf({0})",
@@ -29,7 +29,7 @@ erf = row(
 )
 erfc = row(
     "erfc",
-    lambda v, x: -2 / sqrt(pi(x)) * exp(-x * x),
+    lambda _v, x: -2 / sqrt(pi(x)) * exp(-x * x),
     names={"scipy": "erfc"},
     numpy=(),
     text="erfc({0})",
@@ -48,7 +48,7 @@ gamma = row(
 )
 lgamma = row(
     "lgamma",
-    lambda v, x: digamma(x),
+    lambda _v, x: digamma(x),
     names={"scipy": "gammaln", "mpmath": lambda x: x.context.loggamma(x).real, "sympy": "loggamma"},
     numpy=(),
     text="lgamma({0})",
@@ -59,7 +59,7 @@ lgamma = row(
 )
 digamma: Wrapping = row(
     "digamma",
-    lambda v, x: polygamma(1, x),
+    lambda _v, x: polygamma(1, x),
     names={"scipy": "digamma"},
     numpy=(),
     text="digamma({0})",
@@ -81,7 +81,7 @@ def _trigamma_and_up(n: Any, x: Any) -> Any:
 polygamma: Wrapping = row(
     "polygamma",
     ZERO,
-    lambda v, n, x: polygamma(n + 1, x),
+    lambda _v, n, x: polygamma(n + 1, x),
     names={
         "math": lambda n, x: float(_trigamma_and_up(n, x)),
         "numpy": lambda n, x: np.asarray(_trigamma_and_up(n, x), x.dtype)[()],
@@ -143,7 +143,7 @@ def _sinc_series(n: int, t: Any) -> Any:
 sinc_derivative: Wrapping = row(
     "sinc_derivative",
     ZERO,
-    lambda v, n, x: sinc_derivative(n + 1, x),
+    lambda _v, n, x: sinc_derivative(n + 1, x),
     value=lambda n, x: _sinc_derivative(int(n), x),
     numpy=(),
     text="sinc_derivative({0}, {1})",
@@ -152,7 +152,7 @@ sinc_derivative: Wrapping = row(
 )
 sinc = row(
     "sinc",
-    lambda v, x: sinc_derivative(1, x),
+    lambda _v, x: sinc_derivative(1, x),
     value=lambda x: _sinc_derivative(0, x),
     numpy=(),
     text="sinc({0})",

@@ -26,28 +26,28 @@ def pi(x: Any) -> Any:
 
 sin: Wrapping = row(
     "sin",
-    lambda v, x: cos(x),
+    lambda _v, x: cos(x),
     text="sin({0})",
     latex=r"\sin {0}",
     reason="the slope of sin is cos",
 )
 cos: Wrapping = row(
     "cos",
-    lambda v, x: -sin(x),
+    lambda _v, x: -sin(x),
     text="cos({0})",
     latex=r"\cos {0}",
     reason="the slope of cos is -sin",
 )
 tan = row(
     "tan",
-    lambda v, x: 1 + v * v,
+    lambda v, _x: 1 + v * v,
     text="tan({0})",
     latex=r"\tan {0}",
     reason="tan = sin/cos has the derivative 1 + tan²",
 )
 asin = row(
     "asin",
-    lambda v, x: 1 / sqrt((1 - x) * (1 + x)),
+    lambda _v, x: 1 / sqrt((1 - x) * (1 + x)),
     names={"numpy": "arcsin"},
     numpy=["arcsin"],
     text="asin({0})",
@@ -58,7 +58,7 @@ asin = row(
 )
 acos = row(
     "acos",
-    lambda v, x: -1 / sqrt((1 - x) * (1 + x)),
+    lambda _v, x: -1 / sqrt((1 - x) * (1 + x)),
     names={"numpy": "arccos"},
     numpy=["arccos"],
     text="acos({0})",
@@ -69,7 +69,7 @@ acos = row(
 )
 atan = row(
     "atan",
-    lambda v, x: 1 / (1 + x * x),
+    lambda _v, x: 1 / (1 + x * x),
     names={"numpy": "arctan"},
     numpy=["arctan"],
     text="atan({0})",
@@ -78,8 +78,8 @@ atan = row(
 )
 atan2 = row(
     "atan2",
-    lambda v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: x / hypot(x, y) / hypot(x, y)),
-    lambda v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: -y / hypot(x, y) / hypot(x, y)),
+    lambda _v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: x / hypot(x, y) / hypot(x, y)),
+    lambda _v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: -y / hypot(x, y) / hypot(x, y)),
     names={"numpy": "arctan2"},
     numpy=["arctan2"],
     text="atan2({0}, {1})",
@@ -93,28 +93,28 @@ atan2 = row(
 )
 sinh: Wrapping = row(
     "sinh",
-    lambda v, x: cosh(x),
+    lambda _v, x: cosh(x),
     text="sinh({0})",
     latex=r"\sinh {0}",
     reason="the slope of sinh is cosh",
 )
 cosh: Wrapping = row(
     "cosh",
-    lambda v, x: sinh(x),
+    lambda _v, x: sinh(x),
     text="cosh({0})",
     latex=r"\cosh {0}",
     reason="the slope of cosh is sinh",
 )
 tanh = row(
     "tanh",
-    lambda v, x: 1 - v * v,
+    lambda v, _x: 1 - v * v,
     text="tanh({0})",
     latex=r"\tanh {0}",
     reason="tanh = sinh/cosh has the derivative 1 - tanh²",
 )
 asinh = row(
     "asinh",
-    lambda v, x: 1 / (sqrt(1 + x * x) if is_complex(plain(x)) else hypot(1, x)),
+    lambda _v, x: 1 / (sqrt(1 + x * x) if is_complex(plain(x)) else hypot(1, x)),
     names={"numpy": "arcsinh"},
     numpy=["arcsinh"],
     text="asinh({0})",
@@ -123,7 +123,7 @@ asinh = row(
 )
 acosh = row(
     "acosh",
-    lambda v, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    lambda _v, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
     names={"numpy": "arccosh"},
     numpy=["arccosh"],
     text="acosh({0})",
@@ -134,7 +134,7 @@ acosh = row(
 )
 atanh = row(
     "atanh",
-    lambda v, x: 1 / ((1 - x) * (1 + x)),
+    lambda _v, x: 1 / ((1 - x) * (1 + x)),
     names={"numpy": "arctanh"},
     numpy=["arctanh"],
     text="atanh({0})",
@@ -144,8 +144,8 @@ atanh = row(
 )
 hypot: Wrapping = row(
     "hypot",
-    lambda v, x, y: choose(v == 0, ZERO, lambda: x / v),
-    lambda v, x, y: choose(v == 0, ZERO, lambda: y / v),
+    lambda v, x, _y: choose(v == 0, ZERO, lambda: x / v),
+    lambda v, _x, y: choose(v == 0, ZERO, lambda: y / v),
     define=lambda x, y: sqrt(x * x + y * y),
     text="hypot({0}, {1})",
     latex=r"\sqrt{{{0}^2 + {1}^2}}",
@@ -155,7 +155,7 @@ hypot: Wrapping = row(
 )
 deg2rad = row(
     "deg2rad",
-    lambda v, x: pi(x) / 180,
+    lambda _v, x: pi(x) / 180,
     define=lambda x: x * (pi(x) / 180),
     names={"math": math.radians, "mpmath": "", "sympy": ""},
     numpy=["deg2rad", "radians"],
@@ -165,7 +165,7 @@ deg2rad = row(
 )
 rad2deg = row(
     "rad2deg",
-    lambda v, x: 180 / pi(x),
+    lambda _v, x: 180 / pi(x),
     define=lambda x: x * (180 / pi(x)),
     names={"math": math.degrees, "mpmath": "", "sympy": ""},
     numpy=["rad2deg", "degrees"],
