@@ -463,6 +463,15 @@ def test_logsumexp_with_weights_and_signs():
     np.testing.assert_allclose(weights, np.sign(b) * share, rtol=1e-14)
 
 
+def test_logsumexp_of_one_number_and_of_broadcast_weights():
+    assert ad.grad(lambda x: sps.logsumexp(x) * 2)(0.7) == 2.0
+    b = np.array([[1.0], [2.0]])
+    f = lambda x: sps.logsumexp(x, axis=-1, b=b)
+    value, pullback = ad.vjp(f, X[0])
+    np.testing.assert_allclose(value, f(X[0]), rtol=1e-15)
+    np.testing.assert_allclose(pullback(np.ones(2))[0], 2 * sps.softmax(X[0]), rtol=1e-14)
+
+
 def test_logsumexp_of_nothing_is_minus_infinity():
     with np.errstate(divide="ignore"):
         assert sps.logsumexp(ad.Node(np.array([-np.inf, -np.inf]))).value == -np.inf

@@ -214,6 +214,9 @@ def test_the_normal_distribution_of_vectors():
         (lambda m: st.multivariate_normal.logpdf(x, m, S), V),
         (lambda c: st.multivariate_normal.pdf(x, V, sym(c)), S),
         (lambda c: st.multivariate_normal.logpdf(x, V, c[0] ** 2), V),
+        (lambda c: st.multivariate_normal.logpdf(x, V, np.diag(c**2)), V),
+        (lambda x: st.multivariate_normal.logpdf(x.reshape(2, 2, N), V, S), x),
+        (lambda x: st.multivariate_normal.logpdf(x, 0.3, 2.0), V),
     ):
         value, _ = ad.jvp(f, (at,), (np.ones_like(at),))
         np.testing.assert_allclose(value, f(at), rtol=1e-12)
@@ -249,6 +252,8 @@ def test_plain_numbers_are_left_to_scipy():
 def test_lists_of_nodes_and_written_arrays_are_arrays():
     f = lambda x: sl.expm([[x, 1.0], [0.0, x]])[0, 1]
     assert ad.grad(f)(0.3) == pytest.approx(math.exp(0.3), rel=1e-13)
+    assert np.ndim(ad.grad(f)(0.3)) == 0
+    assert not isinstance(ad.grad(f)(0.3), np.ndarray)
 
     def written(x):
         y = np.zeros_like(x)

@@ -316,6 +316,8 @@ def in_kind(number: Any, like: Any) -> Any:
     """
     if isinstance(like, np.ndarray):
         return _array_in_kind(number, like)
+    if isinstance(number, np.ndarray) and number.ndim == 0:
+        number = number[()]  # a single number, as its argument was
     if type(number) is int:
         return number + zero_like(like)
     if isinstance(number, (float, np.floating)) and isinstance(like, np.inexact):

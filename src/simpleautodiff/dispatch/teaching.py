@@ -22,18 +22,26 @@ from simpleautodiff.structure import flatten
 from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
 MODULES = ("linalg", "special", "stats")
-_taught: set[str] = set()
+_waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
 
 
 def teach_scipy() -> None:
-    """Make the functions of SciPy that have a program answer for nodes, once they are loaded."""
-    if len(_taught) == len(MODULES):
-        return
-    for name in MODULES:
-        module = sys.modules.get(f"scipy.{name}")
-        if name not in _taught and module is not None and not _is_loading(module):
-            _taught.add(name)
-            _teach(module, name)
+    """Make the functions of SciPy that have a program answer for nodes, in modules that are loaded.
+
+    Every transformation calls it; a module is taught once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.linalg
+    >>> import simpleautodiff as ad
+    >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    for name in tuple(_waiting):
+        module = sys.modules.get(name)
+        if module is not None and not _is_loading(module) and name in _waiting:
+            _teach(module, _waiting.pop(name))
 
 
 def taught(name: str) -> Any:
