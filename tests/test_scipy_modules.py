@@ -170,6 +170,20 @@ def test_continuous_distributions(name, method):
         np.testing.assert_allclose(second, differences(ad.jacrev(g), x), rtol=1e-7, atol=1e-7)
 
 
+def test_frozen_distributions_and_others_made_of_them():
+    f = lambda x, scale: st.norm(0.5, scale).logpdf(x)
+    derivatives = ad.grad(f, (0, 1))(2.0, 3.0)
+    assert derivatives == pytest.approx((-1.5 / 9, 1.5**2 / 27 - 1 / 3), rel=1e-14)
+
+    class Other(type(st.norm)):
+        def _logpdf(self, x):
+            return -abs(x)
+
+    assert Other().logpdf(2.0) == -2.0
+    with pytest.raises(ad.LostDerivativeError, match=r"scipy\.stats"):
+        ad.grad(Other().logpdf)(2.0)
+
+
 @pytest.mark.parametrize("name", ["gamma", "chi2", "t", "lognorm", "beta"])
 def test_log_densities_in_their_shapes(name):
     x = np.array([0.1, 0.4, 0.85])
