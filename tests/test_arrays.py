@@ -159,6 +159,7 @@ CASES = [
     ("scipy expit", lambda x: sps.expit(x) + sps.logit(sps.expit(x)) + sps.log_expit(x), M),
     ("scipy xlogy", lambda x: sps.xlogy(x, x**2) + sps.xlog1py(x, x**2), M),
     ("scipy beta", lambda x: sps.betaln(1 + x**2, 2.0) + sps.beta(1 + x**2, 1.5 + x**2), V),
+    ("i0", lambda x: np.i0(x), M),
     ("scipy powers", lambda x: sps.exp10(x) + sps.exp2(x) + sps.cbrt(x), M),
     ("inv", lambda x: np.linalg.inv(x), Q),
     ("solve", lambda x: np.linalg.solve(x, V[:3]), Q),

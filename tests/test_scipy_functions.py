@@ -406,6 +406,16 @@ def test_float32_is_kept(name):
         np.testing.assert_allclose(derivative, expected, rtol=3e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["i0e", "i1e", "log_ndtr", "erfcx", "dawsn", "exprel", "rgamma"])
+def test_arrays_near_and_far_agree_with_single_numbers(name):
+    f = getattr(sps, name)
+    x = np.array([-80.0, -20.0, -3.0, -0.5, 0.0, 0.5, 3.0, 20.0, 80.0])
+    x = x[3:-1] if name == "erfcx" else x[1:] if name == "rgamma" else x
+    second = ad.elementwise_grad(ad.elementwise_grad(f))
+    single = [ad.derivative(f, n=2)(float(number)) for number in x]
+    np.testing.assert_allclose(second(x), single, rtol=1e-11, atol=1e-300)
+
+
 def test_orders_may_be_arrays():
     orders, x = np.arange(4.0)[:, None], np.array([0.3, 2.0])
     gradient = ad.grad(lambda x: np.sum(sps.jv(orders, x)))(x)
@@ -461,6 +471,15 @@ def test_logsumexp_with_weights_and_signs():
     weights = ad.grad(lambda b: np.sum(sps.logsumexp(X[:1], b=abs(b))))(b)
     share = np.exp(X[0]) / np.sum(np.exp(X[0]) * abs(b))
     np.testing.assert_allclose(weights, np.sign(b) * share, rtol=1e-14)
+
+
+def test_logsumexp_of_one_number_and_of_broadcast_weights():
+    assert ad.grad(lambda x: sps.logsumexp(x) * 2)(0.7) == 2.0
+    b = np.array([[1.0], [2.0]])
+    f = lambda x: sps.logsumexp(x, axis=-1, b=b)
+    value, pullback = ad.vjp(f, X[0])
+    np.testing.assert_allclose(value, f(X[0]), rtol=1e-15)
+    np.testing.assert_allclose(pullback(np.ones(2))[0], 2 * sps.softmax(X[0]), rtol=1e-14)
 
 
 def test_logsumexp_of_nothing_is_minus_infinity():

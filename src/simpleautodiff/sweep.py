@@ -5,7 +5,7 @@ A sweep fills a list, one place per node; None means "not reached", so the deriv
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -57,7 +57,7 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
             if primitive is not None:
                 arrays = arrays or ArraySweep(bar, once)
                 arrays.pull(node, adjoint)
-                if once and type(adjoint) is np.ndarray:
+                if once and type(adjoint) is np.ndarray and adjoint.size > SMALL:
                     bar[node.index] = None
                     del tape[node.index :]
                     node.args = ()
@@ -114,46 +114,66 @@ class ArraySweep:
 
     def pull(self, node: Node, adjoint: Any) -> None:
         """Carry the adjoint of a node back to its parents."""
-        args, primitive, values = node.args, node.primitive, node.values()
+        if type(adjoint) is Masked:
+            self._pull_masked(node, adjoint)
+            return
+        args, bar, partials = node.args, self.bar, node.primitive.partials  # type: ignore[union-attr]
+        values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]
         for k, arg in enumerate(args):
             if type(arg) is not Result:
                 continue
-            rule = primitive.partials[k]  # type: ignore[union-attr]
-            if type(adjoint) is Masked:
-                term, new = _pulled_masked(node, k, adjoint, *values), False
-            elif type(rule) is LinearRule:
+            rule, like, i, new = partials[k], arg.value, arg.index, False
+            if type(rule) is LinearRule:
                 if rule.add and self._add_in_place(rule.add, arg, adjoint, values):
                     continue
-                term, new = rule.pull(adjoint, *values), False
-            elif rule == 1:
-                term, new = adjoint, False
+                term = rule.pull(adjoint, *values)
+            elif type(rule) is int:
+                term = adjoint if rule == 1 else -adjoint
             else:
-                term, new = _product(node, k, adjoint, values)
+                derivative = _slope(node, rule, k, values)
+                if derivative is ZERO:
+                    continue
+                new = type(derivative) is not Linear  # which may give a view of the adjoint
+                term = adjoint * derivative if new else derivative.pull(adjoint)
+                if term is ZERO:
+                    continue
+            if (
+                type(term) is not np.ndarray
+                or type(like) is not np.ndarray
+                or term.shape != like.shape
+                or term.dtype is not like.dtype
+            ):
+                term, new = _fitted(term, like), False
+            old = bar[i]
+            if old is None:
+                bar[i] = term
+                if new:
+                    self.owned.add(i)
+            else:
+                self._add(i, old, term)
+
+    def _pull_masked(self, node: Node, adjoint: Masked) -> None:
+        values = node.values()
+        for k, arg in enumerate(node.args):
+            term = _pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
             if term is not ZERO:
-                self._add(arg, term, new)
+                term, old = _fitted(term, arg.value), self.bar[arg.index]
+                self.bar[arg.index] = term if old is None else _joined(old, term)
+                self.owned.discard(arg.index)
 
-    def _add(self, arg: Node, term: Any, new: bool) -> None:
-        """Add a term to the adjoint of a parent; a `new` one is nobody else's."""
-        like, i = arg.value, arg.index
-        same = type(term) is np.ndarray is type(like) and term.shape == like.shape
-        if not same or term.dtype is not like.dtype:
-            term, new = _fitted(term, like), False
-        old = self.bar[i]
-        if old is None:
-            self.bar[i] = term
-            if new:
-                self.owned.add(i)
-        elif i in self.owned and type(term) is np.ndarray and term.dtype is old.dtype:
+    def _add(self, i: int, old: Any, term: Any) -> None:
+        """Add a term to an adjoint; in place, if that is nobody else's."""
+        if i in self.owned and type(term) is np.ndarray and term.dtype is old.dtype:
             np.add(old, term, out=old)
-        else:
-            self.bar[i] = total = _joined(old, term)
-            if type(total) is np.ndarray:
-                self.owned.add(i)
+            return
+        self.bar[i] = total = _joined(old, term)
+        if type(total) is np.ndarray:
+            self.owned.add(i)
 
-    def _add_in_place(self, add: Any, arg: Node, adjoint: Any, values: tuple[Any, ...]) -> bool:
+    def _add_in_place(self, add: Any, arg: Node, adjoint: Any, values: Sequence[Any]) -> bool:
         """Add the adjoint of a few elements of a large array in place, if that can be done."""
         like, i = arg.value, arg.index
-        if type(like) is not np.ndarray or like.size <= SMALL or type(adjoint) is Masked:
+        if type(like) is not np.ndarray or like.size <= SMALL:
             return False
         old = self.bar[i]
         if getattr(adjoint, "dtype", None) != like.dtype or (
@@ -167,17 +187,12 @@ class ArraySweep:
         return True
 
 
-def _product(node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> tuple[Any, bool]:
-    """Return what an adjoint contributes to that of the k-th argument, and if it is a new array."""
-    primitive: Any = node.primitive
+def _slope(node: Node, rule: Any, k: int, values: Sequence[Any]) -> Any:
+    """Return the local derivative of a node in its k-th argument."""
     try:
-        derivative = primitive.partials[k](node.value, *values)
+        return rule(node.value, *values)
     except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
-        derivative = primitive.partial(k, node.value, values)
-    if type(derivative) is Linear or derivative is ZERO:
-        return pull(derivative, adjoint), False  # perhaps a view of the adjoint
-    term = adjoint * derivative
-    return term, type(term) is np.ndarray
+        return node.primitive.partial(k, node.value, tuple(values))  # type: ignore[union-attr]
 
 
 def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:

@@ -88,6 +88,7 @@ class Graph:
     """What running a function once recorded; it can be swept any number of times."""
 
     def __init__(self, f: F, selection: Selection, has_aux: bool = False) -> None:
+        teach_scipy()
         self.f = f
         self.tape = LeanTape()
         self.inputs: list[Node] = []
@@ -179,7 +180,6 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
-    teach_scipy()
     with paused_gc:
         graph = Graph(f, Selection(primals), has_aux).own()
     value, results = plain_results(graph.result, graph.tape, f)
@@ -206,7 +206,6 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
     (10.0, 5.0, 2.0)
     """
-    teach_scipy()
     with paused_gc:
         graph = Graph(f, Selection(primals), has_aux).own()
     value, results = plain_results(graph.result, graph.tape, f)
@@ -231,7 +230,6 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     >>> ad.jvp(f, (2.0, 5.0), (1.0, 0.0))[1]
     5.5
     """
-    teach_scipy()
     check_function(f)
     _check_tuples("jvp", primals, tangents)
     leaves, rebuild = flatten(tuple(primals))
@@ -295,6 +293,7 @@ def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> An
 
 
 def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+    teach_scipy()
     with level:
         result = call(f, selection, selection.trees)
     aux = None

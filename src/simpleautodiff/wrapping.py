@@ -12,9 +12,10 @@ import numpy as np
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced, Writable
+from simpleautodiff.traced import Traced
 
-RECORDED = (Traced, Writable)
+FIXED = {Result, int, float, bool, slice, str, type(None)}  # nobody changes them
+SETTINGS = {*FIXED, tuple, np.ndarray}
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
 
 
@@ -74,26 +75,35 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
-    """Make a wrapping with a short way for an array and settings, such as its axes."""
+    """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
     compute, arity = primitive.compute, primitive.arity
-    if primitive.settings != tuple(range(1, arity)):
-        return lambda *args: apply(primitive, *args)
 
     def wrapping(*args: Any) -> Any:
-        if len(args) != arity:
-            return apply(primitive, *args)
-        first, *settings = args
-        x = first.value if type(first) is Result else first
-        if type(x) is not np.ndarray or any([isinstance(arg, RECORDED) for arg in settings]):
+        level, values = None, []
+        for arg in args:
+            if type(arg) is Result:
+                level = level or arg.level
+                if type(arg.value) is not np.ndarray or arg.level is not level:
+                    return apply(primitive, *args)
+                values.append(arg.value)
+            elif type(arg) in SETTINGS:
+                values.append(arg)
+            else:
+                return apply(primitive, *args)
+        if level is None or len(values) != arity:
             return apply(primitive, *args)
         try:
-            value = compute(x, *settings)
+            value = compute(*values)
         except REFUSED:
             return apply(primitive, *args)
-        if x is first:
-            return value
-        level = first.level
-        return level.record(primitive, (first, *[constant(s, level) for s in settings]), value)
+        node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = tuple([arg if type(arg) in FIXED else constant(arg, level) for arg in args])
+        node.level = level
+        node.index = len(level)
+        level.append(node)
+        return level.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
 
     return wrapping
 

@@ -69,26 +69,6 @@ def pinv(
     return np.linalg.pinv(a)
 
 
-@answers_scipy("linalg.svd")
-def svd(
-    a: Any,
-    full_matrices: bool = True,
-    compute_uv: bool = True,
-    overwrite_a: bool = False,
-    check_finite: bool = True,
-    lapack_driver: str = "gesdd",
-) -> Any:
-    """Return the singular values and vectors."""
-    svd: Any = np.linalg.svd
-    return svd(a, full_matrices, compute_uv)
-
-
-@answers_scipy("linalg.svdvals")
-def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return the singular values."""
-    return np.linalg.svd(a, compute_uv=False)
-
-
 @answers_scipy("linalg.eigh")
 def eigh(
     a: Any,

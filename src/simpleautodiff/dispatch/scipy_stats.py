@@ -12,8 +12,7 @@ from simpleautodiff.dispatch.scipy_linalg import solve_triangular
 from simpleautodiff.dispatch.table import Function, answers_scipy
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.contract import swap
-from simpleautodiff.rules.elementary import log1p, sigmoid, softplus
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.elementary import log, log1p, sigmoid, softplus
 from simpleautodiff.rules.information import xlog1py, xlogy
 from simpleautodiff.rules.linalg import cholesky
 from simpleautodiff.rules.piecewise import where as where_row
@@ -57,7 +56,7 @@ def _placed(
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)
         value = program(z, *[given[name] for name in shapes])
-        value = value - np.log(scale) if density else value
+        value = value - log(scale) if density else value
         return value if support == EVERYWHERE else where_row(inside, value, outside)
 
     return method
@@ -173,14 +172,14 @@ SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x -
 
 
 def _binomial(k: Any, n: Any, p: Any) -> Any:
-    return xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - np.log(n + 1.0)
+    return xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - log(n + 1.0)
 
 
 _PROBABILITIES: dict[str, tuple[Function, Callable[..., Any]]] = {
     "poisson": (lambda k, mu: poisson_log(k, mu), lambda k, mu: k >= 0),
     "binom": (_binomial, lambda k, n, p: (k >= 0) & (k <= n)),
     "bernoulli": (lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), lambda k, p: (k >= 0) & (k <= 1)),
-    "geom": (lambda k, p: xlog1py(k - 1, -p) + np.log(p), lambda k, p: k >= 1),
+    "geom": (lambda k, p: xlog1py(k - 1, -p) + log(p), lambda k, p: k >= 1),
 }
 
 
@@ -211,14 +210,15 @@ SCIPY.update({f"stats.{name}.pmf": _pmf(SCIPY[f"stats.{name}.logpmf"]) for name 
 @answers_scipy("stats.multivariate_normal.logpdf")
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
     """Return the logarithm of the density of a vector, or of each row of an array."""
-    size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]]) if np.ndim(plain(x)) else 1
+    size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
+    many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
     factor = cholesky(matrix)
     deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
     white = solve_triangular(factor, swap(deviation), lower=True)
     log_det = 2 * sum_over(np.log(np.diagonal(factor)), -1, False)
     log_density = -(sum_over(white * white, 0, False) + log_det + size * math.log(2 * math.pi)) / 2
-    return log_density if len(shape_of(x)) > 1 else getitem(log_density, 0)
+    return reshape(log_density, many)
 
 
 @answers_scipy("stats.multivariate_normal.pdf")

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import Function, answers, answers_scipy
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules import bessel, elementary, information, probability, special
 from simpleautodiff.rules.floats import scipy_special
 from simpleautodiff.rules.piecewise import where as where_row
-from simpleautodiff.rules.shapes import shape_of, sum_over
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.traced import SPECIAL, plain
 
 
@@ -166,11 +167,14 @@ def logsumexp(
     largest = np.max(plain(a), axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
     terms = np.exp(a - largest)
-    total = sum_over(terms if b is None else b * terms, axis, keepdims)
-    shift = largest if keepdims else np.reshape(largest, shape_of(total))[()]
-    if not return_sign:
-        return np.log(total) + shift
-    return np.log(abs(total)) + shift, np.sign(plain(total))
+    total = sum_over(terms if b is None else b * terms, axis, True)
+    result = np.log(abs(total) if return_sign else total) + largest
+    sign = np.sign(plain(total))
+    if not keepdims:
+        axes = axes_of(result, axis)
+        new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)
+        result, sign = reshape(result, new), np.reshape(sign, new)[()]
+    return (result, sign) if return_sign else result
 
 
 @answers_scipy("special.softmax")

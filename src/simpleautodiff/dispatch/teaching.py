@@ -22,18 +22,26 @@ from simpleautodiff.structure import flatten
 from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
 MODULES = ("linalg", "special", "stats")
-_taught: set[str] = set()
+_waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
 
 
 def teach_scipy() -> None:
-    """Make the functions of SciPy that have a program answer for nodes, once they are loaded."""
-    if len(_taught) == len(MODULES):
-        return
-    for name in MODULES:
-        module = sys.modules.get(f"scipy.{name}")
-        if name not in _taught and module is not None and not _is_loading(module):
-            _taught.add(name)
-            _teach(module, name)
+    """Make the functions of SciPy that have a program answer for nodes, in modules that are loaded.
+
+    Every transformation calls it; a module is taught once.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.linalg
+    >>> import simpleautodiff as ad
+    >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
+    array([0.6, 0.8])
+    """
+    for name in tuple(_waiting):
+        module = sys.modules.get(name)
+        if module is not None and not _is_loading(module) and name in _waiting:
+            _teach(module, _waiting.pop(name))
 
 
 def taught(name: str) -> Any:
@@ -50,12 +58,12 @@ def _is_loading(module: Any) -> bool:
 
 def _teach(module: Any, prefix: str) -> None:
     for key, program in SCIPY.items():
-        owner, (first, *path) = module, key.split(".")
-        for part in path[:-1]:
-            owner = getattr(owner, part, None) if first == prefix else None
-        original = getattr(owner, path[-1], None) if first == prefix else None
-        if original is not None:
-            setattr(owner, path[-1], _in_front(original, f"scipy.{key}", program))
+        first, name, *method = key.split(".")
+        found = getattr(module, name, None) if first == prefix else None
+        if found is not None and method:
+            _teach_method(type(found), method[0], f"scipy.{key}", program)
+        elif found is not None:
+            setattr(module, name, _in_front(found, f"scipy.{key}", program))
 
 
 def _in_front(original: Any, name: str, program: Function) -> Function:
@@ -67,9 +75,21 @@ def _in_front(original: Any, name: str, program: Function) -> Function:
             return _ask(name, program, args, kwargs)
         return original(*args, **kwargs)
 
-    _, module, *path = name.split(".")
-    function.__module__, function.__qualname__ = f"scipy.{module}", ".".join(path)  # for pickles
+    function.__module__ = name.rpartition(".")[0]  # where pickle finds it
     return function
+
+
+def _teach_method(kind: type, method: str, name: str, program: Function) -> None:
+    """Put a method of a distribution in front; a subclass may be another distribution."""
+    original = getattr(kind, method)
+
+    @functools.wraps(original)
+    def function(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if type(self) is kind and (_has_node(args) or _has_node(kwargs.values())):
+            return _ask(name, program, args, kwargs)
+        return original(self, *args, **kwargs)
+
+    setattr(kind, method, function)
 
 
 def _has_node(values: Iterable[Any]) -> bool:

@@ -10,10 +10,9 @@ import numpy as np
 from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import exp
-from simpleautodiff.rules.floats import by_order, floats, no_rule
+from simpleautodiff.rules.floats import by_order, floats, no_rule, scipy_special
 from simpleautodiff.rules.piecewise import sign
 from simpleautodiff.rules.row import Wrapping
-from simpleautodiff.rules.special import gamma
 from simpleautodiff.rules.trigonometric import cos, sin
 from simpleautodiff.traced import plain
 
@@ -56,7 +55,13 @@ kv: Wrapping = floats(
 
 def _far(n: Any, x: Any) -> Any:
     """Tell where x is so much larger than the order that the difference below would cancel."""
-    return (np.abs(plain(x)) > 50) & (np.abs(plain(n)) <= 8)
+    return (np.abs(plain(x)) > 50) & (plain(n) >= 0) & (plain(n) <= 8)
+
+
+def _reciprocal_factorial(n: Any) -> Any:
+    """Return 1/n!, which is 0 for n = -1, -2, ..."""
+    factor = scipy_special("rgamma")(plain(n) + 1.0)
+    return factor if np.ndim(factor) else float(factor)
 
 
 def _ive_slope(v: Any, n: Any, x: Any) -> Any:
@@ -64,7 +69,7 @@ def _ive_slope(v: Any, n: Any, x: Any) -> Any:
 
     def far() -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
-        return n / x * v - sign(x) * (x / 2) ** n / gamma(n + 1.0) * kummer
+        return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
 
     return choose(_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
 

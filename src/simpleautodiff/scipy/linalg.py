@@ -1,4 +1,4 @@
-"""Linear algebra of SciPy that answer for nodes: every name is that of `scipy.linalg`."""
+"""The linear algebra of SciPy, answering for nodes: every name is that of `scipy.linalg`."""
 
 from typing import Any
 

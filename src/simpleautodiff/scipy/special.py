@@ -1,4 +1,4 @@
-"""Special functions of SciPy that answer for nodes: every name is that of `scipy.special`."""
+"""The special functions of SciPy, answering for nodes: every name is that of `scipy.special`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Distributions of SciPy that answer for nodes: every name is that of `scipy.stats`."""
+"""The distributions of SciPy, answering for nodes: every name is that of `scipy.stats`."""
 
 from typing import Any
 
