@@ -14,7 +14,8 @@ from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.traced import Traced
 
-FIXED = {Result, int, float, bool, slice, str, type(None)}  # nobody changes them
+ARRAYS = {np.ndarray, np.float64}
+FIXED = {Result, int, float, bool, slice, str, type(None), np.float64}  # nobody changes them
 SETTINGS = {*FIXED, tuple, np.ndarray}
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
 
@@ -90,12 +91,14 @@ def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
                 values.append(arg)
             else:
                 return apply(primitive, *args)
-        if level is None or len(values) != arity:
+        if len(values) != arity or ARRAYS.isdisjoint(map(type, values)):
             return apply(primitive, *args)
         try:
             value = compute(*values)
         except REFUSED:
             return apply(primitive, *args)
+        if level is None:
+            return value
         node = Result()
         node.value = value
         node.primitive = primitive

@@ -5,12 +5,15 @@ The first argument is differentiated; the others are settings (axes, shapes, ind
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Bundle, Linear, LinearRule
+from simpleautodiff.node import Result
 from simpleautodiff.number import is_complex, shape
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.row import Wrapping, row
@@ -19,6 +22,8 @@ from simpleautodiff.traced import plain
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Return the shape of an array, a number, or a node of either."""
+    if type(x) is Result:
+        x = x.value
     return x.shape if type(x) is np.ndarray else shape(plain(x))
 
 
@@ -69,6 +74,10 @@ def _broadcast_to(x: Any, new: tuple[int, ...]) -> Any:
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
         spread.flags.writeable = False  # its elements are one
         return spread
+    if type(x) is np.ndarray and math.prod(new) <= SMALL:
+        copied: Any = np.empty(new, x.dtype)
+        copied[...] = x
+        return copied
     return np.broadcast_to(x, new)
 
 
