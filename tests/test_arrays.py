@@ -26,6 +26,12 @@ T12 = 0.1 * rng.normal(size=(3, 4, 3, 4))
 R81 = 0.1 * rng.normal(size=81)
 
 
+def fill_with(x):
+    if isinstance(x, np.ndarray):
+        return np.full((2, 5), x) * np.full(5, x[0])
+    return np.full((2, 5), x, like=x) * np.full_like(x, x[0])
+
+
 def _matrix_log(a):
     w, v = np.linalg.eigh(a)
     return (v * np.log(w)) @ v.T
@@ -288,6 +294,7 @@ CASES = [
     ("geomspace", lambda x: np.geomspace(1 + x[0] ** 2, 9.0, 4), V),
     ("array like", lambda x: np.array([[x[0], 1.0], [x[1], x[2]]], like=x), V),
     ("asarray like", lambda x: np.asarray([x[0], 2.0], like=x), V),
+    ("full", lambda x: fill_with(x), V),
     ("bincount", lambda x: np.bincount([0, 2, 2, 1, 0], weights=x, minlength=5), V),
     ("cov columns", lambda x: np.cov(x, rowvar=False, bias=True), M),
     ("cov y", lambda x: np.cov(x, V, ddof=0), V),

@@ -19,7 +19,7 @@ from simpleautodiff.rules.piecewise import clip as clip_row
 from simpleautodiff.rules.piecewise import maximum, minimum, rint, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import Traced, Writable, plain
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
 FUNCTIONS[np.fix] = lambda x: trunc(x)
@@ -206,6 +206,26 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     result = result if dtype is None else result.astype(dtype)
     missing = max(ndmin - len(shape_of(result)), 0)
     return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+
+
+_plain_full_like = FUNCTIONS[np.full_like]
+
+
+@answers(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """Fill an array that can be written to with a number, or with a node."""
+    settings = {"dtype": dtype, "shape": shape}
+    if not isinstance(fill_value, Traced):
+        return _plain_full_like(a, fill_value, **settings)
+    new = shape_of(a) if shape is None else shape
+    filled = np.broadcast_to(fill_value, new)
+    return Writable(filled if dtype is None else filled.astype(dtype))
+
+
+@answers(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Fill a new array: np.full(shape, x, like=x)."""
+    return full_like(np.empty(shape), fill_value, dtype)
 
 
 @answers(np.vander)

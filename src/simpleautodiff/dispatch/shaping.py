@@ -53,7 +53,8 @@ def _permutation(a: Any, axes: Any) -> tuple[int, ...]:
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Exchange two axes."""
     axes = list(range(len(shape_of(a))))
-    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    (i,), (j,) = axes_of(a, axis1), axes_of(a, axis2)
+    axes[i], axes[j] = j, i
     return transpose(a, tuple(axes))
 
 

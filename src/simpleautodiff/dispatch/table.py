@@ -191,7 +191,7 @@ HINTS = {
     **dict.fromkeys(
         ("np.put", "np.place", "np.putmask", "np.copyto", "np.put_along_axis", "np.fill_diagonal"),
         "It writes into an array: make it with y = np.zeros_like(x) or y = x.copy(), and write "
-        "y[...] = ...; np.full(n, x) is x * np.ones(n)",
+        "y[...] = ...; for np.full(n, x) write np.full(n, x, like=x)",
     ),
     **dict.fromkeys(
         ("np.save", "np.savez", "np.savez_compressed", "np.savetxt", "np.packbits"),
