@@ -1,4 +1,4 @@
-"""Any shape, axis, index and kind: linear functions push what NumPy gives and pull its transpose."""
+"""Any shape, axis, index, kind: linear functions push what NumPy gives and pull its transpose."""
 
 import numpy as np
 import pytest
