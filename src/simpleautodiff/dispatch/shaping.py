@@ -76,8 +76,7 @@ def numbered(function: Function, *arrays: Any) -> Any:
         numbers.append(np.arange(start, start + size).reshape(shape_of(array)))
         start += size
     flat = [reshape(array, (-1,)) for array in arrays]
-    places = np.asarray(function(*numbers), int)
-    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], places)
+    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], function(*numbers))
 
 
 def _by_index(function: Any) -> Function:

@@ -125,6 +125,11 @@ def as_array(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
+def is_batch(x: Any) -> bool:
+    """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
+    return getattr(plain(x), "many", False)
+
+
 def to_dtype(x: Any, dtype: Any) -> Any:
     """Give a node another kind of number; whole numbers have no derivative."""
     dtype = np.dtype(dtype)

@@ -10,6 +10,7 @@ from simpleautodiff.dispatch.sums import axes_of, cumprod, cumsum_, max_, min_, 
 from simpleautodiff.dispatch.table import (
     Function,
     as_array,
+    is_batch,
     no_rule,
     to_dtype,
     written,
@@ -36,12 +37,20 @@ def _float_power(x: Any, y: Any) -> Any:
 
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Split into a number between 1/2 and 1 and a power of two, which does not change."""
-    _, exponent = np.frexp(plain(x))
+    exponent = _plainly(lambda x: np.frexp(x)[1], x)
     return _ldexp(x, -exponent), exponent
 
 
+def _plainly(function: Function, *args: Any) -> Any:
+    """Ask for plain numbers, of a batch for those of each example."""
+    args = tuple(map(plain, args))
+    level = next((x.level for x in args if is_batch(x)), None)
+    return function(*args) if level is None else level.elementwise(function, args)
+
+
 def _ldexp(x: Any, n: Any) -> Any:
-    return x * np.ldexp(np.ones((), dtype_of(x)), plain(n))
+    factor = 2.0 ** plain(n)
+    return x * (factor.astype(dtype_of(x)) if shape_of(factor) else factor)
 
 
 def _fmod(x: Any, y: Any) -> Any:
@@ -61,8 +70,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _nextafter(x: Any, y: Any) -> Any:
     """Return the next number towards another; it moves with the first."""
-    here = plain(x)
-    return x + (np.nextafter(here, plain(y)) - here)
+    return x + (_plainly(np.nextafter, x, y) - plain(x))
 
 
 def _vecdot(x1: Any, x2: Any, axis: int = -1, keepdims: bool = False) -> Any:
@@ -104,7 +112,7 @@ _REDUCING: dict[Any, Function] = {
 _RUNNING: dict[Any, Function] = {np.add: cumsum_, np.multiply: cumprod}
 
 
-def _is_plain(ufunc: Any) -> bool:
+def is_plain(ufunc: Any) -> bool:
     """Tell whether a ufunc answers yes or no, or with a distance of neighbouring numbers."""
     return ufunc is np.spacing or not {"d->?", "dd->?"}.isdisjoint(ufunc.types)
 
@@ -119,7 +127,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         )
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
-    if _is_plain(ufunc) and ufunc not in _REDUCING:
+    if is_plain(ufunc) and ufunc not in _REDUCING:
         return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
     if (UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)) is None:
         raise no_rule(name)
