@@ -94,7 +94,7 @@ def _is_singular(a: Any) -> Any:
     """Tell where a matrix cannot be inverted, as far as its digits go."""
     if not a.shape[-1]:
         return np.zeros(a.shape[:-2], bool)
-    s = np.linalg.svd(a, compute_uv=False)
+    s = np.linalg.svdvals(a)
     return ~(s[..., -1] > a.shape[-1] * np.finfo(a.dtype).eps * s[..., 0])
 
 

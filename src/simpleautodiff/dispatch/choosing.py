@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
@@ -51,15 +51,18 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """Apply to each element the function of the last condition that holds; 0 where none does."""
     single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
     condlist = [condlist] if single and shape_of(x) else condlist
-    conditions = [np.asarray(plain(c), bool) for c in condlist]
+    conditions = [plain(c) != 0 for c in condlist]
     if len(funclist) == len(conditions) + 1:
-        conditions.append(~np.any(conditions, axis=0))
-    result, flat = np.zeros_like(plain(x)).reshape(-1), reshape(x, (-1,))
+        conditions.append(~np.any(np.stack(conditions), axis=0))
+    result: Any = np.zeros(shape_of(x), dtype_of(x))
     for condition, function in zip(conditions, funclist, strict=True):
-        places = np.flatnonzero(condition)
-        value = function(getitem(flat, places), *args, **kw) if callable(function) else function
-        result = set_item(result, value, places)
-    return reshape(result, shape_of(x))
+        part = x if is_batch(condition) else getitem(x, condition)
+        value = function(part, *args, **kw) if callable(function) else function
+        if is_batch(condition):  # the examples choose different elements
+            result = where_row(condition, value, result)
+        else:
+            result = set_item(result, value, condition)
+    return result
 
 
 @answers(np.clip)

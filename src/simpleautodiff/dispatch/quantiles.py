@@ -82,7 +82,7 @@ def _at(x: Any, places: Any) -> Any:
 def _weights(part: Any, x: Any) -> Any:
     """Return weights in the kind of x; those of several quantiles are of 64 bits at least."""
     wide = np.result_type(real_dtype(x), np.float64) if np.ndim(part) else real_dtype(x)
-    return np.asarray(part, wide)
+    return part.astype(wide)
 
 
 @answers(np.percentile)
@@ -117,7 +117,7 @@ def nanquantile(
         table[n] = _places(q, int(n), method).reshape(-1)
     places = np.moveaxis(getitem(table, counts), -1, 0)
     low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
-    part = _weights(places - low, x) if np.ndim(q) else np.asarray(places - low, real_dtype(x))
+    part = _weights(places - low, x) if np.ndim(q) else (places - low).astype(real_dtype(x))
     x = sort(x, 0)
     result = along(x, low, 0) * (1 - part) + along(x, high, 0) * part
     result = reshape(result, shape)

@@ -39,7 +39,7 @@ def count(x: Any, axis: Any, where: Any = True, keepdims: bool = False) -> Any:
     if where is True:
         return int(np.prod([shape_of(x)[a] for a in axes_of(x, axis)], dtype=int))
     there = np.broadcast_to(plain(where), shape_of(x))
-    return np.sum(there, axis=axis, keepdims=keepdims, dtype=real_dtype(x))
+    return np.sum(there, axis=axis, keepdims=keepdims).astype(real_dtype(x))
 
 
 def chosen(x: Any, where: Any, neutral: Any) -> Any:

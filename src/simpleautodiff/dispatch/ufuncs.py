@@ -10,7 +10,6 @@ from simpleautodiff.dispatch.sums import axes_of, cumprod, cumsum_, max_, min_, 
 from simpleautodiff.dispatch.table import (
     Function,
     as_array,
-    is_batch,
     no_rule,
     to_dtype,
     written,
@@ -24,7 +23,7 @@ from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
-from simpleautodiff.traced import SPECIAL, UFUNCS, plain, unwrapped
+from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain, unwrapped
 
 _IGNORED = ("casting", "order", "subok")
 
@@ -44,7 +43,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 def _plainly(function: Function, *args: Any) -> Any:
     """Ask for plain numbers, of a batch for those of each example."""
     args = tuple(map(plain, args))
-    level = next((x.level for x in args if is_batch(x)), None)
+    level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
     return function(*args) if level is None else level.elementwise(function, args)
 
 
