@@ -213,3 +213,33 @@ def test_a_mutated_rule_is_found_in_a_random_program(seed):
 
     with pytest.raises(ad.CheckError, match=f"rule of 'mutant_{victim}'"):
         check_grad(program, 0.3, -0.6)
+
+
+def test_functions_of_arrays():
+    @primitive(
+        lambda v, x, y: ad.Linear(lambda dx: np.tril(np.outer(dx, y)), lambda dv: np.tril(dv) @ y),
+        lambda v, x, y: ad.Linear(lambda dy: np.tril(np.outer(x, dy)), lambda dv: x @ np.tril(dv)),
+        points=[(np.array([1.0, -2.0]), np.array([0.5, 3.0, 1.0]))],
+    )
+    def triangle(x, y):
+        return np.tril(x[:, None] * y)
+
+    x, y = np.array([0.3, 0.9]), np.array([-1.0, 2.0])
+    for argnum in (0, 1):
+        ours = ad.hessian(lambda x, y: np.sum(np.sin(triangle(x, y))), argnum)(x, y)
+        theirs = ad.hessian(lambda x, y: np.sum(np.sin(np.tril(np.outer(x, y)))), argnum)(x, y)
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("push", "pull", "message"),
+    [
+        (lambda dx: 2 * dx[::-1], lambda dv: dv[::-1], "argument 1 is wrong"),
+        (lambda dx: dx[::-1], lambda dv: dv, "in reverse mode, is wrong"),
+    ],
+)
+def test_wrong_rules_of_arrays(push, pull, message):
+    with pytest.raises(ad.RuleError, match=message):
+        ad.primitive(lambda v, x: ad.Linear(push, pull), points=[np.array([1.0, 2.0, 4.0])])(
+            lambda x: x[::-1]
+        )

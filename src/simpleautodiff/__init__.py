@@ -34,6 +34,7 @@ from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
 from simpleautodiff.jacobians import jacrev as jacrev
 from simpleautodiff.linear import ZERO as ZERO
+from simpleautodiff.linear import Linear as Linear
 from simpleautodiff.mapping import vmap as vmap
 from simpleautodiff.node import Node as Node
 from simpleautodiff.number import register_number as register_number
@@ -134,6 +135,7 @@ __all__ = [
     "FormulaError",
     "Kink",
     "KinkMet",
+    "Linear",
     "LostDerivativeError",
     "MissingExtraError",
     "Node",

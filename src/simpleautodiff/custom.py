@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
 from simpleautodiff.linear import ZERO
@@ -23,7 +25,7 @@ _TOLERANCE = 1e-7
 def primitive(
     *partials: Partial,
     domain: Callable[..., Any] | None = None,
-    points: Iterable[Sequence[float] | float] | None = None,
+    points: Iterable[Any] | None = None,
     kinks: Sequence[Kink] = (),
     reason: str = "declared by the user",
     name: str = "",
@@ -34,11 +36,13 @@ def primitive(
     ----------
     partials
         For each argument a function of `(v, *arguments)` that gives ∂v/∂argument, written with
-        recorded operations; or a whole number; or `ZERO`.
+        recorded operations; or a whole number; or `ZERO`. Of a function of arrays it may be a
+        `Linear(push, pull)`: how changes of the argument go forward, and adjoints back.
     domain
         A test of the arguments: where the function has a value.
     points
-        Where the rule is tested, if the usual points do not suit.
+        Where the rule is tested, if the usual points do not suit: numbers, arrays, or tuples with
+        one for each argument. A function of arrays needs them.
     kinks
         Where the derivative is a choice.
     reason, name
@@ -64,6 +68,17 @@ def primitive(
     ...     return math.sin(x)
     Traceback (most recent call last):
     simpleautodiff.errors.RuleError: the rule of my_sin for argument 1 is wrong: at x = 0.7 ...
+
+    A function of arrays, with its derivative as a linear map and the transpose of that:
+
+    >>> import numpy as np
+    >>> kernel = np.array([1.0, 2.0, 1.0])
+    >>> push, pull = lambda dx: np.convolve(dx, kernel), lambda dv: np.convolve(dv, kernel, "valid")
+    >>> @ad.primitive(lambda v, x: ad.Linear(push, pull), points=[np.ones(4)])
+    ... def blur(x):
+    ...     return np.convolve(x, kernel)
+    >>> ad.grad(lambda x: np.sum(blur(x) ** 2))(np.array([1.0, 0.0, -1.0]))
+    array([ 10.,   0., -10.])
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,14 +120,16 @@ def _check_arity(function: Callable[..., Any], name: str, rules: int) -> None:
         )
 
 
-def _as_tuple(point: Sequence[float] | float) -> tuple[float, ...]:
+def _as_tuple(point: Any) -> tuple[Any, ...]:
+    if isinstance(point, np.ndarray):
+        return (point,)
     return (float(point),) if isinstance(point, (int, float)) else tuple(point)
 
 
 def verify(
     row: Primitive,
     wrapping: Callable[..., Any],
-    points: list[tuple[float, ...]] | None = None,
+    points: list[tuple[Any, ...]] | None = None,
 ) -> None:
     """Test every rule of a row, and its derivative, against differences; raise `RuleError`."""
     tested = 0
@@ -122,7 +139,8 @@ def verify(
         except (ArithmeticError, ValueError):
             continue
         check_value(value, f"the value of {row.name} at {point}")
-        tested += all([_verify_at(row, wrapping, i, point) for i in range(row.arity)])
+        test = _verify_arrays if any(map(np.ndim, (value, *point))) else _verify_at
+        tested += all([test(row, wrapping, i, point) for i in range(row.arity)])
         if points is None and tested == 5:
             break
     if not tested:
@@ -164,6 +182,29 @@ def _verify_at(
     except LostDerivativeError as error:
         raise RuleError(f"the rule of {row.name} cannot be differentiated again: {error}") from None
     _compare(f"the derivative of {what}", place, plain(second), along(slope), point[i])
+    return known
+
+
+def _verify_arrays(
+    row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[Any, ...]
+) -> bool:
+    """Test one rule along a line through a point that is made of arrays."""
+    value, x = row.compute(*point), point[i]
+    weights = np.cos(np.arange(1.0, np.size(value) + 1)).reshape(np.shape(value))
+    direction = np.sin(np.arange(1.0, np.size(x) + 1)).reshape(np.shape(x))
+
+    def along(t: Any) -> Any:
+        moved = wrapping(*point[:i], x + t * direction, *point[i + 1 :])
+        return np.sum(np.real(moved) * weights)
+
+    def slope(t: Any) -> Any:
+        return jvp(along, (t,), (1.0,))[1]
+
+    place = " and ".join(f"an array of shape {np.shape(x)}" for x in point)
+    what = f"the rule of {row.name} for argument {i + 1}"
+    known = _compare(what, place, slope(0.0), along, 0.0)
+    _compare(f"{what}, in reverse mode,", place, grad(along)(0.0), along, 0.0)
+    _compare(f"the derivative of {what}", place, jvp(slope, (0.0,), (1.0,))[1], slope, 0.0)
     return known
 
 

@@ -11,7 +11,7 @@ from simpleautodiff.dispatch.factors import svdvals
 from simpleautodiff.dispatch.products import cross, dot, outer, tensordot, trace
 from simpleautodiff.dispatch.shaping import diagonal, moveaxis, stack, swapaxes
 from simpleautodiff.dispatch.sums import axes_of, root
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import conj, imag, real, squared_size
@@ -79,6 +79,9 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 def det(a: Any) -> Any:
     """Return the determinant, with its derivatives where it is 0, too."""
     singular = _is_singular(plain(a))
+    if is_batch(a):
+        safe = where_row(singular[..., None, None], np.eye(shape_of(a)[-1], dtype=dtype_of(a)), a)
+        return where_row(singular, _polynomial_det(a), det_row(safe))
     if not np.any(singular):
         return det_row(a)
     if len(shape_of(a)) == 2:
@@ -91,7 +94,7 @@ def _is_singular(a: Any) -> Any:
     """Tell where a matrix cannot be inverted, as far as its digits go."""
     if not a.shape[-1]:
         return np.zeros(a.shape[:-2], bool)
-    s = np.linalg.svd(a, compute_uv=False)
+    s = np.linalg.svdvals(a)
     return ~(s[..., -1] > a.shape[-1] * np.finfo(a.dtype).eps * s[..., 0])
 
 
@@ -119,8 +122,8 @@ def _polynomial_det(a: Any) -> Any:
     coefficient: Any = 1.0
     for k in range(1, n + 1):
         product = matmul(a, product)
-        coefficient = trace(product) / -k
-        product = product + coefficient * one
+        coefficient = trace(product, 0, -2, -1) / -k
+        product = product + reshape(coefficient, (*shape_of(coefficient), 1, 1)) * one
     return coefficient if n % 2 == 0 else -coefficient
 
 
@@ -196,7 +199,8 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
 
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares, scaled so that nothing overflows."""
-    largest = np.max(np.abs(plain(x)), initial=0.0)
+    size = np.abs(plain(x))
+    largest = np.max(size) if np.size(size) else 0.0
     scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0).astype(real_dtype(x))[()]
     return root(sum_over(squared_size(x / scale), axis, keepdims)) * scale
 

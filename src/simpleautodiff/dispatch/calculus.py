@@ -130,7 +130,7 @@ def interp(
             np.concatenate([p, p + step]) for p, step in ((xp, 1), (fp, 0), (knots, 1))
         )
     i = np.clip(np.searchsorted(knots, plain(x), side="right") - 1, 0, len(knots) - 2)
-    x0, x1, f0, f1 = xp[i], xp[i + 1], fp[i], fp[i + 1]
+    x0, x1, f0, f1 = (getitem(points, j) for points in (xp, fp) for j in (i, i + 1))
     inside = f0 + (f1 - f0) * ((x - x0) / (x1 - x0))
     above = where_row(plain(x) > knots[-1], fp[-1] if right is None else right, inside)
     return where_row(plain(x) < knots[0], fp[0] if left is None else left, above)

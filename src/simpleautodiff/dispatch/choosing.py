@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
@@ -19,7 +19,7 @@ from simpleautodiff.rules.piecewise import clip as clip_row
 from simpleautodiff.rules.piecewise import maximum, minimum, rint, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import Traced, Writable, plain
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
 FUNCTIONS[np.fix] = lambda x: trunc(x)
@@ -51,15 +51,18 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """Apply to each element the function of the last condition that holds; 0 where none does."""
     single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
     condlist = [condlist] if single and shape_of(x) else condlist
-    conditions = [np.asarray(plain(c), bool) for c in condlist]
+    conditions = [plain(c) != 0 for c in condlist]
     if len(funclist) == len(conditions) + 1:
-        conditions.append(~np.any(conditions, axis=0))
-    result, flat = np.zeros_like(plain(x)).reshape(-1), reshape(x, (-1,))
+        conditions.append(~np.any(np.stack(conditions), axis=0))
+    result: Any = np.zeros(shape_of(x), dtype_of(x))
     for condition, function in zip(conditions, funclist, strict=True):
-        places = np.flatnonzero(condition)
-        value = function(getitem(flat, places), *args, **kw) if callable(function) else function
-        result = set_item(result, value, places)
-    return reshape(result, shape_of(x))
+        part = x if is_batch(condition) else getitem(x, condition)
+        value = function(part, *args, **kw) if callable(function) else function
+        if is_batch(condition):  # the examples choose different elements
+            result = where_row(condition, value, result)
+        else:
+            result = set_item(result, value, condition)
+    return result
 
 
 @answers(np.clip)
@@ -206,6 +209,26 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     result = result if dtype is None else result.astype(dtype)
     missing = max(ndmin - len(shape_of(result)), 0)
     return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+
+
+_plain_full_like = FUNCTIONS[np.full_like]
+
+
+@answers(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """Fill an array that can be written to with a number, or with a node."""
+    settings = {"dtype": dtype, "shape": shape}
+    if not isinstance(fill_value, Traced):
+        return _plain_full_like(a, fill_value, **settings)
+    new = shape_of(a) if shape is None else shape
+    filled = np.broadcast_to(fill_value, new)
+    return Writable(filled if dtype is None else filled.astype(dtype))
+
+
+@answers(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Fill a new array: np.full(shape, x, like=x)."""
+    return full_like(np.empty(shape), fill_value, dtype)
 
 
 @answers(np.vander)

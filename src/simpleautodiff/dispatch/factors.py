@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.dispatch.table import answers, as_array, is_batch
 from simpleautodiff.errors import ArgumentError, DomainError, RuleError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules import factors
@@ -154,7 +154,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     eps = float(np.finfo(dtype_of(a)).eps)
     cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond
     s = plain(svdvals(a))
-    rank = int(np.sum(s > cut * np.max(s, initial=0.0)))
+    rank = min(m, n) if is_batch(a) else int(np.sum(s > cut * np.max(s, initial=0.0)))
     if rank < min(m, n):
         raise DomainError(
             f"np.linalg.lstsq: the matrix has the rank {rank}, not {min(m, n)}; the solution jumps "
@@ -165,5 +165,5 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     rest = b - matmul(a, x)
     residuals = sum_over(squared_size(rest), 0, False)
     some = rank == n < m
-    none = np.zeros(0, plain(residuals).dtype)
+    none = np.zeros(0, dtype_of(residuals))
     return x, (reshape(residuals, (-1,)) if some else none), rank, svdvals(a)

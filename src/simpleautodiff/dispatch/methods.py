@@ -93,7 +93,7 @@ _SAME = (  # methods that do what the function of the same name does
 METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _SAME}
 METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
-    for name in ("itemsize", "nbytes", "strides")
+    for name in ("itemsize", "nbytes", "strides", "flags")
 }
 METHODS |= {
     "sort": _refuse("sort()", "it sorts in place; write x = np.sort(x)"),

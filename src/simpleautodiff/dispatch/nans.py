@@ -8,6 +8,9 @@ import numpy as np
 
 from simpleautodiff.dispatch.sums import cumprod, cumsum_, max_, mean_, min_, prod, root, sum_, var
 from simpleautodiff.dispatch.table import answers
+from simpleautodiff.number import is_complex
+from simpleautodiff.rules.complexes import imag, real
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.traced import plain
 
@@ -15,8 +18,14 @@ from simpleautodiff.traced import plain
 @answers(np.nan_to_num)
 def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """Replace nan and inf by numbers, which do not depend on them."""
-    replaced = np.nan_to_num(plain(x), nan=nan, posinf=posinf, neginf=neginf)
-    return where_row(np.isfinite(plain(x)), x, replaced)
+    if is_complex(plain(x)):
+        parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x))]
+        return parts[0] + 1j * parts[1]
+    number, limits = plain(x), np.finfo(dtype_of(x))
+    high = limits.max if posinf is None else posinf
+    low = limits.min if neginf is None else neginf
+    bounded = where_row(number > 0, high, where_row(number < 0, low, nan))
+    return where_row(np.isfinite(number), x, bounded)
 
 
 def _there(a: Any, where: Any = True) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.calculus import convolve
 from simpleautodiff.dispatch.factors import eigvals, lstsq
-from simpleautodiff.dispatch.table import answers, as_array
+from simpleautodiff.dispatch.table import answers, as_array, is_batch
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules.indexing import concatenate, set_item
 from simpleautodiff.rules.kinds import dtype_of
@@ -69,12 +69,15 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         factor = rest[0] / v[0]
         quotient.append(reshape(factor, (1,)))
         rest = concatenate([rest[1:m] - factor * v[1:], rest[m:]])
-    lead = (
-        int(np.argmax(np.abs(plain(rest)) > 1e-8 * np.max(np.abs(plain(rest)), initial=0.0)))
-        if len(rest)
-        else 0
-    )
-    return (concatenate(quotient) if quotient else _zeros(1, v)), rest[lead:]
+    return (concatenate(quotient) if quotient else _zeros(1, v)), rest[_leading_zeros(rest) :]
+
+
+def _leading_zeros(p: Any) -> int:
+    """Count the first coefficients that are as good as 0, as np.polydiv does."""
+    if is_batch(p) or len(p) < 2:
+        return 0
+    there = ~np.isclose(plain(p), 0, rtol=1e-14)
+    return int(np.argmax(there)) if there.any() else len(p) - 1
 
 
 @answers(np.polyder)
@@ -115,7 +118,7 @@ def poly(seq_of_zeros: Any) -> Any:
 @answers(np.roots)
 def roots(p: Any) -> Any:
     """Return the zeros of a polynomial: the eigenvalues of its companion matrix."""
-    there = np.flatnonzero(plain(p))
+    there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(plain(p))
     if not len(there):
         return np.zeros(0)
     behind = len(p) - 1 - there[-1]

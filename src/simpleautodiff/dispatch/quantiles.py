@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import flattened
-from simpleautodiff.dispatch.table import FUNCTIONS, answers
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.kinds import real_dtype
@@ -82,7 +82,7 @@ def _at(x: Any, places: Any) -> Any:
 def _weights(part: Any, x: Any) -> Any:
     """Return weights in the kind of x; those of several quantiles are of 64 bits at least."""
     wide = np.result_type(real_dtype(x), np.float64) if np.ndim(part) else real_dtype(x)
-    return np.asarray(part, wide)
+    return part.astype(wide)
 
 
 @answers(np.percentile)
@@ -111,12 +111,13 @@ def nanquantile(
     rest = shape_of(x)[1:]
     counts = np.sum(~np.isnan(plain(x)), axis=0)
     shape = (*np.shape(q), *rest)
-    places = np.empty((np.size(q), *rest))
-    for n in np.unique(counts):
-        found = _places(q, max(int(n), 1), method).reshape(-1)
-        places[:, counts == n] = found[:, None] if rest else found.reshape(-1, 1)
+    total = shape_of(x)[0]
+    table = np.zeros((total + 1, np.size(q)))  # where the quantiles of n elements are
+    for n in range(1, total + 1) if is_batch(x) else np.unique(counts[counts > 0]):
+        table[n] = _places(q, int(n), method).reshape(-1)
+    places = np.moveaxis(getitem(table, counts), -1, 0)
     low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
-    part = _weights(places - low, x) if np.ndim(q) else np.asarray(places - low, real_dtype(x))
+    part = _weights(places - low, x) if np.ndim(q) else (places - low).astype(real_dtype(x))
     x = sort(x, 0)
     result = along(x, low, 0) * (1 - part) + along(x, high, 0) * part
     result = reshape(result, shape)

@@ -53,7 +53,8 @@ def _permutation(a: Any, axes: Any) -> tuple[int, ...]:
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """Exchange two axes."""
     axes = list(range(len(shape_of(a))))
-    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    (i,), (j,) = axes_of(a, axis1), axes_of(a, axis2)
+    axes[i], axes[j] = j, i
     return transpose(a, tuple(axes))
 
 
@@ -75,8 +76,7 @@ def numbered(function: Function, *arrays: Any) -> Any:
         numbers.append(np.arange(start, start + size).reshape(shape_of(array)))
         start += size
     flat = [reshape(array, (-1,)) for array in arrays]
-    places = np.asarray(function(*numbers), int)
-    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], places)
+    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], function(*numbers))
 
 
 def _by_index(function: Any) -> Function:

@@ -39,12 +39,12 @@ def count(x: Any, axis: Any, where: Any = True, keepdims: bool = False) -> Any:
     if where is True:
         return int(np.prod([shape_of(x)[a] for a in axes_of(x, axis)], dtype=int))
     there = np.broadcast_to(plain(where), shape_of(x))
-    return np.sum(there, axis=axis, keepdims=keepdims, dtype=real_dtype(x))
+    return np.sum(there, axis=axis, keepdims=keepdims).astype(real_dtype(x))
 
 
 def chosen(x: Any, where: Any, neutral: Any) -> Any:
     """Put a neutral element where a reduction is told not to look."""
-    return x if where is True else where_row(plain(where), x, neutral)
+    return x if where is True else where_row(plain(where), x, dtype_of(x).type(neutral))
 
 
 def flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
@@ -131,7 +131,8 @@ def std(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
 def root(x: Any) -> Any:
     """Return the root, with the derivative 0 at 0: of the subgradients of a norm the least."""
     zero = plain(x) == 0
-    return where_row(zero, 0.0, np.sqrt(where_row(zero, 1.0, x)))
+    none, one = dtype_of(x).type(0), dtype_of(x).type(1)
+    return where_row(zero, none, np.sqrt(where_row(zero, one, x)))
 
 
 @answers(np.max, np.amax)

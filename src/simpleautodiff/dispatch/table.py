@@ -151,6 +151,11 @@ def as_array(x: Any) -> Any:
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
+def is_batch(x: Any) -> bool:
+    """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
+    return getattr(plain(x), "many", False)
+
+
 def to_dtype(x: Any, dtype: Any) -> Any:
     """Give a node another kind of number; whole numbers have no derivative."""
     dtype = np.dtype(dtype)
@@ -217,7 +222,7 @@ HINTS = {
     **dict.fromkeys(
         ("np.put", "np.place", "np.putmask", "np.copyto", "np.put_along_axis", "np.fill_diagonal"),
         "It writes into an array: make it with y = np.zeros_like(x) or y = x.copy(), and write "
-        "y[...] = ...; np.full(n, x) is x * np.ones(n)",
+        "y[...] = ...; for np.full(n, x) write np.full(n, x, like=x)",
     ),
     **dict.fromkeys(
         ("np.save", "np.savez", "np.savez_compressed", "np.savetxt", "np.packbits"),

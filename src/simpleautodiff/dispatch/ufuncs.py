@@ -23,7 +23,7 @@ from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
-from simpleautodiff.traced import SPECIAL, UFUNCS, plain, unwrapped
+from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain, unwrapped
 
 _IGNORED = ("casting", "order", "subok")
 
@@ -36,12 +36,20 @@ def _float_power(x: Any, y: Any) -> Any:
 
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Split into a number between 1/2 and 1 and a power of two, which does not change."""
-    _, exponent = np.frexp(plain(x))
+    exponent = _plainly(lambda x: np.frexp(x)[1], x)
     return _ldexp(x, -exponent), exponent
 
 
+def _plainly(function: Function, *args: Any) -> Any:
+    """Ask for plain numbers, of a batch for those of each example."""
+    args = tuple(map(plain, args))
+    level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
+    return function(*args) if level is None else level.elementwise(function, args)
+
+
 def _ldexp(x: Any, n: Any) -> Any:
-    return x * np.ldexp(np.ones((), dtype_of(x)), plain(n))
+    factor = 2.0 ** plain(n)
+    return x * (factor.astype(dtype_of(x)) if shape_of(factor) else factor)
 
 
 def _fmod(x: Any, y: Any) -> Any:
@@ -61,8 +69,7 @@ def _modf(x: Any) -> tuple[Any, Any]:
 
 def _nextafter(x: Any, y: Any) -> Any:
     """Return the next number towards another; it moves with the first."""
-    here = plain(x)
-    return x + (np.nextafter(here, plain(y)) - here)
+    return x + (_plainly(np.nextafter, x, y) - plain(x))
 
 
 def _vecdot(x1: Any, x2: Any, axis: int = -1, keepdims: bool = False) -> Any:
