@@ -211,7 +211,11 @@ class Foreign:
 
     def _taken(self, places: Any) -> Foreign:
         """Return the elements at places counted through the flattened array."""
-        taken = self.xp.take(self._flat().array, self.own(places.ravel()), axis=0)
+        flat = self._flat().array
+        if self.library == "dask":
+            taken = flat[places.ravel()]
+        else:
+            taken = self.xp.take(flat, self.own(places.ravel()), axis=0)
         return Foreign(self._reshaped(taken, places.shape), self.xp)
 
     def _reshaped(self, array: Any, new: tuple[int, ...]) -> Any:
@@ -270,7 +274,10 @@ class Foreign:
                 f"{', '.join(kwargs) or 'these arguments'}{at_line()}"
             )
         function = self._function(ufunc)
-        return Foreign(function(*self._promoted(inputs, ufunc.__name__)), self.xp)
+        result = function(*self._promoted(inputs, ufunc.__name__))
+        if ufunc.nout == 1:
+            return Foreign(result, self.xp)
+        return tuple([Foreign(part, self.xp) for part in result])
 
     def _promoted(self, inputs: tuple[Any, ...], name: str) -> list[Any]:
         """Return arrays of one kind, as the standard asks for."""
@@ -291,7 +298,10 @@ class Foreign:
             return lambda *xs: _BY_HAND[name](self.xp, *xs)
         if self.library == "dask":
             return ufunc
-        return lambda *xs: self.own(ufunc(*[Foreign(x, self.xp).numpy() for x in xs]))
+        return lambda *xs: self._own_results(ufunc(*[Foreign(x, self.xp).numpy() for x in xs]))
+
+    def _own_results(self, result: Any) -> Any:
+        return tuple(map(self.own, result)) if isinstance(result, tuple) else self.own(result)
 
     def __repr__(self) -> str:
         return f"Foreign({self.array!r})"

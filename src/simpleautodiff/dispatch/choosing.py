@@ -57,7 +57,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     result: Any = np.zeros(shape_of(x), dtype_of(x))
     for condition, function in zip(conditions, funclist, strict=True):
         part = x if is_batch(condition) else getitem(x, condition)
-        value = function(part, *args, **kw) if callable(function) else function
+        with np.errstate(all="ignore" if part is x else None):
+            value = function(part, *args, **kw) if callable(function) else function
         if is_batch(condition):  # the examples choose different elements
             result = where_row(condition, value, result)
         else:

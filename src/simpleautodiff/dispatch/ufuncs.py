@@ -125,7 +125,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         wrapping = UFUNCS.get(ufunc)
         if hasattr(wrapping, "primitive") and not any([type(x) in _NESTED for x in inputs]):
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
-    name = f"np.{ufunc.__name__}"
+    library = "np" if hasattr(np, ufunc.__name__) else "scipy.special"
+    name = f"{library}.{ufunc.__name__}"
     if method == "at":
         raise LostDerivativeError(
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x); where no place "

@@ -178,9 +178,10 @@ def _sizes(z: Any) -> Any:
     return np.maximum(1.0, np.abs(plain(z)))
 
 
-def _scaled(z: Any, direction: Any) -> tuple[Any, float]:
+def _scaled(z: Any, direction: Any) -> tuple[Any, Any]:
     """Return a direction as large as the numbers it changes, and by how much it was divided."""
-    size = float(np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)) or 1.0
+    size = np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)
+    size = np.where(size == 0, 1.0, size)
     return direction / size, size
 
 

@@ -48,15 +48,20 @@ def _in_kind(function: Function) -> Function:
     """Give the result the kind of the arguments: a float for floats, float32 for float32."""
 
     def compute(*xs: Any) -> Any:
-        with np.errstate(all="ignore"):  # SciPy's own give inf and nan without a word
-            result = function(*xs)
-        given = [x for x in xs if isinstance(x, (np.generic, np.ndarray))]
+        given = [x for x in xs if hasattr(x, "dtype")]
         kinds = [x.dtype for x in given if x.dtype.kind == "f"]
+        with np.errstate(all="ignore"):  # SciPy's own give inf and nan without a word
+            result = function(*map(_in_64_bits, xs))
         if kinds:
-            return np.asarray(result, np.result_type(*kinds))[()]
+            return result.astype(np.result_type(*kinds))
         return result if given else result.item()
 
     return compute
+
+
+def _in_64_bits(x: Any) -> Any:
+    """Return a longdouble as SciPy takes it."""
+    return x.astype(np.float64) if getattr(x, "dtype", None) == np.longdouble else x
 
 
 def no_rule(name: str, argument: str) -> Callable[..., Any]:
