@@ -48,7 +48,7 @@ def plain(x):
 
 FUNCTIONS = {
     "logistic": lambda w, x, s: np.mean(np.logaddexp(0, -x @ w)) + 0.1 * np.sum(w * w),
-    "mlp": lambda w, x, s: np.sum(np.tanh(np.tanh(x @ s) @ w) ** 2),
+    "mlp": lambda w, x, s: np.sum(np.tanh(np.tanh(x @ (s @ w)) * w[0]) ** 2),
     "choices": lambda w, x, s: np.sum(np.where(x > 0, x * w, np.exp(w))) + np.max(w) * np.min(w),
     "places": lambda w, x, s: np.sum(w[[0, 0, 3]] ** 3) + np.sum(np.sort(w)[:2] * w[::-1][:2]),
     "matrices": lambda w, x, s: np.linalg.slogdet(s * (1 + w @ w))[1] + w @ np.linalg.solve(s, w),

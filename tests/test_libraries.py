@@ -100,6 +100,15 @@ def test_plain_parameters_and_foreign_data(library):
     np.testing.assert_allclose(gradient, ad.grad(lambda w: np.sum(np.exp(X @ w)))(W))
 
 
+@every_library
+def test_conditions_of_the_library(library):
+    make = LIBRARIES[library]
+    data = make(X)
+    f = lambda w, x: np.sum(np.where(x > 0, np.multiply(x, w), np.exp(w)))
+    gradient = ad.grad(lambda w: f(w, data))(make(W))
+    np.testing.assert_allclose(numpy_of(gradient), ad.grad(lambda w: f(w, X))(W), rtol=1e-12)
+
+
 def test_dask_stays_lazy():
     w, x = da.from_array(W), da.from_array(X, chunks=(1, 3))
     computed = []

@@ -384,10 +384,11 @@ def apply(primitive: Primitive, *args: Any) -> Any:
             if level is None or arg.level.number > level.number:
                 level = arg.level
             continue
-        if type(arg) is not float and type(arg) is not int and i not in primitive.settings:
+        if type(arg) is not float and type(arg) is not int:
             if is_foreign(arg):
                 return apply(primitive, *[wrapped(x) if is_foreign(x) else x for x in args])
-            check_value(arg, f"argument {i + 1} of {primitive.name}")
+            if i not in primitive.settings:
+                check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
     return level.run(primitive, args)
