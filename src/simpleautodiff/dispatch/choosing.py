@@ -30,7 +30,10 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Choose element by element; without choices, say where the condition holds."""
     if x is None and y is None:
         return np.nonzero(plain(condition))
-    return where_row(plain(as_array(condition)) != 0, as_array(x), as_array(y))
+    chosen = plain(as_array(condition))
+    if getattr(chosen, "dtype", None) != bool:
+        chosen = chosen != 0
+    return where_row(chosen, as_array(x), as_array(y))
 
 
 @answers(np.select)

@@ -127,6 +127,11 @@ def _diagonal(term: str, array: Any, xp: Any) -> tuple[str, Any]:
     return "".join(term[k] for k in rest) + letter, xp.linalg.diagonal(moved)
 
 
+@_kernel(np.roll)
+def _roll(x: Foreign, shift: Any, axis: Any) -> Foreign:
+    return Foreign(x.xp.roll(x.array, tuple(shift), axis=tuple(axis)), x.xp)
+
+
 @_kernel(np.argsort)
 def _argsort(x: Foreign, axis: int = -1, kind: Any = None) -> Foreign:
     return Foreign(x.xp.argsort(x.array, axis=axis), x.xp)

@@ -12,7 +12,7 @@ from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.complexes import real
-from simpleautodiff.rules.indexing import concatenate, getitem, scatter
+from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
@@ -104,13 +104,23 @@ def _at_least(function: Any) -> Function:
 
 
 _MOVING: tuple[Any, ...] = (
-    *(np.roll, np.tile, np.repeat, np.take, np.take_along_axis, np.resize, np.delete),
+    *(np.tile, np.repeat, np.take, np.take_along_axis, np.resize, np.delete),
 )
 _SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
 _RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
 FUNCTIONS.update({function: _by_shape(function) for function in _SHAPING})
 FUNCTIONS.update({function: _at_least(function) for function in _RANKS})
+
+
+@answers(np.roll)
+def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Move elements along axes; what falls off the end comes back at the start."""
+    if axis is None:
+        return reshape(roll_(reshape(a, (-1,)), int(np.sum(shift)), 0), shape_of(a))
+    axes = tuple(normalize_axis_tuple(axis, len(shape_of(a)), allow_duplicate=True))
+    shifts = np.broadcast_to(shift, len(axes)).tolist()
+    return roll(a, tuple(shifts), axes)
 
 
 @answers(np.flip)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, at_line
+from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
@@ -148,6 +149,8 @@ def _arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], 
 
 def as_array(x: Any) -> Any:
     """Return a list as an array; a node and a number of another kind is as it is."""
+    if is_foreign(x):
+        return wrapped(x)
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
