@@ -100,6 +100,9 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
                 bar[arg.index] = term if old is None else old + term
 
 
+REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
+
+
 class ArraySweep:
     """A reverse sweep as far as it meets arrays.
 
@@ -116,13 +119,19 @@ class ArraySweep:
         """Carry the adjoint of a node back to its parents."""
         if type(adjoint) is Masked:
             self._pull_masked(node, adjoint)
-            return
-        args, bar, partials = node.args, self.bar, node.primitive.partials  # type: ignore[union-attr]
+        elif type(adjoint) is np.ndarray and adjoint.size > SMALL:
+            self._pull_large(node, adjoint)
+        else:
+            self._pull_small(node, adjoint)
+
+    def _pull_small(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
+        args, value, bar, primitive = node.args, node.value, self.bar, node.primitive
         values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]
         for k, arg in enumerate(args):
             if type(arg) is not Result:
                 continue
-            rule, like, i, new = partials[k], arg.value, arg.index, False
+            rule, like, i = primitive.partials[k], arg.value, arg.index  # type: ignore[union-attr]
             if type(rule) is LinearRule:
                 if rule.add and self._add_in_place(rule.add, arg, adjoint, values):
                     continue
@@ -130,27 +139,65 @@ class ArraySweep:
             elif type(rule) is int:
                 term = adjoint if rule == 1 else -adjoint
             else:
-                derivative = _slope(node, rule, k, values)
-                if derivative is ZERO:
-                    continue
-                new = type(derivative) is not Linear  # which may give a view of the adjoint
-                term = adjoint * derivative if new else derivative.pull(adjoint)
-                if term is ZERO:
-                    continue
+                try:
+                    slope = rule(value, *values)
+                except REFUSED:
+                    slope = primitive.partial(k, value, tuple(values))  # type: ignore[union-attr]
+                term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+            if term is ZERO:
+                continue
             if (
                 type(term) is not np.ndarray
                 or type(like) is not np.ndarray
                 or term.shape != like.shape
                 or term.dtype is not like.dtype
             ):
-                term, new = _fitted(term, like), False
+                term = _fitted(term, like)
             old = bar[i]
+            bar[i] = term if old is None else _joined(old, term)
+
+    def _pull_large(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint of many numbers, with as few new arrays as can be."""
+        parents = [k for k, arg in enumerate(node.args) if type(arg) is Result]
+        values = node.values()
+        spare = self.once and node.index in self.owned  # nobody else has this adjoint
+        for k in parents:
+            arg = node.args[k]
+            term, new, shared = self._term(node, k, adjoint, values, spare and k == parents[-1])
+            spare = spare and not shared
+            if term is ZERO:
+                continue
+            if type(term) is not np.ndarray or not _alike(term, arg.value):
+                term, new = _fitted(term, arg.value), False
+            old = self.bar[arg.index]
             if old is None:
-                bar[i] = term
+                self.bar[arg.index] = term
                 if new:
-                    self.owned.add(i)
+                    self.owned.add(arg.index)
             else:
-                self._add(i, old, term)
+                self._add(arg.index, old, term, new)
+
+    def _term(
+        self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...], spare: bool
+    ) -> tuple[Any, bool, bool]:
+        """Return a contribution, if it is a new array, and if it is (a view of) the adjoint.
+
+        A spare adjoint is not needed again, and its place is taken by the product.
+        """
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        if type(rule) is LinearRule:
+            if rule.add and self._add_in_place(rule.add, node.args[k], adjoint, values):
+                return ZERO, False, False
+            return rule.pull(adjoint, *values), False, True
+        slope = primitive.partial(k, node.value, values)
+        if type(slope) is int and slope == 1:
+            return adjoint, spare, True
+        if type(slope) is Linear or slope is ZERO:
+            return pull(slope, adjoint), False, True
+        if spare and (type(slope) in (int, float) or _alike(slope, adjoint)):
+            return np.multiply(adjoint, slope, out=adjoint), True, True
+        return adjoint * slope, True, False
 
     def _pull_masked(self, node: Node, adjoint: Masked) -> None:
         values = node.values()
@@ -161,12 +208,14 @@ class ArraySweep:
                 self.bar[arg.index] = term if old is None else _joined(old, term)
                 self.owned.discard(arg.index)
 
-    def _add(self, i: int, old: Any, term: Any) -> None:
-        """Add a term to an adjoint; in place, if that is nobody else's."""
-        if i in self.owned and type(term) is np.ndarray and term.dtype is old.dtype:
-            np.add(old, term, out=old)
-            return
-        self.bar[i] = total = _joined(old, term)
+    def _add(self, i: int, old: Any, term: Any, new: bool) -> None:
+        """Add a term to an adjoint; in place, if one of them is nobody else's."""
+        if type(old) is np.ndarray is type(term) and term.dtype is old.dtype:
+            place = old if i in self.owned else term if new else None
+            total: Any = np.add(old, term, out=place)
+        else:
+            total = _joined(old, term)
+        self.bar[i] = total
         if type(total) is np.ndarray:
             self.owned.add(i)
 
@@ -187,12 +236,11 @@ class ArraySweep:
         return True
 
 
-def _slope(node: Node, rule: Any, k: int, values: Sequence[Any]) -> Any:
-    """Return the local derivative of a node in its k-th argument."""
-    try:
-        return rule(node.value, *values)
-    except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
-        return node.primitive.partial(k, node.value, tuple(values))  # type: ignore[union-attr]
+def _alike(a: Any, b: Any) -> bool:
+    """Tell whether two arrays have the same shape and kind."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return False
+    return a.shape == b.shape and a.dtype is b.dtype
 
 
 def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
@@ -228,8 +276,8 @@ def _moved(adjoint: Masked, move: Any) -> Any:
 
 def _joined(old: Any, term: Any) -> Any:
     """Add a term to an adjoint; only two masked ones stay masked, where neither has elements."""
-    if old is None:
-        return term
+    if type(old) is np.ndarray and type(term) is np.ndarray:
+        return old + term
     if type(old) is Masked and type(term) is Masked:
         return Masked(old.array + term.array, old.keep | term.keep)
     return unmasked(old) + unmasked(term)

@@ -80,18 +80,22 @@ def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
     compute, arity = primitive.compute, primitive.arity
 
     def wrapping(*args: Any) -> Any:
-        level, values = None, []
+        level, values, arrays = None, [], False
         for arg in args:
-            if type(arg) is Result:
-                level = level or arg.level
-                if type(arg.value) is not np.ndarray or arg.level is not level:
+            kind = type(arg)
+            if kind is Result:
+                value = arg.value
+                if level is None:
+                    level = arg.level
+                if type(value) is not np.ndarray or arg.level is not level:
                     return apply(primitive, *args)
-                values.append(arg.value)
-            elif type(arg) in SETTINGS:
+                values.append(value)
+            elif kind in SETTINGS:
                 values.append(arg)
+                arrays = arrays or kind in ARRAYS
             else:
                 return apply(primitive, *args)
-        if len(values) != arity or ARRAYS.isdisjoint(map(type, values)):
+        if len(values) != arity or not (level or arrays):
             return apply(primitive, *args)
         try:
             value = compute(*values)

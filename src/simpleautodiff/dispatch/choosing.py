@@ -31,8 +31,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None and y is None:
         return np.nonzero(plain(condition))
     chosen = plain(as_array(condition))
-    if getattr(chosen, "dtype", None) != bool:
-        chosen = chosen != 0
+    chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))
 
 
