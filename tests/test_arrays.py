@@ -866,3 +866,78 @@ def test_stacks_of_systems_with_one_vector():
     np.testing.assert_allclose(
         solution, np.linalg.solve(stack, np.tile(V[:3, None], (2, 1, 1)))[..., 0]
     )
+
+
+def test_results_are_written_where_out_says():
+    def f(x):
+        y, z = np.zeros_like(x), np.ones_like(x)
+        np.multiply(x, 3.0, out=y)
+        np.divide(y, x - V[0], out=z, where=V > 0.2)
+        np.cumsum(x, out=y)
+        return y * z
+
+    mask = V > 0.2
+    expected = lambda x: np.cumsum(x) * np.where(mask, 3 * x / np.where(mask, x - V[0], 1.0), 1.0)
+    x = V + 0.1
+    np.testing.assert_allclose(ad.vjp(f, x)[0], expected(x))
+    direction = weights(x.shape)
+    _, tangent = ad.jvp(f, (x,), (direction,))
+    np.testing.assert_allclose(tangent, difference(expected, x, direction), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda x: np.linalg.matrix_rank(x),
+        lambda x: np.isin(x, [1.0]),
+        lambda x: np.digitize(x, [0.0, 1.0]),
+        lambda x: np.spacing(x),
+        lambda x: np.logical_and(x > 0, x),
+        lambda x: np.signbit(x),
+        lambda x: np.nanargmax(x),
+        lambda x: np.lexsort(x),
+        lambda x: np.argpartition(x, 1),
+        lambda x: np.einsum_path("ij,jk", x, M.T)[0],
+        lambda x: np.tril_indices_from(x),
+        lambda x: np.where(x),
+        lambda x: np.array_equal(x, M),
+        lambda x: x.astype(int),
+        lambda x: x.nonzero(),
+        lambda x: x.nbytes + x.itemsize,
+        lambda x: x[0].searchsorted(0.0),
+        lambda x: x.argsort(1),
+        lambda x: np.bincount(np.argmax(x, axis=1)),
+        lambda x: M[0, 0] in x,
+        lambda x: np.logical_or.reduce(x > 0, axis=0),
+    ],
+)
+def test_what_has_no_derivative_is_plain(question):
+    expected, answer = question(M), question(ad.Node(M))
+    np.testing.assert_equal(answer, expected)
+    assert not isinstance(answer, ad.Node)
+
+
+def test_order_of_operands():
+    x = ad.Node(M)
+    for result, expected in [
+        (np.float64(2) * x, 2 * M),
+        (M * x, M * M),
+        (M.T @ x, M.T @ M),
+        (np.ones((2, 3)) @ x, np.ones((2, 3)) @ M),
+        ([1.0, 2.0, 3.0] @ x, np.array([1.0, 2.0, 3.0]) @ M),
+        (np.float32(1) - x, 1 - M),
+        (x - [1, 2, 3, 4], M - [1, 2, 3, 4]),
+    ]:
+        assert isinstance(result, ad.Node)
+        np.testing.assert_array_equal(result.value, expected)
+
+
+def test_what_is_missing_says_what_is_near():
+    with pytest.raises(ad.RuleError, match=r"np.histogram\. Counts do not change.*five lines"):
+        np.histogram(ad.Node(V))
+    with pytest.raises(ad.RuleError, match=r"np.sort_complex.*take those elements"):
+        np.sort_complex(ad.Node(V))
+    with pytest.raises(ad.LostDerivativeError, match=r"np.array\(\[a, b\]\) write np.stack"):
+        np.array([ad.Node(1.0), ad.Node(2.0)])
+    with pytest.raises(ad.RuleError, match=r"np.put.* y\[\.\.\.\] = "):
+        np.put(ad.Node(V), 0, 1.0)

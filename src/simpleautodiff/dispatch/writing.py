@@ -87,7 +87,11 @@ def _refuse(name: str) -> Callable[..., Any]:
 
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     target = kwargs.pop("out", (None,))[0]
-    result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    with np.errstate(all=None if where is True else "ignore"):
+        result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    if where is not True:  # the other elements stay as they are
+        result = np.where(plain(where), result, 0.0 if target is None else unwrapped(target))
     if type(target) is not Writable:
         return result
     target.current = result
