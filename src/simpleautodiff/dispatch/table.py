@@ -38,9 +38,8 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
             raise no_rule(name_of(function))
         return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     args = [unwrapped(arg) for arg in args]
-    places, names = _direct(function)
-    if len(args) <= places and kwargs.keys() <= names:
-        return program(*args, **kwargs)
+    if not kwargs and len(args) <= _required(function):
+        return program(*args)
     args, given = _arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     takes = _parameters(program)
@@ -79,19 +78,19 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 
 @cache
-def _direct(function: Any) -> tuple[int, frozenset[str]]:
-    """Return how many arguments, and which by name, go to the program as they are."""
+def _required(function: Any) -> int:
+    """Return how many arguments a function needs; 1 if it does not say."""
     signature = _signature(function)
     if signature is None:
-        return 1, frozenset()
-    kinds = inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
-    theirs = [p for p in signature.parameters.values() if p.kind in kinds]
-    ours = list(inspect.signature(FUNCTIONS[function]).parameters)
-    count = sum(p.default is p.empty for p in theirs) or 1
-    names = frozenset(ours).intersection(p.name for p in theirs[count:]) - {"out", "dtype"}
-    while count < min(len(theirs), len(ours)) and theirs[count].name == ours[count]:
-        count += 1
-    return count, names
+        return 1
+    parameters = signature.parameters.values()
+    return (
+        sum(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            for p in parameters
+        )
+        or 1
+    )
 
 
 @cache

@@ -118,8 +118,6 @@ def is_plain(ufunc: Any) -> bool:
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a ufunc, or one of its methods, with a node among its arguments."""
-    if method == "__call__" and not kwargs and ufunc in UFUNCS and ufunc not in PROGRAMS:
-        return UFUNCS[ufunc](*inputs)
     name = f"np.{ufunc.__name__}"
     if method == "at":
         raise LostDerivativeError(
