@@ -22,6 +22,7 @@ from simpleautodiff.dispatch import (
     statistics,
     sums,
     ufuncs,
+    updating,
 )
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
@@ -43,5 +44,6 @@ __all__ = [
     "statistics",
     "sums",
     "ufuncs",
+    "updating",
     "writing",
 ]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
+from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.rules.indexing import set_item
 from simpleautodiff.structure import map_leaves
@@ -99,6 +99,8 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    if function in WRITERS and type(args[0]) is Writable:
+        return WRITERS[function](*args, **kwargs)
     return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
 
 
