@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simpleautodiff.dispatch import FUNCTIONS, PLAIN, updating
+from simpleautodiff.dispatch import FUNCTIONS, PLAIN
 from simpleautodiff.dispatch.table import name_of
 from simpleautodiff.dispatch.ufuncs import PROGRAMS
 from simpleautodiff.primitives import Primitive
@@ -15,7 +15,7 @@ def page() -> str:
     elementwise = [row for row in TABLE.values() if not row.arrays]
     answered_ufuncs = [u for u, answer in UFUNCS.items() if hasattr(answer, "primitive")]
     ufuncs = sorted({u.__name__ for u in [*answered_ufuncs, *PROGRAMS]})
-    functions = sorted({_name(function) for function in [*FUNCTIONS, *updating.WRITERS]})
+    functions = sorted({_name(function) for function in FUNCTIONS})
     answered = len(ufuncs) + len(functions) + len(SPECIAL)
     parts = [
         "# What is differentiated",
