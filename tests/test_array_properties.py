@@ -268,3 +268,30 @@ def test_empty_and_small(f, shape):
     np.testing.assert_array_equal(value, expected)
     (adjoint,) = pullback(np.ones_like(value)[()])
     assert np.shape(adjoint) == shape
+
+
+SINGLE = [
+    lambda x: np.max(x) * np.min(x) + np.ptp(x) + np.sum(x) * np.mean(x) + np.prod(x),
+    lambda x: np.sum(np.einsum(",ij->ij", x, np.ones((2, 3)))),
+    lambda x: np.sum(np.linspace(x, 3, 4)) + np.sum(np.geomspace(x, 3.0, 4)),
+    lambda x: np.sum(np.stack([x, x**2]) @ np.array([1.0, 2.0])),
+    lambda x: np.sum(np.fft.fft(np.stack([x, x**2, 1.0])).real ** 2),
+    lambda x: np.linalg.det(np.reshape(np.stack([x, 1.0, 2 * x, x]), (2, 2))),
+    lambda x: np.sum(np.fmod(x, [0.3, 0.7])) + np.heaviside(x, 0.5) * x,
+    lambda x: np.median(np.stack([x, x * x, 1.0])) + np.std(np.stack([x, 1.0])),
+    lambda x: np.polyval(np.stack([x, x * x, 1.0]), x),
+    lambda x: np.ldexp(x, 3) + np.float_power(x, 2) + np.interp(x, [0, 3], [1, 5]),
+    lambda x: np.sum(np.pad(np.atleast_1d(x), 1, "edge")) + np.sum(np.tile(x, 3)),
+    lambda x: np.reshape(x, (1,))[0] * np.ravel(x)[0] + x[()] + np.expand_dims(x, 0).item(),
+]
+
+
+@pytest.mark.parametrize("f", SINGLE)
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+def test_single_numbers(f, kind):
+    x, h = kind(2.3), 1e-5
+    wide = np.float64(x)
+    expected = (f(wide + h) - f(wide - h)) / (2 * h)
+    tolerance = 1e-4 if kind is np.float32 else 1e-7
+    for slope in (ad.grad(f)(x), ad.derivative(f)(x)):
+        assert slope == pytest.approx(expected, rel=tolerance)

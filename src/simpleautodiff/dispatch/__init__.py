@@ -26,6 +26,7 @@ from simpleautodiff.dispatch import (
     statistics,
     sums,
     ufuncs,
+    updating,
 )
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN
 
@@ -51,5 +52,6 @@ __all__ = [
     "statistics",
     "sums",
     "ufuncs",
+    "updating",
     "writing",
 ]

@@ -19,6 +19,7 @@ from simpleautodiff.rules.piecewise import clip as clip_row
 from simpleautodiff.rules.piecewise import maximum, minimum, rint, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
+from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced, Writable, plain
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
@@ -212,6 +213,21 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     result = result if dtype is None else result.astype(dtype)
     missing = max(ndmin - len(shape_of(result)), 0)
     return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+
+
+def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Make an array of numbers or of nodes: what simpleautodiff.numpy calls array.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> import simpleautodiff.numpy as np
+    >>> ad.jacobian(lambda x: np.array([x, x**2]))(3.0)
+    array([1., 6.])
+    """
+    if any(isinstance(leaf, Traced) for leaf in flatten(object)[0]):
+        return array(object, dtype, kwargs.get("ndmin", 0))
+    return np.array(object, dtype, **kwargs)
 
 
 _plain_full_like = FUNCTIONS[np.full_like]

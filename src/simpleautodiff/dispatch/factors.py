@@ -140,8 +140,11 @@ def qr(a: Any, mode: str = "reduced") -> Any:
 
 
 @answers(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, rtol: Any = None) -> Any:
-    """Return the inverse in the sense of least squares; its rank is taken to be constant."""
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+    """Return the inverse in the sense of least squares; its rank is taken to be constant.
+
+    That of a Hermitian matrix is the same, found in another way.
+    """
     cut = rcond if rtol is None or rtol is np._NoValue else rtol
     return factors.pinv(a, cut)
 

@@ -9,10 +9,13 @@ import numpy as np
 from simpleautodiff.dispatch.calculus import convolve
 from simpleautodiff.dispatch.factors import eigvals, lstsq
 from simpleautodiff.dispatch.table import answers, as_array, is_batch
-from simpleautodiff.errors import RuleError
+from simpleautodiff.number import is_complex
+from simpleautodiff.rules.complexes import real
+from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import concatenate, set_item
 from simpleautodiff.rules.kinds import dtype_of
-from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.linalg import inv
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
 from simpleautodiff.traced import plain
 
 
@@ -106,7 +109,8 @@ def poly(seq_of_zeros: Any) -> Any:
     """Return the polynomial with these zeros, or with the eigenvalues of a matrix for zeros."""
     zeros = as_array(seq_of_zeros)
     if len(shape_of(zeros)) == 2:
-        raise RuleError("np.poly of a matrix has no derivative rule; use np.linalg.eigvals first")
+        polynomial = poly(eigvals(zeros))
+        return polynomial if is_complex(plain(zeros)) else real(polynomial)
     result: Any = np.ones(1, dtype_of(zeros))
     for i in range(len(zeros)):
         result = concatenate([result, _zeros(1, zeros)]) - zeros[i] * concatenate(
@@ -156,4 +160,7 @@ def polyfit(
         return result, residuals, rank, s, cut
     if cov is False:
         return result
-    raise RuleError("np.polyfit(..., cov=...) has no derivative rule; use full=True")
+    spreads = inv(matmul(transpose(powers, None), powers))
+    factor = 1.0 if cov == "unscaled" else residuals / (len(plain(x)) - deg - 1)
+    single = len(shape_of(y)) == 1
+    return result, (spreads * factor if single else reshape(spreads, (deg + 1, -1, 1)) * factor)

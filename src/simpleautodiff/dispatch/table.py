@@ -18,6 +18,7 @@ from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
+WRITERS: dict[Any, Function] = {}  # functions that write into their first argument
 HARMLESS = {"order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"}
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, answers
+from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.number import is_array
 from simpleautodiff.rules.indexing import set_item
@@ -93,7 +93,11 @@ def _refuse(name: str) -> Callable[..., Any]:
 
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     target = kwargs.pop("out", (None,))[0]
-    result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    with np.errstate(all=None if where is True else "ignore"):
+        result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    if where is not True:  # the other elements stay as they are
+        result = np.where(plain(where), result, 0.0 if target is None else unwrapped(target))
     if type(target) is not Writable:
         return result
     target.current = result
@@ -101,6 +105,8 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    if function in WRITERS and type(args[0]) is Writable:
+        return WRITERS[function](*args, **kwargs)
     return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
 
 

@@ -152,7 +152,8 @@ def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tupl
     pulled = einsum_of(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
     sizes = dict(zip(own, shape_of(operands[k]), strict=True))
     spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
-    return spread * np.ones(shape_of(operands[k]), dtype=plain(operands[k]).dtype)
+    kind = getattr(plain(operands[k]), "dtype", float)
+    return spread * np.ones(shape_of(operands[k]), dtype=kind)
 
 
 def _einsum_pull_diagonal(

@@ -219,7 +219,7 @@ def _share(x: Any, v: Any, axis: Any) -> Any:
 
 def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
     def rule(v: Any, x: Any, axis: Any, keepdims: bool) -> Linear:
-        share = _share(x, v, axis).astype(plain(x).dtype)
+        share = _share(x, v, axis).astype(getattr(plain(x), "dtype", float))
         return Linear(
             lambda dot: sum_over(dot * share, axis, keepdims),
             lambda bar: _spread(bar, x, axis, keepdims) * share,

@@ -1,0 +1,81 @@
+"""Functions of NumPy that write into an array: np.put, np.copyto and their relatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.dispatch.table import WRITERS, as_array
+from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.traced import Writable, plain, unwrapped
+
+
+def _shape(y: Writable) -> tuple[int, ...]:
+    return np.shape(plain(y.current))
+
+
+def _numbers(y: Writable) -> Any:
+    """Return the numbers of the elements, counted through the array."""
+    return np.arange(int(np.prod(_shape(y)))).reshape(_shape(y))
+
+
+def _write(y: Writable, places: Any, values: Any) -> None:
+    y[np.unravel_index(places, _shape(y))] = values  # type: ignore[index]  # installed by `writing`
+
+
+def _repeated(values: Any, size: int) -> Any:
+    """Return as many values as are written: they are taken again from the start."""
+    return np.resize(as_array(unwrapped(values)), size)
+
+
+def put_along_axis(arr: Writable, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """Write to places along an axis."""
+    numbers = _numbers(arr) if axis is not None else _numbers(arr).reshape(-1)
+    _write(arr, np.take_along_axis(numbers, indices, -1 if axis is None else axis), values)
+
+
+def put(a: Writable, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write to places counted through the array."""
+    places = np.take(_numbers(a), ind, mode=mode).reshape(-1)  # type: ignore[call-overload]
+    _write(a, places, _repeated(v, places.size))
+
+
+def place(arr: Writable, mask: Any, vals: Any) -> None:
+    """Write values one after the other where a mask says so."""
+    places = np.flatnonzero(plain(unwrapped(mask)))
+    _write(arr, places, _repeated(vals, places.size))
+
+
+def putmask(a: Writable, mask: Any, values: Any) -> None:
+    """Write each value to its own place where a mask says so."""
+    places = np.flatnonzero(plain(unwrapped(mask)))
+    _write(a, places, _repeated(values, _numbers(a).size)[places])
+
+
+def copyto(dst: Writable, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write a whole array, or what a mask says of it."""
+    src = as_array(unwrapped(src))
+    chosen = src if where is True else np.where(plain(unwrapped(where)), src, dst.current)
+    dst[...] = np.broadcast_to(chosen, _shape(dst))  # type: ignore[index]
+
+
+def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
+    """Write to the diagonal."""
+    if wrap:
+        raise RuleError(f"np.fill_diagonal(..., wrap=True) of a node is not recorded{at_line()}")
+    shape = _shape(a)
+    i = np.arange(min(shape))
+    a[(i,) * len(shape)] = _repeated(val, i.size)  # type: ignore[index]
+
+
+WRITERS.update(
+    {
+        np.put_along_axis: put_along_axis,
+        np.put: put,
+        np.place: place,
+        np.putmask: putmask,
+        np.copyto: copyto,
+        np.fill_diagonal: fill_diagonal,
+    }
+)
