@@ -27,10 +27,8 @@ class Keeper:
     def __init__(self) -> None:
         self.arrays: dict[int, Any] = {}
 
-    def keep(self, array: Any) -> Any:
-        """Return an array that nobody changes: a copy, or itself, locked."""
-        if array.size <= SMALL:
-            return array.copy()
+    def lock(self, array: Any) -> Any:
+        """Return the array, locked: nobody changes it until it is released."""
         for part in _with_bases(array):
             if part.flags.writeable or id(part) in _locked:
                 self._hold(part)

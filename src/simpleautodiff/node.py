@@ -84,6 +84,8 @@ class Level:
 class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
+    lean = False  # whether values that no rule reads may go
+
     def __len__(self) -> int:
         raise NotImplementedError
 
@@ -135,7 +137,7 @@ class Tape(list["Node"], Recorder):
 
     def keep(self, array: Any) -> Any:
         """Return a captured array such that nobody changes it while the function runs."""
-        return self.keeper.keep(array)
+        return array.copy() if array.size <= SMALL else self.keeper.lock(array)
 
     def own(self) -> None:
         """Copy all captured arrays: the tape is to be swept after others could change them."""
@@ -146,6 +148,8 @@ class Tape(list["Node"], Recorder):
 @final
 class LeanTape(Tape):
     """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+
+    lean = True
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make a node and let go of what is not needed."""

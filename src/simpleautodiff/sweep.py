@@ -56,8 +56,13 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
         if type(adjoint) is not float and type(adjoint) is not int:
             if primitive is not None:
                 arrays = arrays or ArraySweep(bar, once)
+                if type(adjoint) is not Masked and (
+                    type(adjoint) is not np.ndarray or adjoint.size <= SMALL
+                ):
+                    arrays.pull_small(node, adjoint)
+                    continue
                 arrays.pull(node, adjoint)
-                if once and type(adjoint) is np.ndarray and adjoint.size > SMALL:
+                if once:
                     bar[node.index] = None
                     del tape[node.index :]
                     node.args = ()
@@ -119,12 +124,10 @@ class ArraySweep:
         """Carry the adjoint of a node back to its parents."""
         if type(adjoint) is Masked:
             self._pull_masked(node, adjoint)
-        elif type(adjoint) is np.ndarray and adjoint.size > SMALL:
-            self._pull_large(node, adjoint)
         else:
-            self._pull_small(node, adjoint)
+            self._pull_large(node, adjoint)
 
-    def _pull_small(self, node: Node, adjoint: Any) -> None:
+    def pull_small(self, node: Node, adjoint: Any) -> None:
         """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
         args, value, bar, primitive = node.args, node.value, self.bar, node.primitive
         values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]

@@ -128,14 +128,14 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         elif type(b) is float or type(b) is int:
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = level.keep(b)
+            y = b = b if level.lean and not reads_b else level.keep(b)
         else:
             return apply(primitive, a, b)
     elif type(b) is Result and (type(a) is float or type(a) is int):
         level, x, y = b.level, a, b.value
     elif type(b) is Result and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
-        x = a = level.keep(a)
+        x = a = a if level.lean and not reads_a else level.keep(a)
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
             return {plain}
@@ -174,6 +174,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "apply": apply,
         "compute": primitive.compute,
         "primitive": primitive,
+        "reads_a": 0 in primitive.read((1,)),  # a captured array that no rule reads is not copied
+        "reads_b": 1 in primitive.read((0,)),
     }
     exec(compile(source, __file__, "exec"), names)
     wrapping: Callable[..., Any] = names["wrapping"]

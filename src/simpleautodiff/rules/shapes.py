@@ -137,9 +137,11 @@ def fit(derivative: Any, like: Any) -> Any:
 
     That of a real number is real: of a complex adjoint only the real part counts.
     """
-    if type(derivative) is np.ndarray and type(like) is np.ndarray:
+    if type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic)):
         if derivative.shape == like.shape and derivative.dtype is like.dtype:
             return derivative
+        if derivative.ndim > like.ndim and derivative.dtype is like.dtype:
+            return _sum_to(derivative, like.shape)
     elif type(derivative) is float or type(derivative) is Bundle:
         return derivative
     if is_complex(plain(derivative)) and not is_complex(plain(like)):
@@ -178,7 +180,7 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the shape after a reduction that keeps its axes with length 1."""
     if axis is None:
         return (1,) * len(full)
-    axes = axis if isinstance(axis, tuple) else np.atleast_1d(axis)
+    axes = (axis,) if type(axis) is int else axis if type(axis) is tuple else np.atleast_1d(axis)
     reduced = {int(i) % len(full) for i in axes} if full else set()
     return tuple(1 if i in reduced else n for i, n in enumerate(full))
 
