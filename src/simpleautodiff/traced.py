@@ -167,13 +167,25 @@ def plain(x: Any) -> Any:
 class Writable:
     """An array that is written to: `current` is the node, or the array, that it is now.
 
-    Every write makes a new node, so what was computed from the old one stays right.
+    Every write makes a new node, so what was computed from the old one stays right. `writes` are
+    those still to be carried out, by cell; a `view` has no value of its own.
     """
 
-    __slots__ = ("current",)
+    __slots__ = ("value", "view", "writes")
 
-    def __init__(self, current: Any) -> None:
-        self.current = current
+    def __init__(self, value: Any, view: Any = None) -> None:
+        self.value = value
+        self.view = view
+        self.writes: dict[tuple[int, ...], Any] = {}
+
+    if TYPE_CHECKING:  # given by `dispatch.memory`
+
+        @property
+        def current(self) -> Any:
+            """What the array is now."""
+
+        @current.setter
+        def current(self, new: Any) -> None: ...
 
 
 def unwrapped(x: Any) -> Any:

@@ -1,7 +1,7 @@
 """Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
 
-NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. A slice of one is a
-node: `y[1:] += 1` works, because Python writes it back; a slice kept in a variable is read-only.
+NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. As in NumPy, slices and
+reshapes of them are views: what is written to one is written to the other.
 """
 
 from __future__ import annotations
@@ -12,10 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.memory import (
+    as_cell,
+    current,
+    kind,
+    part_of,
+    replace,
+    seen_as,
+    shape,
+    write_cell,
+)
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.number import is_array
-from simpleautodiff.rules.indexing import set_item
+from simpleautodiff.rules.indexing import is_basic, set_item
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, Writable, plain, unwrapped
 
@@ -46,26 +56,39 @@ PLAIN.difference_update(_LIKES)
 
 
 def _get(self: Writable, index: Any) -> Any:
-    part = self.current[map_leaves(lambda each: plain(unwrapped(each)), index)]
-    return Writable(part.copy()) if isinstance(part, np.ndarray) else part
+    return part_of(self, _plain_index(index))
+
+
+def _plain_index(index: Any) -> Any:
+    if type(index) is int or type(index) is slice:
+        return index
+    return map_leaves(lambda each: plain(unwrapped(each)), index)
 
 
 def _set(self: Writable, index: Any, value: Any) -> None:
-    new_index = map_leaves(lambda part: plain(unwrapped(part)), index)
-    value = unwrapped(value)
-    _check_write(self, new_index, value)
-    self.current = set_item(self.current, value, new_index)
+    index, value = _plain_index(index), unwrapped(value)
+    _check_kind(self, value)
+    cell = as_cell(self, index)
+    if cell is None or not write_cell(self, cell, value):
+        _check_places(self, index)
+        self.current = set_item(self.current, value, index)
 
 
-def _check_write(self: Writable, index: Any, value: Any) -> None:
-    """Refuse writes that NumPy does differently from what can be recorded."""
-    if np.result_type(plain(self.current)).kind in "biu" and isinstance(value, Traced):
+def _check_kind(self: Writable, value: Any) -> None:
+    """Refuse to round what is written."""
+    if isinstance(value, Traced) and kind(self).kind in "biu":
         raise LostDerivativeError(
             f"an array of whole numbers would round what is written to it; make it an array of "
             f"floats{at_line()}"
         )
-    shape = np.shape(plain(self.current))
-    places = np.arange(int(np.prod(shape))).reshape(shape)[index]
+
+
+def _check_places(self: Writable, index: Any) -> None:
+    """Refuse writes that NumPy does differently from what can be recorded."""
+    if is_basic(index):
+        return
+    full = shape(self)
+    places = np.arange(int(np.prod(full))).reshape(full)[index]
     if np.size(places) != np.unique(places).size:
         raise LostDerivativeError(
             f"the index of a write names an element twice, and only the last would count; write "
@@ -136,13 +159,43 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self.current)
 
 
+def _axes(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 else given or None
+
+
+def _swapped(self: Writable, a: int, b: int) -> tuple[int, ...]:
+    axes = list(range(len(shape(self))))
+    axes[a], axes[b] = axes[b], axes[a]
+    return tuple(axes)
+
+
+def _transposed(self: Writable, axes: Any) -> Writable:
+    back = None if axes is None else tuple(int(i) for i in np.argsort(axes))
+    return seen_as(self, lambda x: np.transpose(x, axes), lambda x: np.transpose(x, back))
+
+
+def _reshaped(self: Writable, new: Any) -> Any:
+    """Return a view where NumPy does: of an array that is no view itself; else a copy."""
+    if self.view is not None:
+        return Writable(np.reshape(self.current, new))
+    full = shape(self)
+    return seen_as(self, lambda x: np.reshape(x, new), lambda x: np.reshape(x, full))
+
+
 def install() -> None:
     """Give writable arrays what arrays have."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
         "__getitem__": _get,
         "__len__": lambda self: len(self.current),
-        "__iter__": lambda self: iter(self.current),
+        "shape": property(shape),
+        "__iter__": lambda self: (self[i] for i in range(len(self))),
+        "current": property(current, replace),
+        "T": property(lambda self: _transposed(self, None)),
+        "transpose": lambda self, *axes: _transposed(self, _axes(axes)),
+        "swapaxes": lambda self, a, b: _transposed(self, _swapped(self, a, b)),
+        "reshape": lambda self, *new: _reshaped(self, _axes(new)),
+        "ravel": lambda self: _reshaped(self, (-1,)),
         "__array_ufunc__": _ufunc,
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),

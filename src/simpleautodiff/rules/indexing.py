@@ -36,7 +36,7 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     if type(x) is Foreign:
         return x.scattered(index, new)
     out = np.zeros(new, x.dtype if type(x) is np.ndarray else np.result_type(x))
-    if _is_basic(index):
+    if is_basic(index):
         out[index] = x
     else:
         np.add.at(out, index, x)
@@ -45,13 +45,14 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _add_at(total: Any, bar: Any, _x: Any, index: Any) -> None:
     """Add elements to those of an array, in place."""
-    if _is_basic(index):
+    if is_basic(index):
         total[index] += bar
     else:
         np.add.at(total, index, bar)
 
 
-def _is_basic(index: Any) -> bool:
+def is_basic(index: Any) -> bool:
+    """Tell whether an index is of whole numbers and slices, so that NumPy would give a view."""
     if type(index) is int or type(index) is slice:
         return True
     parts = index if isinstance(index, tuple) else (index,)
@@ -69,14 +70,14 @@ def _behind(index: Any) -> tuple[Any, ...]:
 
 
 def _getitem_batch(size: int, x: Any, index: Any) -> Any:
-    if _is_basic(index):
+    if is_basic(index):
         return getitem(x, _behind(index))
     full = shape_of(x)[1:]
     return getitem(reshape(x, (size, -1)), (slice(None), flat_places(index, full)))
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
-    if _is_basic(index):
+    if is_basic(index):
         return scatter(x, _behind(index), (size, *new))
     places = (slice(None), flat_places(index, new))
     return reshape(scatter(x, places, (size, math.prod(new))), (size, *new))
@@ -132,7 +133,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     full = shape_of(x)[1:]
     places = flat_places(index, full)
     value = lead(value, np.ndim(places)) if which[1] else value
-    if _is_basic(index):
+    if is_basic(index):
         return set_item(x, value, _behind(index))
     return reshape(set_item(reshape(x, (size, -1)), value, (slice(None), places)), (size, *full))
 

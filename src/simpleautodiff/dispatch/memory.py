@@ -1,0 +1,147 @@
+"""What a writable array is now: its value, writes still to be carried out, or a view of another.
+
+Writing an element makes a whole new array, so a loop that fills an array one element, or one row,
+at a time would make as many. Such writes are collected, and carried out together when the array is
+next needed as a whole; an element that was written can be read back meanwhile.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.rules.indexing import getitem, is_basic, set_item
+from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.shapes import shape_of
+from simpleautodiff.traced import Traced, Writable, plain
+
+Cell = tuple[int, ...]
+
+
+class View(NamedTuple):
+    """How an array looks into another: what it reads there, and how it writes it back."""
+
+    base: Writable
+    shape: tuple[int, ...]
+    read: Callable[[Any], Any]
+    write: Callable[[Any, Any], Any]
+    cell: Cell | None = None
+
+
+def current(self: Writable) -> Any:
+    """Return the array, or the node, that a writable array is now."""
+    view = self.view
+    if view is not None:
+        if view.cell is not None and view.cell in view.base.writes:
+            return view.base.writes[view.cell]
+        return view.read(_of_cells(view.base, view.cell))
+    if self.writes:
+        _carry_out(self)
+    return self.value
+
+
+def replace(self: Writable, new: Any) -> None:
+    """Let the array be another; what it is a view of changes with it."""
+    if self.view is None:
+        self.value, self.writes = new, {}
+    elif self.view.cell is None or not write_cell(self.view.base, self.view.cell, new):
+        base = self.view.base
+        base.current = self.view.write(base.current, new)
+
+
+def _of_cells(base: Writable, cell: Cell | None) -> Any:
+    """Return where a cell that has not been written can be read: no write has to be carried out."""
+    return base.value if cell is not None and _fits(base, cell) else base.current
+
+
+def _fits(self: Writable, cell: Cell) -> bool:
+    """Tell whether a cell is as large as those already written, so that none overlap."""
+    return self.view is None and all(len(cell) == len(other) for other in self.writes)
+
+
+def as_cell(self: Writable, index: Any) -> Cell | None:
+    """Return an index of whole numbers, counted from the front; None if it is something else."""
+    parts = index if isinstance(index, tuple) else (index,)
+    full = shape(self)
+    if len(parts) > len(full) or not parts:
+        return None
+    if not all(isinstance(p, (int, np.integer)) and not isinstance(p, bool) for p in parts):
+        return None
+    cell = tuple(map(operator.index, parts))
+    inside = all(-n <= i < n for i, n in zip(cell, full, strict=False))
+    return tuple(i % n for i, n in zip(cell, full, strict=False)) if inside else None
+
+
+def shape(self: Writable) -> tuple[int, ...]:
+    """Return the shape of a writable array; no write has to be carried out for that."""
+    return shape_of(self.value) if self.view is None else self.view.shape
+
+
+def kind(self: Writable) -> Any:
+    """Return the kind of number of a writable array."""
+    while self.view is not None:
+        self = self.view.base
+    return dtype_of(plain(self.value))
+
+
+def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
+    """Remember a write to a cell; tell whether that could be done."""
+    if not _fits(self, cell) or shape_of(value) != shape_of(self.value)[len(cell) :]:
+        return False
+    if dtype_of(plain(value)) != dtype_of(plain(self.value)) and isinstance(value, Traced):
+        return False
+    self.writes.pop(cell, None)
+    self.writes[cell] = value
+    return True
+
+
+def _carry_out(self: Writable) -> None:
+    """Write all that was remembered, as one operation."""
+    index = tuple(np.array(part) for part in zip(*self.writes, strict=True))
+    values, self.writes = list(self.writes.values()), {}
+    if any(isinstance(value, Traced) for value in values):
+        self.value = set_item(self.value, stack([_as_array(value) for value in values]), index)
+    else:
+        self.value = set_item(self.value, np.array(values), index)
+
+
+def _as_array(value: Any) -> Any:
+    return value if isinstance(value, Traced) else np.asarray(value)
+
+
+def part_of(self: Writable, index: Any) -> Any:
+    """Return what an index chooses: a view if it is a basic one, a number or a copy otherwise."""
+    cell = as_cell(self, index)
+    if cell is not None and len(cell) == len(shape(self)):
+        return self.writes[cell] if cell in self.writes else _read(_of_cells(self, cell), cell)
+    if not is_basic(index):
+        return Writable(_read(self.current, index))
+    return Writable(
+        None,
+        View(
+            self,
+            _outline(self)[index].shape,
+            lambda base: getitem(base, index),
+            lambda base, new: set_item(base, new, index),
+            cell if self.view is None else None,
+        ),
+    )
+
+
+def _read(array: Any, index: Any) -> Any:
+    return array[index] if isinstance(array, np.ndarray) else getitem(array, index)
+
+
+def seen_as(self: Writable, there: Callable[[Any], Any], back: Callable[[Any], Any]) -> Writable:
+    """Return the array in another shape or order of axes, as a view of it."""
+    shape = there(_outline(self)).shape
+    return Writable(None, View(self, shape, there, lambda base, new: back(new)))
+
+
+def _outline(self: Writable) -> Any:
+    """Return an array that has the shape and no memory of its own."""
+    return np.broadcast_to(False, shape(self))

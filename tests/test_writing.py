@@ -1,0 +1,200 @@
+"""Arrays that are written to: whatever a program does in place, it means what NumPy means."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import simpleautodiff as ad
+
+X = np.array([[0.5, -1.0, 2.0, 0.25], [1.5, 0.3, -0.7, 1.1], [0.9, -0.2, 0.4, -1.3]])
+
+
+def views(x):
+    y = x.copy()
+    row, column, block = y[1], y[:, 2], y[:2, ::2]
+    row *= 2.0
+    column += row[0]
+    block[0] = block[1] * x[0, 0]
+    y[0, 1] = column[2] ** 2
+    return y + np.sum(row) * np.sum(block)
+
+
+def turned(x):
+    y = np.zeros_like(x)
+    y.T[1] = x[:, 0] * x[:, 1]
+    flat = y.reshape(-1)
+    flat[5] = np.sin(x[1, 1])
+    flat[::4] += x[:, 3]
+    y.transpose(1, 0)[3] -= 1.0
+    y.swapaxes(0, 1)[0] *= 3.0
+    y.ravel()[2] = x[2, 2]
+    return y
+
+
+def views_of_views(x):
+    y = x.copy()
+    inner = y[1:][:, 1:3]
+    inner[0, 0] = 5.0 * x[0, 0]
+    for line in y:
+        line[-1] = line[0] ** 2
+    inner += inner[0, 0]
+    return y
+
+
+def rows(x):
+    y = np.empty_like(x)
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = np.tanh(y[i - 1]) * x[i] + y[0, 0]
+    return y
+
+
+def elements(x):
+    y = np.zeros_like(x)
+    y[0, 0] = x[0, 0]
+    for i in range(3):
+        for j in range(1, 4):
+            y[i, j] = y[i, j - 1] * x[i, j] + y[0, 0]
+        if i < 2:
+            y[i + 1, 0] = np.sum(y[i])
+    y[-1, -1] += y[2, 2]
+    return y
+
+
+def copies_are_no_views(x):
+    y = x.copy()
+    z = y.copy()
+    chosen, flat = y[[0, 2]], y.flatten()
+    y[0] = 0.0
+    chosen *= 2.0
+    z[1] += chosen[0]
+    return y.sum() * 1.0 + z * flat.reshape(3, 4)
+
+
+PROGRAMS = [views, turned, views_of_views, rows, elements, copies_are_no_views]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_programs_mean_what_numpy_means(f):
+    direction = np.cos(np.arange(12.0)).reshape(3, 4)
+    value, tangent = ad.jvp(f, (X,), (direction,))
+    np.testing.assert_allclose(value, f(X), rtol=1e-13)
+    step = 1e-6
+    slope = (f(X + step * direction) - f(X - step * direction)) / (2 * step)
+    np.testing.assert_allclose(tangent, slope, atol=1e-7)
+    _, pullback = ad.vjp(f, X)
+    np.testing.assert_allclose(
+        np.sum(pullback(direction)[0] * direction), np.sum(tangent * direction)
+    )
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([X, 2 * X])), [f(X), f(2 * X)], rtol=1e-12)
+
+
+INDICES = st.sampled_from(
+    [0, -1, (1, 2), (2, -1), slice(1, None), (slice(None), 1), (..., 0), (0, slice(None, None, 2))]
+)
+STEP = st.tuples(
+    st.sampled_from(["set", "add", "scale", "view", "turn", "flat"]),
+    INDICES,
+    st.floats(-2, 2).map(lambda x: round(x, 3)),
+)
+
+
+def run(steps, x):
+    y = x.copy()
+    seen = [y]
+    for action, index, number in steps:
+        array = seen[-1] if np.ndim(seen[-1]) == 2 and np.shape(seen[-1])[0] >= 3 else y
+        if action == "set":
+            array[index] = number * x[0, 1]
+        elif action == "add":
+            array[index] += number * x[1, 0]
+        elif action == "scale":
+            array *= 1.0 + number * x[2, 2]
+        elif action == "view":
+            part = array[index]
+            if np.ndim(part):
+                part += number
+                seen.append(part)
+        elif action == "turn":
+            seen.append(array.T)
+        else:
+            y.reshape(-1)[3] = number
+    return y + sum(np.sum(part) for part in seen)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(STEP, max_size=8))
+def test_random_writes_mean_what_numpy_means(steps):
+    expected = run(steps, X)
+    value, tangent = ad.jvp(lambda x: run(steps, x), (X,), (X,))
+    np.testing.assert_allclose(value, expected, rtol=1e-10, atol=1e-10)
+    _, pullback = ad.vjp(lambda x: run(steps, x), X)
+    seed = np.sin(np.arange(12.0)).reshape(3, 4)
+    left, right = np.sum(pullback(seed)[0] * X), np.sum(tangent * seed)
+    np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-9)
+
+
+def test_filling_element_by_element_takes_memory_in_proportion():
+    def fill(x):
+        y = np.zeros_like(x)
+        for i in range(len(x)):
+            y[i] = x[i] * (y[i - 1] if i else 1.0)
+        return np.sum(y)
+
+    from simpleautodiff.arguments import Selection
+    from simpleautodiff.transform import Graph
+
+    sizes = []
+    for n in (50, 100):
+        graph = Graph(fill, Selection((np.ones(n),)))
+        sizes.append(sum(np.size(node.value) for node in graph.tape))
+    assert sizes[1] < 2.1 * sizes[0]
+
+
+def test_what_a_recorded_operation_used_cannot_be_written_to_unnoticed():
+    small, large = np.ones(5), np.ones(10_000)
+
+    def reuse(x, buffer):
+        total = np.sum(x * buffer)
+        buffer[:] = 7.0
+        return total + np.sum(x * buffer)
+
+    np.testing.assert_allclose(ad.grad(reuse)(np.ones(5), small), np.full(5, 8.0))
+    with pytest.raises(ad.LostDerivativeError, match=r"x \* c.copy\(\)"):
+        ad.grad(reuse)(np.ones(10_000), large)
+    assert large.flags.writeable
+    np.testing.assert_array_equal(large, np.ones(10_000))
+
+    def careful(x, buffer):
+        total = np.sum(x * buffer.copy())
+        buffer[:] = 7.0
+        return total + np.sum(x * buffer)
+
+    np.testing.assert_allclose(ad.grad(careful)(np.ones(10_000), large), np.full(10_000, 8.0))
+
+
+def test_views_of_what_is_used_are_locked_too():
+    whole = np.ones(20_000)
+
+    def through_the_base(x):
+        total = np.sum(x * whole[:10_000])
+        whole[0] = 5.0
+        return total
+
+    with pytest.raises(ad.LostDerivativeError, match="read-only"):
+        ad.grad(through_the_base)(np.ones(10_000))
+    assert whole.flags.writeable
+
+
+def test_a_pullback_keeps_its_own_copies():
+    large, x = np.full(10_000, 3.0), np.full(10_000, 2.0)
+    _, pullback = ad.vjp(lambda x: np.sum(x * x * large), x)
+    large[:], x[:] = 0.0, 0.0
+    np.testing.assert_allclose(pullback(1.0)[0], np.full(10_000, 12.0))
+
+
+def test_gradients_are_arrays_of_their_own():
+    a, b = ad.grad(lambda a, b: np.sum((a + b) ** 2), (0, 1))(np.ones(3), np.ones(3))
+    a[:] = 0
+    np.testing.assert_array_equal(b, np.full(3, 4.0))
