@@ -78,6 +78,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
 def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
     compute, arity = primitive.compute, primitive.arity
+    by_shape = primitive.settings == tuple(range(1, arity)) and 0 not in primitive.read((0,))
 
     def wrapping(*args: Any) -> Any:
         level, values, arrays = None, [], False
@@ -106,6 +107,8 @@ def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
         node = Result()
         node.value = value
         node.primitive = primitive
+        if by_shape and level.lean:
+            args = (level[args[0].index], *args[1:])  # of which perhaps only the shape is kept
         node.args = tuple([arg if type(arg) in FIXED else constant(arg, level) for arg in args])
         node.level = level
         node.index = len(level)
