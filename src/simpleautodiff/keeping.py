@@ -16,42 +16,40 @@ import numpy as np
 SMALL = 4096  # elements: up to here a copy costs less than the bookkeeping of an operation
 
 _lock = threading.Lock()
-_locked: dict[int, list[Any]] = {}  # id -> [array, how many hold it]
+_locked: dict[int, list[Any]] = {}  # id -> [array, how many derivatives hold it]
 
 
 class Keeper:
     """The large arrays that one derivative has locked."""
 
-    __slots__ = ("arrays",)
+    __slots__ = ("held",)
 
     def __init__(self) -> None:
-        self.arrays: dict[int, Any] = {}
+        self.held: set[int] = set()
 
     def lock(self, array: Any) -> Any:
-        """Return the array, locked: nobody changes it until it is released."""
+        """Return the array, locked together with what it is a view of."""
         for part in _with_bases(array):
-            if part.flags.writeable or id(part) in _locked:
-                self._hold(part)
+            if id(part) not in self.held and (part.flags.writeable or id(part) in _locked):
+                with _lock:
+                    self.held.add(id(part))
+                    _locked.setdefault(id(part), [part, 0])[1] += 1
+                    part.flags.writeable = False
         return array
-
-    def _hold(self, array: Any) -> None:
-        with _lock:
-            if id(array) not in self.arrays:
-                self.arrays[id(array)] = array
-                _locked.setdefault(id(array), [array, 0])[1] += 1
-                array.flags.writeable = False
 
     def release(self) -> None:
         """Give the arrays back to be written to, unless another derivative holds them."""
+        if not self.held:
+            return
         with _lock:
-            for key in reversed(self.arrays):  # what a view is of comes before the view
-                array, count = _locked[key]
-                if count > 1:
-                    _locked[key][1] -= 1
-                else:
-                    del _locked[key]
-                    array.flags.writeable = True
-            self.arrays.clear()
+            for key in self.held:
+                _locked[key][1] -= 1
+            self.held.clear()
+            free = [array for array, count in _locked.values() if not count]
+            for array in sorted(free, key=lambda array: len(_with_bases(array))):
+                if all(base.flags.writeable for base in _with_bases(array)[1:]):
+                    array.flags.writeable = True  # a view can be so only after its base
+                    del _locked[id(array)]
 
 
 def _with_bases(array: Any) -> list[Any]:
