@@ -59,3 +59,28 @@ def test_kinks_are_listed(f, x, expected):
     found = ad.find_kinks(f)(x)
     assert [kink.operator for kink in found] == expected
     assert all("test_diagnose.py" in kink.line for kink in found)
+
+
+def test_transformations_report_or_refuse_kinks():
+    f = lambda x: np.sum(np.abs(x)) + np.max(x)
+    x = np.array([0.0, 2.0, 2.0])
+    np.testing.assert_array_equal(ad.grad(f)(x), [0, 1.5, 1.5])
+    with pytest.warns(
+        ad.KinkWarning, match=r"(?s)v1 = abs.*x = 0.*v3 = max.*equal largest"
+    ) as told:
+        np.testing.assert_array_equal(ad.grad(f, kinks="report")(x), [0, 1.5, 1.5])
+    assert "test_diagnose.py" in str(told[0].message)
+    with pytest.raises(ad.KinkError, match="abs"):
+        ad.value_and_grad(f, kinks="raise")(x)
+    smooth = np.array([1.0, -2.0, 3.0])
+    np.testing.assert_array_equal(ad.grad(f, kinks="raise")(smooth), [1, -1, 2])
+    with pytest.raises(ad.ArgumentError, match="kinks is None, 'report' or 'raise'"):
+        ad.grad(f, kinks="perhaps")
+
+
+def test_kinks_off_the_way_to_the_result_do_not_count():
+    def f(x):
+        abs(x)
+        return x * 2
+
+    assert ad.find_kinks(f)(0.0) == []

@@ -9,7 +9,6 @@ from simpleautodiff.check import check_grad as check_grad
 from simpleautodiff.checkpointing import checkpoint as checkpoint
 from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
-from simpleautodiff.diagnose import KinkMet as KinkMet
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
 from simpleautodiff.errors import ArgumentError as ArgumentError
@@ -18,6 +17,8 @@ from simpleautodiff.errors import CheckError as CheckError
 from simpleautodiff.errors import DomainError as DomainError
 from simpleautodiff.errors import DomainWarning as DomainWarning
 from simpleautodiff.errors import FormulaError as FormulaError
+from simpleautodiff.errors import KinkError as KinkError
+from simpleautodiff.errors import KinkWarning as KinkWarning
 from simpleautodiff.errors import LostDerivativeError as LostDerivativeError
 from simpleautodiff.errors import MissingExtraError as MissingExtraError
 from simpleautodiff.errors import OrderError as OrderError
@@ -33,6 +34,7 @@ from simpleautodiff.jacobians import hessian as hessian
 from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
 from simpleautodiff.jacobians import jacrev as jacrev
+from simpleautodiff.kinks import KinkMet as KinkMet
 from simpleautodiff.linear import ZERO as ZERO
 from simpleautodiff.linear import Linear as Linear
 from simpleautodiff.mapping import vmap as vmap
@@ -134,7 +136,9 @@ __all__ = [
     "DomainWarning",
     "FormulaError",
     "Kink",
+    "KinkError",
     "KinkMet",
+    "KinkWarning",
     "Linear",
     "LostDerivativeError",
     "MissingExtraError",

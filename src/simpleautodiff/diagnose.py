@@ -13,13 +13,17 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arguments import Selection
 from simpleautodiff.errors import DomainWarning
+from simpleautodiff.kinks import KinkMet, LocatedTape, kinks_met
 from simpleautodiff.linear import Linear
 from simpleautodiff.node import Node
 from simpleautodiff.number import shape
 from simpleautodiff.program import Program, trace
+from simpleautodiff.structure import flatten
 from simpleautodiff.sweep import accumulations, numbered
 from simpleautodiff.traced import plain
+from simpleautodiff.transform import Graph
 
 _REWRITES = {
     "sqrt": "where the argument may be 0, write np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)",
@@ -143,18 +147,6 @@ def _at(value: Any, index: tuple[int, ...]) -> Any:
     return value[index] if index and shape(value) else value
 
 
-@dataclass(frozen=True, slots=True)
-class KinkMet:
-    """A step evaluated where its derivative is not unique, and the choice that was made."""
-
-    name: str
-    operator: str
-    values: tuple[Any, ...]
-    where: str
-    choice: str
-    line: str
-
-
 def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
     """Return the function that lists every step of `f` whose derivative was a choice.
 
@@ -167,29 +159,9 @@ def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
     maximum x = y -> 1/2 each: ties share equally
     """
 
-    def kinks(*args: Any) -> list[KinkMet]:
-        program = trace(f, *args)
-        return [
-            KinkMet(
-                program.names[node],
-                node.operator,
-                node.values(),
-                kink.text,
-                kink.choice,
-                program.lines.get(node, ""),
-            )
-            for node in program.nodes
-            if node.primitive is not None
-            for kink in node.primitive.kinks
-            if _happens(kink, node.values())
-        ]
+    def kinks(*args: Any, **kwargs: Any) -> list[KinkMet]:
+        tape = LocatedTape()
+        graph = Graph(f, Selection(args, tuple(range(len(args))), args, kwargs), tape=tape)
+        return kinks_met(tape, flatten(graph.result)[0])
 
     return kinks
-
-
-def _happens(kink: Any, values: tuple[Any, ...]) -> bool:
-    """Tell whether a kink happens at some element."""
-    if not any(shape(value) for value in values):
-        return bool(kink.happens(*values))
-    elements = np.broadcast(*[np.asarray(value) for value in values])
-    return any(kink.happens(*element) for element in elements)

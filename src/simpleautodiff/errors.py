@@ -80,6 +80,14 @@ class MissingExtraError(AutodiffError, ImportError):
     """An optional library is needed; the message says how to install it."""
 
 
+class KinkError(AutodiffError, ArithmeticError):
+    """A derivative that is not unique, where none but unique ones were asked for."""
+
+
+class KinkWarning(RuntimeWarning):
+    """A derivative that is not unique, where a report was asked for."""
+
+
 class DomainWarning(RuntimeWarning):
     """A Python float left the domain of a function and became inf or nan."""
 

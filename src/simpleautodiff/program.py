@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.arguments import Selection, call, name_of
-from simpleautodiff.errors import ArgumentError, ResultError, source_line, user_frame
-from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.errors import ArgumentError, ResultError, source_line
+from simpleautodiff.kinks import LocatedTape
+from simpleautodiff.node import Node, Result
 from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, in_paper_order
 from simpleautodiff.recording import paused_gc, plain_results
@@ -167,20 +168,6 @@ def _free_letter(taken: Iterable[str]) -> str:
     """Return v, or the next letter if inputs are called v1, v2, ... themselves."""
     used = {name[0] for name in taken if name[1:].isdigit()}
     return next(letter for letter in "vwutsr" if letter not in used)
-
-
-class LocatedTape(Tape):
-    """A tape that also keeps the user's source line of every node."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.places: list[tuple[str, int]] = []
-
-    def append(self, node: Node, /) -> None:
-        """Take the new node in, and note where the user's code stands."""
-        super().append(node)
-        frame = user_frame()
-        self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
 
 
 def trace(

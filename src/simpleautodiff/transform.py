@@ -19,8 +19,9 @@ from simpleautodiff.foreign import outward
 from simpleautodiff.holomorphic import check as check_holomorphic
 from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.jet import Jet, JetLevel
+from simpleautodiff.kinks import LocatedTape, check_choice, kinks_met, tell
 from simpleautodiff.linear import ZERO, Masked
-from simpleautodiff.node import LeanTape, Level, Node
+from simpleautodiff.node import LeanTape, Level, Node, Tape
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
@@ -32,7 +33,7 @@ from simpleautodiff.traced import Traced, plain
 F = Callable[..., Any]
 
 
-def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
+def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None) -> F:
     """Return the function that gives the gradient of `f`, in reverse mode.
 
     Parameters
@@ -44,6 +45,10 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
         (then the result is a tuple).
     has_aux
         Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
+    kinks
+        What to do where the derivative is not unique, as that of abs at 0: "report" warns with a
+        list of all such steps and their source lines, "raise" refuses. Without it the documented
+        choice is made silently.
 
     Examples
     --------
@@ -54,7 +59,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.grad(lambda p: p["a"] * p["b"][0])({"a": 3.0, "b": [4.0]})
     {'a': 4.0, 'b': [3.0]}
     """
-    both = value_and_grad(f, argnums, has_aux)
+    both = value_and_grad(f, argnums, has_aux, kinks=kinks)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
@@ -63,8 +68,10 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     return named(gradient, "grad", f)
 
 
-def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
-    """Return the function that gives `(f(*args), gradient)`, evaluated together.
+def value_and_grad(
+    f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None
+) -> F:
+    """Return the function that gives `(f(*args), gradient)`, evaluated together; see `grad`.
 
     Examples
     --------
@@ -72,10 +79,16 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
     >>> ad.value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
+    check_choice(kinks)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         with paused_gc:
-            graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
+            selection = select(f, argnums, args, kwargs)
+            if kinks is None:
+                graph = Graph(f, selection, has_aux)
+            else:
+                graph = Graph(f, selection, has_aux, tape := LocatedTape())
+                tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.slopes(result, once=True))
         value = outward(result.value if graph.recorded(result) else result)
@@ -87,10 +100,12 @@ def value_and_grad(f: F, argnums: Argnums = 0, has_aux: bool = False) -> F:
 class Graph:
     """What running a function once recorded; it can be swept any number of times."""
 
-    def __init__(self, f: F, selection: Selection, has_aux: bool = False) -> None:
+    def __init__(
+        self, f: F, selection: Selection, has_aux: bool = False, tape: Tape | None = None
+    ) -> None:
         teach_scipy()
         self.f = f
-        self.tape = LeanTape()
+        self.tape = LeanTape() if tape is None else tape
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
@@ -391,7 +406,7 @@ def _apart(numbers: list[Any]) -> list[Any]:
     return apart
 
 
-def _checked(argument: Any, f: F, tape: LeanTape | None = None) -> Any:
+def _checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     if type(argument) is float:
         return argument
     checked = check_value(argument, f"an argument of {name_of(f)}")

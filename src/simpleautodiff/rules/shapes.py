@@ -15,6 +15,7 @@ from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Bundle, Linear, LinearRule
 from simpleautodiff.node import Result
 from simpleautodiff.number import is_complex, shape
+from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.traced import plain
@@ -227,6 +228,10 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
             lambda bar: _spread(bar, x, axis, keepdims) * share,
         )
 
+    def tied(x: Any, axis: Any, keepdims: bool) -> Any:
+        extreme = value(x, axis=axis, keepdims=True)
+        return np.any(np.sum(x == extreme, axis=axis) > 1)
+
     batch = _by_axis(lambda: wrapping)
     wrapping = row(
         name,
@@ -239,6 +244,7 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         latex=rf"\{name} {{0}}",
         arrays=True,
         reason=f"the {word} moves with the {word} element; equal ones share equally",
+        kinks=[Kink(f"several equal {word} elements", tied, "they share equally")],
         real=True,
         settings=(1, 2),
         batch=lambda size, which, *given: batch(size, *given),

@@ -1,0 +1,93 @@
+"""Where a derivative was a choice: steps evaluated at kinks, with their values and source lines."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, source_line, user_frame
+from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.number import shape
+from simpleautodiff.primitives import Primitive
+
+
+class LocatedTape(Tape):
+    """A tape that notes on which line of the user's code each node was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.places: list[tuple[str, int]] = []
+
+    def append(self, node: Node, /) -> None:
+        """Take the new node in, and note where the user's code stands."""
+        super().append(node)
+        frame = user_frame()
+        self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
+
+
+@dataclass(frozen=True, slots=True)
+class KinkMet:
+    """A step evaluated where its derivative is not unique, and the choice that was made."""
+
+    name: str
+    operator: str
+    values: tuple[Any, ...]
+    where: str
+    choice: str
+    line: str
+
+    def __str__(self) -> str:
+        """Tell it in a line."""
+        place = f", {self.line}" if self.line else ""
+        return f"{self.name} = {self.operator}(...) at {self.where}: {self.choice}{place}"
+
+
+def kinks_met(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
+    """Return the steps on the way to the results whose derivative was a choice."""
+    needed = {id(result) for result in results}
+    for node in reversed(tape):
+        if id(node) in needed:
+            needed.update(id(arg) for arg in node.args if type(arg) is Result)
+    steps = [node for node in tape if node.primitive is not None and id(node) in needed]
+    return [
+        KinkMet(
+            f"v{number}",
+            node.operator,
+            node.values(),
+            kink.text,
+            kink.choice,
+            source_line(*tape.places[node.index]),
+        )
+        for number, node in enumerate(steps, 1)
+        for kink in node.primitive.kinks  # type: ignore[union-attr]
+        if _happens(node.primitive, kink, node.values())  # type: ignore[arg-type]
+    ]
+
+
+def _happens(primitive: Primitive, kink: Any, values: tuple[Any, ...]) -> bool:
+    """Tell whether a kink happens, at some element."""
+    if primitive.arrays or not any(shape(value) for value in values):
+        return bool(kink.happens(*values))
+    elements = np.broadcast(*[np.asarray(value) for value in values])
+    return any(kink.happens(*element) for element in elements)
+
+
+def check_choice(kinks: str | None) -> None:
+    """Refuse a way of treating kinks that there is not."""
+    if kinks not in (None, "report", "raise"):
+        raise ArgumentError(f"kinks is None, 'report' or 'raise'; got {kinks!r}")
+
+
+def tell(kinks: str, met: list[KinkMet], of: str) -> None:
+    """Report kinks, as a warning or as an error."""
+    if not met:
+        return
+    listed = "\n".join(f"  {kink}" for kink in met)
+    message = f"{of} was evaluated where its derivative is not unique; a choice was made:\n{listed}"
+    if kinks == "raise":
+        raise KinkError(message)
+    warnings.warn(message, KinkWarning, stacklevel=4)
