@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast, final
 
 import numpy as np
@@ -49,6 +50,15 @@ class BatchLevel(Level):
             return self.one_by_one(lambda *one: apply(primitive, *one), args)
         return Batch(primitive.batch(self.size, which, *values), self)
 
+    @contextmanager
+    def running_program_of(self, function: Any) -> Iterator[None]:
+        """Note whose program is running: it may want the plain answer of its own function."""
+        self.running.append(function)
+        try:
+            yield
+        finally:
+            self.running.pop()
+
     def _by_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a primitive whose settings differ from example to example."""
         if primitive is getitem.primitive:  # type: ignore[attr-defined]
@@ -62,11 +72,14 @@ class BatchLevel(Level):
         ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
         return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
 
-    def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Batch:
+    def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Apply a function of NumPy that has no derivative, such as a comparison."""
         which = tuple([_is_batch(arg, self) for arg in args])
         values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
-        return Batch(function(*self._lined_up(values, which)), self)
+        result = function(*self._lined_up(values, which))
+        if isinstance(result, tuple):
+            return tuple([Batch(part, self) for part in result])
+        return Batch(result, self)
 
     def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
         """Apply a function to one example after the other, and join the results."""
@@ -141,19 +154,19 @@ class Batch(Traced):
         raise self._lost("a plain array")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        level = _highest(inputs)
         known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL
-        if method == "__call__" and not kwargs and (is_plain(ufunc) or not known):
+        plainly = is_plain(ufunc) or not known or ufunc in level.running
+        if method == "__call__" and not kwargs and plainly:
             return _without_derivative(ufunc, *inputs)
-        return array_ufunc(self, ufunc, method, *inputs, **kwargs)
+        with level.running_program_of(ufunc):
+            return array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        running = _highest((args, kwargs)).running
-        if function in FUNCTIONS and function not in running:
-            running.append(function)  # a program may want the plain answer of its own function
-            try:
+        level = _highest((args, kwargs))
+        if function in FUNCTIONS and function not in level.running:
+            with level.running_program_of(function):
                 return array_function(self, function, types, args, kwargs)
-            finally:
-                running.pop()
         args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
         if function in _SHAPES:
             return function(*map_leaves(_outline, args), **kwargs)

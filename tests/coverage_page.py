@@ -1,0 +1,243 @@
+"""The page of what is answered, found out by trying: python tests/coverage_page.py > docs/numpy.md
+
+Every function is called in the ways the cases of test_arrays call it, and what came out right is
+ticked: the identity of forward and reverse mode, of second derivatives, of complex numbers, and of
+batches. Nothing here is stated.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from pathlib import Path
+
+import numpy as np
+import scipy.special
+
+import simpleautodiff as ad
+from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.table import WRITERS, name_of
+from simpleautodiff.dispatch.teaching import MODULES
+from simpleautodiff.dispatch.ufuncs import PROGRAMS
+from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules import TABLE
+from simpleautodiff.traced import SCIPY, SPECIAL, UFUNCS, Traced
+
+COLUMNS = ("forward", "reverse", "second order", "complex", "batched")
+
+
+ALIASES = {"amax": "max", "amin": "min", "asanyarray": "asarray", "empty_like": "zeros_like"}
+
+
+def load_cases():
+    path = Path(__file__).parent / "test_arrays.py"
+    spec = importlib.util.spec_from_file_location("cases", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def page() -> str:
+    """Try everything and write the page."""
+    elementwise = [row for row in TABLE.values() if not row.arrays]
+    functions, ufuncs, special = tried_functions(), tried_ufuncs(), tried_special()
+    answered = len(ufuncs) + len(functions) + len(special) + len(SCIPY)
+    parts = [
+        "# What is differentiated",
+        "",
+        f"{answered} functions of NumPy and SciPy are answered for nodes. This page is generated "
+        "by trying them, with arrays: a tick is a result that was compared, forward with "
+        "differences, reverse with forward, second derivatives with each other, complex numbers "
+        "by the convention of [conventions](conventions.md), a batch with its examples. A test "
+        "keeps the page true.",
+        "",
+        "## NumPy's functions",
+        "",
+        *_table(functions),
+        "",
+        "## NumPy's ufuncs",
+        "",
+        *_table(ufuncs),
+        "",
+        "## Ufuncs of scipy.special",
+        "",
+        *_table(special),
+        "",
+        "## Functions of SciPy that are written in Python",
+        "",
+        "They take plain arrays when they are imported by name before the first derivative is "
+        "asked for; `scipy.linalg.expm(x)` and `from simpleautodiff.scipy.linalg import expm` "
+        "take nodes.",
+        "",
+        *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
+        "",
+        "## Functions that write into arrays made from nodes",
+        "",
+        _list(sorted(_name(function) for function in WRITERS)),
+        "",
+        "## Plain answers, without a derivative",
+        "",
+        _list(sorted(_name(function) for function in PLAIN)),
+        "",
+        "## The rows of numbers",
+        "",
+        "| row | domain | derivative | where it is a choice |",
+        "|---|---|---|---|",
+        *[_line(row) for row in elementwise],
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def tried_functions():
+    """Return what came out right for every function, by the cases that use it."""
+    cases = load_cases()
+    found = {_name(function): set() for function in FUNCTIONS}
+    original = Traced.__array_function__
+    for _, f, x in [*cases.CASES, *cases.NOT_IN_BATCHES]:
+        seen = set()
+
+        def noting(self, function, *rest, seen=seen):
+            seen.add(function)
+            return original(self, function, *rest)
+
+        Traced.__array_function__ = noting
+        try:
+            ad.jvp(f, (x,), (x,))
+        finally:
+            Traced.__array_function__ = original
+        right = tried(f, x)
+        for function in seen & set(FUNCTIONS):
+            found[_name(function)] |= right
+    for alias, name in ALIASES.items():
+        found[alias] |= found[name]
+    return found
+
+
+def tried_ufuncs():
+    rows = {u for u, answer in UFUNCS.items() if hasattr(answer, "primitive")}
+    return {u.__name__: tried_elementwise(u) for u in {*rows, *PROGRAMS}}
+
+
+def tried_special():
+    names = [n for n in SPECIAL if isinstance(getattr(scipy.special, n, None), np.ufunc)]
+    return {name: tried_elementwise(getattr(scipy.special, name)) for name in names}
+
+
+POINTS = (np.array([0.3, 0.6]), np.array([1.3, 2.6]), np.array([-0.4, 0.7]))
+OTHERS = (0.4, 1, 2.0, np.array([0.4, 0.9]), np.array([[0.5, 0.2], [0.1, 0.8]]))
+
+
+def tried_elementwise(ufunc):
+    """Return what came out right at some of the points, in one of the arguments."""
+    right = set()
+    for x in POINTS:
+        for place in range(ufunc.nin):
+            for other in OTHERS:
+                f = lambda x, other=other, place=place: _first(
+                    ufunc(*[x if k == place else other for k in range(ufunc.nin)])
+                )
+                right |= tried(f, x)
+                if len(right) == len(COLUMNS):
+                    return right
+    return right
+
+
+def _first(result):
+    return result[0] if isinstance(result, tuple) else result
+
+
+def tried(f, x):
+    """Return the columns in which a function of an array comes out right."""
+    right = set()
+    checks = (_forward, _reverse, _second, _complex, _batched)
+    for column, check in zip(COLUMNS, checks, strict=True):
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                if check(f, x):
+                    right.add(column)
+            except (ad.AutodiffError, TypeError, ValueError, ArithmeticError, LookupError):
+                continue
+    return right
+
+
+def _direction(x):
+    return np.cos(np.arange(x.size) + 1.0).reshape(x.shape)
+
+
+def _close(a, b, scale=1e-8):
+    a, b = np.asarray(a), np.asarray(b)
+    size = 1 + np.max(np.abs(b), initial=0)
+    return a.shape == b.shape and bool(np.all(np.abs(a - b) <= scale * size))
+
+
+def _forward(f, x):
+    h, d = 1e-3, _direction(x)
+    along = lambda t: np.asarray(f(x + t * d))
+    slope = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
+    value, tangent = ad.jvp(f, (x,), (d,))
+    return _close(value, f(x)) and _close(tangent, slope, 1e-7)
+
+
+def _reverse(f, x):
+    d = _direction(x)
+    value, tangent = ad.jvp(f, (x,), (d,))
+    seed = _direction(np.asarray(value))
+    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
+    return _close(np.sum(np.real(tangent * seed)), np.sum(adjoint * d))
+
+
+def _second(f, x):
+    d = _direction(x)
+    total = lambda x: np.sum(np.sin(np.real(f(x))))
+    product = ad.hvp(total, (x,), (d,))
+    again = ad.grad(lambda x: np.sum(ad.grad(total)(x) * d))(x)
+    return _close(again, product, 1e-7)
+
+
+def _complex(f, x):
+    z, d = x * (1 + 0.2j), _direction(x) * (0.3 - 0.8j)
+    value, tangent = ad.jvp(f, (z,), (d,))
+    h = 1e-4
+    along = lambda t: np.asarray(f(z + t * d))
+    slope = (8 * (along(h) - along(-h)) - (along(2 * h) - along(-2 * h))) / (12 * h)
+    seed = _direction(np.asarray(value))
+    (adjoint,) = ad.vjp(f, z)[1](seed if seed.shape else seed[()])
+    same = _close(np.sum(np.real(tangent * seed)), np.real(np.sum(adjoint * d)))
+    return same and _close(value, f(z)) and _close(tangent, slope, 1e-6)
+
+
+def _batched(f, x):
+    batch = np.stack([x, 1.01 * x, 0.98 * x])
+    if not _close(ad.vmap(f)(batch), np.stack([f(one) for one in batch])):
+        return False
+    slope = ad.grad(lambda x: np.sum(np.sin(np.real(f(x)))))
+    return _close(ad.vmap(slope)(batch), np.stack([slope(one) for one in batch]))
+
+
+def _table(found):
+    head = ["| function | " + " | ".join(COLUMNS) + " |", "|---|" + ":-:|" * len(COLUMNS)]
+    ticks = lambda right: " | ".join("✓" if column in right else "" for column in COLUMNS)
+    return head + [f"| `{name}` | {ticks(right)} |" for name, right in sorted(found.items())]
+
+
+def _line(row: Primitive) -> str:
+    kinks = "; ".join(f"{kink.text}: {kink.choice}" for kink in row.kinks)
+    cells = (f"`{row.name}`", row.domain.text, row.reason, kinks)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _name(function: object) -> str:
+    return name_of(function).removeprefix("np.")
+
+
+def _in_module(module: str) -> list[str]:
+    return sorted(key.partition(".")[2] for key in SCIPY if key.startswith(f"{module}."))
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names) + "."
+
+
+if __name__ == "__main__":
+    print(page(), end="")
