@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,8 @@ class ArraySweep:
             return pull(slope, adjoint), False, True
         if spare and (type(slope) in (int, float) or _alike(slope, adjoint)):
             return np.multiply(adjoint, slope, out=adjoint), True, True
+        if _alike(slope, adjoint) and slope.base is None and getrefcount(slope) == 2:
+            return np.multiply(adjoint, slope, out=slope), True, False  # nobody else has it
         return adjoint * slope, True, False
 
     def _pull_masked(self, node: Node, adjoint: Masked) -> None:
