@@ -105,6 +105,11 @@ def _highest(args: Any) -> BatchLevel:
     return cast("BatchLevel", max(levels, key=lambda level: level.number))
 
 
+def _is_differentiated(args: Any) -> bool:
+    """Tell whether any argument carries a derivative: a node, or a batch of one."""
+    return any(isinstance(x, Traced) and x is not plain(x) for x in flatten(args)[0])
+
+
 @final
 class Batch(Traced):
     """Many examples that look like one: `value` has an axis in front that the code does not see."""
@@ -156,15 +161,15 @@ class Batch(Traced):
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         level = _highest(inputs)
         known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL
-        plainly = is_plain(ufunc) or not known or ufunc in level.running
-        if method == "__call__" and not kwargs and plainly:
+        plainly = not _is_differentiated(inputs) and (not known or ufunc in level.running)
+        if method == "__call__" and not kwargs and (is_plain(ufunc) or plainly):
             return _without_derivative(ufunc, *inputs)
         with level.running_program_of(ufunc):
             return array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        level = _highest((args, kwargs))
-        if function in FUNCTIONS and function not in level.running:
+        level, again = _highest((args, kwargs)), _is_differentiated((args, kwargs))
+        if function in FUNCTIONS and (again or function not in level.running):
             with level.running_program_of(function):
                 return array_function(self, function, types, args, kwargs)
         args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
