@@ -76,7 +76,7 @@ def test_jacobians(make):
 
 def test_jacobian_takes_the_mode_with_fewer_sweeps(monkeypatch):
     sweeps = []
-    import simpleautodiff.transform as module
+    import simpleautodiff.graph as module
 
     for name in ("forward_sweep", "reverse_sweep"):
         original = getattr(module, name)

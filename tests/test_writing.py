@@ -143,7 +143,7 @@ def test_filling_element_by_element_takes_memory_in_proportion():
         return np.sum(y)
 
     from simpleautodiff.arguments import Selection
-    from simpleautodiff.transform import Graph
+    from simpleautodiff.graph import Graph
 
     sizes = []
     for n in (50, 100):

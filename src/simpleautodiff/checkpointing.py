@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.arguments import Selection
+from simpleautodiff.graph import Graph
 from simpleautodiff.linear import ZERO, Bundle, Linear
 from simpleautodiff.node import Level, Recorder, apply
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced
-from simpleautodiff.transform import Graph, jvp
+from simpleautodiff.transform import jvp
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from simpleautodiff.arguments import Selection
 from simpleautodiff.errors import DomainWarning
+from simpleautodiff.graph import Graph
 from simpleautodiff.kinks import KinkMet, LocatedTape, kinks_met
 from simpleautodiff.linear import Linear
 from simpleautodiff.node import Node
@@ -23,7 +24,6 @@ from simpleautodiff.program import Program, trace
 from simpleautodiff.structure import flatten
 from simpleautodiff.sweep import accumulations, numbered
 from simpleautodiff.traced import plain
-from simpleautodiff.transform import Graph
 
 _REWRITES = {
     "sqrt": "where the argument may be 0, write np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0)",

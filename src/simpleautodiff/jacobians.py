@@ -16,13 +16,14 @@ from simpleautodiff.arguments import Argnums, select
 from simpleautodiff.batching import Batch, BatchLevel, unbatch
 from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.graph import Graph
 from simpleautodiff.holomorphic import from_directions
 from simpleautodiff.number import is_complex
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import plain
-from simpleautodiff.transform import Graph, named
+from simpleautodiff.transform import named
 
 F = Callable[..., Any]
 CHUNK = 2**27  # bytes that a batch of sweeps may take for the largest of the values

@@ -3,7 +3,8 @@
 What the user's code does to an array after an operation with it was recorded must not reach the
 derivative. A copy makes sure of that, but of a large array it costs as much as the operation. So a
 large one is made read-only until the function has run: NumPy then refuses to write to it, loudly
-and on the very line. Inside nested or parallel derivatives the last one to finish unlocks it.
+and on the very line. Inside nested or parallel derivatives the last one to finish unlocks it. A
+view that existed before can still be written through; a sample of the elements tells.
 """
 
 from __future__ import annotations
@@ -22,14 +23,20 @@ _locked: dict[int, list[Any]] = {}  # id -> [array, how many derivatives hold it
 class Keeper:
     """The large arrays that one derivative has locked."""
 
-    __slots__ = ("held",)
+    __slots__ = ("held", "samples")
 
     def __init__(self) -> None:
         self.held: set[int] = set()
+        self.samples: dict[int, tuple[Any, Any]] = {}
 
     def lock(self, array: Any) -> Any:
-        """Return the array, locked together with what it is a view of."""
-        for part in _with_bases(array):
+        """Return the array, locked together with what it is a view of; or a copy."""
+        parts = _with_bases(array)
+        if array.flags.writeable and not all(map(_can_be_unlocked, parts[1:])):
+            return array.copy()
+        if id(array) not in self.samples:
+            self.samples[id(array)] = (array, _sample(array).copy())
+        for part in parts:
             if id(part) not in self.held and (part.flags.writeable or id(part) in _locked):
                 with _lock:
                     self.held.add(id(part))
@@ -37,8 +44,16 @@ class Keeper:
                     part.flags.writeable = False
         return array
 
+    def changed(self) -> bool:
+        """Tell whether a sample of the arrays has changed since they were locked."""
+        return not all(
+            np.array_equal(_sample(array), before, equal_nan=array.dtype.kind in "fc")
+            for array, before in self.samples.values()
+        )
+
     def release(self) -> None:
         """Give the arrays back to be written to, unless another derivative holds them."""
+        self.samples.clear()
         if not self.held:
             return
         with _lock:
@@ -50,6 +65,17 @@ class Keeper:
                 if all(base.flags.writeable for base in _with_bases(array)[1:]):
                     array.flags.writeable = True  # a view can be so only after its base
                     del _locked[id(array)]
+
+
+def _sample(array: Any) -> Any:
+    """Return about a thousand elements, from all over the array."""
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
+    return flat[:: max(1, array.size // 1024)]
+
+
+def _can_be_unlocked(base: Any) -> bool:
+    """Tell whether a base is writeable, or will be: a view of another cannot be unlocked."""
+    return base.flags.writeable or id(base) in _locked
 
 
 def _with_bases(array: Any) -> list[Any]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.arguments import Selection, call, check_function, name_of
 from simpleautodiff.batching import BatchLevel, batch, unbatch
 from simpleautodiff.dispatch.shaping import concatenate_
@@ -13,6 +15,7 @@ from simpleautodiff.foreign import is_foreign, outward, wrapped
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import children, flatten, map_leaves, paths
+from simpleautodiff.traced import Traced
 from simpleautodiff.transform import named
 
 F = Callable[..., Any]
@@ -79,7 +82,21 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
     results, rebuild_results = flatten(result)
     places = _axes(out_axes, result, "out_axes")
     pairs = zip(results, places, strict=True)
-    return rebuild_results(iter([outward(unbatch(leaf, axis or 0, level)) for leaf, axis in pairs]))
+    return rebuild_results(iter([_out(leaf, axis, level, f) for leaf, axis in pairs]))
+
+
+def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
+    """Return a result with the examples along an axis; None says that it is the same for all."""
+    if axis is not None:
+        whole = outward(unbatch(leaf, axis, level))
+        shared = isinstance(whole, np.ndarray) and (whole.base is not None)
+        return whole.copy() if shared else whole
+    if isinstance(leaf, Traced) and leaf.level is level:
+        raise ArgumentError(
+            f"out_axes=None says that a result of {name_of(f)} is the same for every example, but "
+            "it depends on them; give it an axis"
+        )
+    return leaf
 
 
 def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:
@@ -93,7 +110,9 @@ def _joined(results: list[Any], out_axes: Any) -> Any:
     parts = [flatten(result)[0] for result in results]
     axes = _axes(out_axes, results[0], "out_axes")
     columns = zip(zip(*parts, strict=True), axes, strict=True)
-    joined = [concatenate_(list(column), axis or 0) for column, axis in columns]
+    joined = [
+        column[0] if axis is None else concatenate_(list(column), axis) for column, axis in columns
+    ]
     return flatten(results[0])[1](iter(joined))
 
 

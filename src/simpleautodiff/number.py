@@ -83,6 +83,11 @@ def check_value(value: Any, what: str) -> Any:
     if is_foreign(value):
         return _check_foreign(wrapped(value), what)
     kind = type(value)
+    if kind.__module__.startswith("scipy.sparse"):
+        raise ValueKindError(
+            f"{what} is a sparse matrix, which has no derivative rules. Use A.toarray(), or "
+            f"declare the product with @simpleautodiff.primitive and Linear(push, pull){at_line()}"
+        )
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
     fix = {

@@ -230,6 +230,8 @@ class ArraySweep:
         like, i = arg.value, arg.index
         if type(like) is not np.ndarray or like.size <= SMALL:
             return False
+        if not isinstance(adjoint, (np.ndarray, np.generic)):
+            return False  # a node or a batch cannot be added to an array
         old = self.bar[i]
         if getattr(adjoint, "dtype", None) != like.dtype or (
             old is not None and (type(old) is not np.ndarray or old.dtype != like.dtype)

@@ -168,14 +168,14 @@ class Writable:
     """An array that is written to: `current` is the node, or the array, that it is now.
 
     Every write makes a new node, so what was computed from the old one stays right. `writes` are
-    those still to be carried out, by cell; a `view` has no value of its own.
+    those still to be carried out, by cell; a view has no value of its own, but one it is `seen` in.
     """
 
-    __slots__ = ("value", "view", "writes")
+    __slots__ = ("seen", "value", "writes")
 
-    def __init__(self, value: Any, view: Any = None) -> None:
+    def __init__(self, value: Any, seen: Any = None) -> None:
         self.value = value
-        self.view = view
+        self.seen = seen
         self.writes: dict[tuple[int, ...], Any] = {}
 
     if TYPE_CHECKING:  # given by `dispatch.memory`

@@ -7,28 +7,26 @@ behind when the function raises. Names and signatures are those of JAX where JAX
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arguments import Argnums, Selection, call, check_function, name_of, select
 from simpleautodiff.dispatch.teaching import teach_scipy
-from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.foreign import outward
+from simpleautodiff.graph import Graph, as_number, checked, with_aux
 from simpleautodiff.holomorphic import check as check_holomorphic
-from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.kinks import LocatedTape, check_choice, kinks_met, tell
-from simpleautodiff.linear import ZERO, Masked
-from simpleautodiff.node import LeanTape, Level, Node, Tape
-from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
-from simpleautodiff.recording import number_result, paused_gc, plain_results, still_open
+from simpleautodiff.linear import ZERO
+from simpleautodiff.number import check_value, is_complex
+from simpleautodiff.recording import number_result, paused_gc, plain_results
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
-from simpleautodiff.structure import Rebuild, flatten, map_leaves, matching_leaves
-from simpleautodiff.sweep import forward_sweep, reverse_sweep
-from simpleautodiff.traced import Traced, plain
+from simpleautodiff.structure import flatten, map_leaves, matching_leaves
+from simpleautodiff.traced import plain
 
 F = Callable[..., Any]
 
@@ -97,91 +95,6 @@ def value_and_grad(
     return named(value_and_gradient, "value_and_grad", f)
 
 
-class Graph:
-    """What running a function once recorded; it can be swept any number of times."""
-
-    def __init__(
-        self, f: F, selection: Selection, has_aux: bool = False, tape: Tape | None = None
-    ) -> None:
-        teach_scipy()
-        self.f = f
-        self.tape = LeanTape() if tape is None else tape
-        self.inputs: list[Node] = []
-        self.rebuild: Rebuild
-        leaves, self.rebuild = flatten(selection.trees)
-        with self.tape:
-            for leaf in leaves:
-                self.inputs.append(self.tape.input(_checked(leaf, f, self.tape)))
-            self.result = call(f, selection, self.rebuild(iter(self.inputs)))
-        self.aux: Any = None
-        self.single = selection.single
-        if has_aux:
-            self.result, self.aux = _with_aux(self.result, self.tape, f)
-
-    def __del__(self) -> None:
-        self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
-
-    def own(self) -> Graph:
-        """Make the graph one that can be kept: what is done to the arguments does not reach it."""
-        self.tape.own()
-        for node in self.inputs:
-            if isinstance(node.value, np.ndarray):
-                node.value = node.value.copy()
-        return self
-
-    def recorded(self, result: Any) -> bool:
-        """Tell whether `result` depends on the inputs, as far as the tape knows."""
-        return isinstance(result, Node) and result.level is self.tape
-
-    def pull(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
-        """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
-        bar = self.sweep_back(seeds, once)
-        return [_number(bar[node.index], node.value) for node in self.inputs]
-
-    def slopes(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
-        """Return the derivative of a result in every input; `unit` chooses an element of it.
-
-        `once` says that this is the last sweep, so that it may use up the graph.
-        """
-        if type(result) is float or not is_complex(plain(result)):
-            return self.pull([(result, unit)], once)
-        of_real = self.pull([(result, unit * (1 + 0j))])
-        of_imaginary = self.pull([(result, unit * -1j)])
-        parts = zip(of_real, of_imaginary, self.inputs, strict=True)
-        return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
-
-    def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
-        """Sweep back from seeded results; a node that was not reached has None."""
-        bar: list[Any] = [None] * len(self.tape)
-        for result, seed in seeds:
-            if self.recorded(result) and seed is not ZERO:
-                if type(result.value) is not float and has_kind(result.value):
-                    seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
-                old = bar[result.index]
-                bar[result.index] = seed if old is None else old + seed
-        reverse_sweep(self.tape, bar, once)
-        for node in self.inputs:
-            if type(bar[node.index]) is Masked:
-                bar[node.index] = bar[node.index].array
-        return bar
-
-    def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
-        """Sweep forward from seeded inputs and return the tangents of the results."""
-        dot: list[Any] = [None] * len(self.tape)
-        for node, tangent in zip(self.inputs, tangents, strict=True):
-            dot[node.index] = tangent
-        forward_sweep(self.tape, dot)
-        return [
-            _number(dot[result.index] if self.recorded(result) else None, result)
-            for result in results
-        ]
-
-    def arguments(self, numbers: list[Any]) -> Any:
-        """Put one number per input into the structure of the arguments, each of its own."""
-        trees = self.rebuild(map(outward, _apart(numbers) if len(numbers) > 1 else numbers))
-        return trees[0] if self.single else trees
-
-
 def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     """Return `(f(*primals), pullback)`; `pullback(seed)` gives one adjoint per argument.
 
@@ -201,9 +114,8 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
 
     def pullback(seed: Any) -> tuple[Any, ...]:
         seeds = _like(seed, value, "the seed of a pullback")
-        adjoints: tuple[Any, ...] = graph.arguments(
-            graph.pull(list(zip(results, seeds, strict=True)))
-        )
+        pulled = graph.pull(list(zip(results, seeds, strict=True)))
+        adjoints: tuple[Any, ...] = graph.arguments([unshared(x, seeds) for x in pulled])
         return adjoints
 
     return (value, pullback, graph.aux) if has_aux else (value, pullback)
@@ -228,7 +140,8 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
 
     def f_jvp(*tangents: Any) -> Any:
         leaves = _like(tangents, primals, "the tangents of a linearised function")
-        return rebuild(map(outward, graph.push(leaves, results)))
+        pushed = [unshared(x, leaves) for x in graph.push(leaves, results)]
+        return rebuild(map(outward, pushed))
 
     return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
 
@@ -251,7 +164,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     directions = _like(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
-        Jet(_checked(leaf, f), [direction], level)
+        Jet(checked(leaf, f), [checked(direction, f)], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
     value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
@@ -280,7 +193,7 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             raise ArgumentError(
                 "derivative is with respect to one number; use grad or jacobian for several"
             )
-        x = _checked(selection.trees[0], f)
+        x = checked(selection.trees[0], f)
         if n == 0:
             return call(f, selection, selection.trees)
         nth = _along(f, selection, x, n, 1)
@@ -313,14 +226,14 @@ def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tup
         result = call(f, selection, selection.trees)
     aux = None
     if has_aux:
-        result, aux = _with_aux(result, level, f)
+        result, aux = with_aux(result, level, f)
     value, results = plain_results(result, level, f)
     _, rebuild = flatten(value)
     highest = [
-        _number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else None, leaf)
+        as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else None, leaf)
         for leaf in results
     ]
-    return value, rebuild(map(outward, highest)), aux
+    return value, rebuild(outward(unshared(x, ())) for x in highest), aux
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -370,49 +283,12 @@ def _check_tuples(name: str, primals: Any, tangents: Any) -> None:
         )
 
 
-def _with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
-    if not isinstance(result, tuple) or len(result) != 2:
-        raise ResultError(
-            f"has_aux=True needs {name_of(f)} to return (result, auxiliary); it returned {result!r}"
-        )
-
-    def plain_leaf(leaf: Any) -> Any:
-        return outward(leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf)
-
-    return result[0], map_leaves(plain_leaf, result[1])
-
-
-def _number(derivative: Any, like: Any) -> Any:
-    """Return a derivative in the kind of number it belongs to.
-
-    Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
-    reached is 0.
-    """
-    if type(derivative) is float and type(like) is float:
+def unshared(derivative: Any, given: Sequence[Any]) -> Any:
+    """Return a derivative as an array of its own: neither what was given, nor a view of it."""
+    if not isinstance(derivative, np.ndarray):
         return derivative
-    if derivative is None or derivative is ZERO:
-        return zero_like(plain(like))
-    return in_kind(still_open(derivative, "the derivative"), plain(like))
-
-
-def _apart(numbers: list[Any]) -> list[Any]:
-    """Copy an array that stands for several derivatives: who writes to one shall not change two."""
-    seen: set[int] = set()
-    apart = []
-    for number in numbers:
-        twice = isinstance(number, np.ndarray) and id(number) in seen
-        seen.add(id(number))
-        apart.append(number.copy() if twice else number)
-    return apart
-
-
-def _checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
-    if type(argument) is float:
-        return argument
-    checked = check_value(argument, f"an argument of {name_of(f)}")
-    if not isinstance(checked, np.ndarray):
-        return checked
-    return checked.copy() if tape is None else tape.keep(checked)
+    shared = derivative.base is not None or any(derivative is array for array in given)
+    return derivative.copy() if shared else derivative
 
 
 def named(function: F, what: str, f: F) -> F:

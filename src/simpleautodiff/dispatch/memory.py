@@ -7,6 +7,7 @@ next needed as a whole; an element that was written can be read back meanwhile.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,9 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.errors import LostDerivativeError, at_line
 from simpleautodiff.rules.indexing import getitem, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
-from simpleautodiff.rules.shapes import shape_of
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import Traced, Writable, plain
 
 Cell = tuple[int, ...]
@@ -34,7 +36,7 @@ class View(NamedTuple):
 
 def current(self: Writable) -> Any:
     """Return the array, or the node, that a writable array is now."""
-    view = self.view
+    view = self.seen
     if view is not None:
         if view.cell is not None and view.cell in view.base.writes:
             return view.base.writes[view.cell]
@@ -45,12 +47,13 @@ def current(self: Writable) -> Any:
 
 
 def replace(self: Writable, new: Any) -> None:
-    """Let the array be another; what it is a view of changes with it."""
-    if self.view is None:
+    """Let the array be another, in its own kind; what it is a view of changes with it."""
+    new = in_kind_of(self, new)
+    if self.seen is None:
         self.value, self.writes = new, {}
-    elif self.view.cell is None or not write_cell(self.view.base, self.view.cell, new):
-        base = self.view.base
-        base.current = self.view.write(base.current, new)
+    elif self.seen.cell is None or not write_cell(self.seen.base, self.seen.cell, new):
+        base = self.seen.base
+        base.current = self.seen.write(base.current, new)
 
 
 def _of_cells(base: Writable, cell: Cell | None) -> Any:
@@ -60,7 +63,9 @@ def _of_cells(base: Writable, cell: Cell | None) -> Any:
 
 def _fits(self: Writable, cell: Cell) -> bool:
     """Tell whether a cell is as large as those already written, so that none overlap."""
-    return self.view is None and all(len(cell) == len(other) for other in self.writes)
+    if self.seen is not None or not self.writes:
+        return self.seen is None
+    return len(cell) == len(next(iter(self.writes)))
 
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
@@ -78,24 +83,35 @@ def as_cell(self: Writable, index: Any) -> Cell | None:
 
 def shape(self: Writable) -> tuple[int, ...]:
     """Return the shape of a writable array; no write has to be carried out for that."""
-    return shape_of(self.value) if self.view is None else self.view.shape
+    return shape_of(self.value) if self.seen is None else self.seen.shape
 
 
 def kind(self: Writable) -> Any:
     """Return the kind of number of a writable array."""
-    while self.view is not None:
-        self = self.view.base
+    while self.seen is not None:
+        self = self.seen.base
     return dtype_of(plain(self.value))
+
+
+def in_kind_of(self: Writable, value: Any) -> Any:
+    """Return what is written in the kind of the array, as NumPy casts it."""
+    wanted, given = kind(self), dtype_of(plain(value))
+    if given == wanted or not (isinstance(value, Traced) or hasattr(value, "astype")):
+        return value
+    if not np.can_cast(given, wanted, "same_kind"):
+        raise LostDerivativeError(
+            f"numbers of type {given} cannot be written into an array of {wanted}; make it with "
+            f"np.zeros_like(x, dtype={given}){at_line()}"
+        )
+    return value.astype(wanted)
 
 
 def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
     """Remember a write to a cell; tell whether that could be done."""
     if not _fits(self, cell) or shape_of(value) != shape_of(self.value)[len(cell) :]:
         return False
-    if dtype_of(plain(value)) != dtype_of(plain(self.value)) and isinstance(value, Traced):
-        return False
-    self.writes.pop(cell, None)
-    self.writes[cell] = value
+    value = in_kind_of(self, value)
+    self.writes[cell] = value.copy() if isinstance(value, np.ndarray) else value
     return True
 
 
@@ -127,7 +143,7 @@ def part_of(self: Writable, index: Any) -> Any:
             _outline(self)[index].shape,
             lambda base: getitem(base, index),
             lambda base, new: set_item(base, new, index),
-            cell if self.view is None else None,
+            cell if self.seen is None else None,
         ),
     )
 
@@ -136,10 +152,26 @@ def _read(array: Any, index: Any) -> Any:
     return array[index] if isinstance(array, np.ndarray) else getitem(array, index)
 
 
-def seen_as(self: Writable, there: Callable[[Any], Any], back: Callable[[Any], Any]) -> Writable:
-    """Return the array in another shape or order of axes, as a view of it."""
-    shape = there(_outline(self)).shape
-    return Writable(None, View(self, shape, there, lambda base, new: back(new)))
+def moved(self: Writable, move: Callable[[Any], Any]) -> Any:
+    """Return what a function that only moves elements gives: a view where NumPy gives one."""
+    laid_out = _memory(self)
+    there = move(laid_out)
+    if not np.may_share_memory(there, laid_out):
+        return Writable(move(self.current))
+    full = shape(self)
+    places = move(np.arange(math.prod(full)).reshape(full))
+
+    def write(base: Any, new: Any) -> Any:
+        return reshape(set_item(reshape(base, (-1,)), new, places), full)
+
+    return Writable(None, View(self, there.shape, move, write))
+
+
+def _memory(self: Writable) -> Any:
+    """Return an array that lies in memory as NumPy's own would."""
+    if self.seen is None:
+        return np.empty(shape(self), bool)
+    return self.seen.read(_memory(self.seen.base))
 
 
 def _outline(self: Writable) -> Any:

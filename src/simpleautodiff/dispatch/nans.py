@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import cumprod, cumsum_, max_, mean_, min_, prod, root, sum_, var
-from simpleautodiff.dispatch.table import answers
+from simpleautodiff.dispatch.table import Function, answers
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.kinds import dtype_of
@@ -53,8 +53,22 @@ nancumsum = answers(np.nancumsum)(_passing("nancumsum", cumsum_, 0.0))
 nancumprod = answers(np.nancumprod)(_passing("nancumprod", cumprod, 1.0))
 nanmean = answers(np.nanmean)(_passing("nanmean", mean_, None))
 nanvar = answers(np.nanvar)(_passing("nanvar", var, None))
-nanmax = answers(np.nanmax)(_passing("nanmax", max_, -np.inf))
-nanmin = answers(np.nanmin)(_passing("nanmin", min_, np.inf))
+
+
+def _extreme(name: str, extreme: Function, nothing: float) -> Function:
+    """Return the extreme of what is not nan; nan where there is nothing else."""
+    of_rest = _passing(name, extreme, nothing)
+
+    def found(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
+        empty = np.all(np.isnan(plain(a)), axis=axis, keepdims=keepdims)
+        return where_row(empty, np.nan, of_rest(a, axis, keepdims=keepdims, **kwargs))
+
+    found.__name__, found.__doc__ = name, f"Answer np.{name}."
+    return found
+
+
+nanmax = answers(np.nanmax)(_extreme("nanmax", max_, -np.inf))
+nanmin = answers(np.nanmin)(_extreme("nanmin", min_, np.inf))
 
 
 @answers(np.nanstd)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.table import Function, answers_scipy
+from simpleautodiff.dispatch.table import Function, answers_scipy, is_batch
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules import matrices
 from simpleautodiff.rules.contract import matmul, swap
@@ -170,6 +170,11 @@ def cho_solve(
 @answers_scipy("linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """Return L and U in one matrix, and the exchanges of rows, which are plain."""
+    if is_batch(a):
+        raise RuleError(
+            "scipy.linalg.lu_factor takes one matrix at a time, not a batch; use np.linalg.solve, "
+            f"np.linalg.inv or np.linalg.det, which take many{at_line()}"
+        )
     pivots = scipy_linalg("lu_factor")(plain(a))[1]
     return matrices.lu(a, _order(pivots)), pivots
 

@@ -31,6 +31,8 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     rank = len(shape_of(x))
     if axis is None:
         return tuple(range(rank))
+    if not rank and axis in (0, -1):
+        return ()  # NumPy takes a single number for a row of one
     return normalize_axis_tuple(axis, rank)
 
 

@@ -16,14 +16,14 @@ from simpleautodiff.dispatch.memory import (
     as_cell,
     current,
     kind,
+    moved,
     part_of,
     replace,
-    seen_as,
     shape,
     write_cell,
 )
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
 from simpleautodiff.number import is_array
 from simpleautodiff.rules.indexing import is_basic, set_item
 from simpleautodiff.structure import map_leaves
@@ -67,6 +67,7 @@ def _plain_index(index: Any) -> Any:
 
 def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
+    value = FUNCTIONS[np.array](value) if isinstance(value, (list, tuple)) else value
     _check_kind(self, value)
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
@@ -97,11 +98,11 @@ def _check_places(self: Writable, index: Any) -> None:
 
 
 def _fill(self: Writable, value: Any) -> None:
-    self.current = np.zeros(np.shape(plain(self.current))) + unwrapped(value)
+    self.current = np.zeros(shape(self), kind(self)) + unwrapped(value)
 
 
-def _sort(self: Writable, axis: int = -1) -> None:
-    self.current = np.sort(self.current, axis)
+def _sort(self: Writable, axis: int = -1, **how: Any) -> None:
+    self.current = np.sort(self.current, axis, **how)
 
 
 def _refuse(name: str) -> Callable[..., Any]:
@@ -130,7 +131,15 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     if function in WRITERS and type(args[0]) is Writable:
         return WRITERS[function](*args, **kwargs)
+    if function in _VIEWS and type(args[0]) is Writable:
+        return moved(args[0], lambda x: function(x, *args[1:], **kwargs))
     return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+
+
+_VIEWS: set[Any] = {
+    *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
+    *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
+}
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -159,27 +168,16 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self.current)
 
 
+def _write_flat(self: Writable, value: Any) -> None:
+    moved(self, np.ravel)[...] = value
+
+
+def _not_pickled(self: Writable) -> Any:
+    raise TraceError(f"{self!r} belongs to a derivative that is being computed; pickle its value")
+
+
 def _axes(given: tuple[Any, ...]) -> Any:
     return given[0] if len(given) == 1 else given or None
-
-
-def _swapped(self: Writable, a: int, b: int) -> tuple[int, ...]:
-    axes = list(range(len(shape(self))))
-    axes[a], axes[b] = axes[b], axes[a]
-    return tuple(axes)
-
-
-def _transposed(self: Writable, axes: Any) -> Writable:
-    back = None if axes is None else tuple(int(i) for i in np.argsort(axes))
-    return seen_as(self, lambda x: np.transpose(x, axes), lambda x: np.transpose(x, back))
-
-
-def _reshaped(self: Writable, new: Any) -> Any:
-    """Return a view where NumPy does: of an array that is no view itself; else a copy."""
-    if self.view is not None:
-        return Writable(np.reshape(self.current, new))
-    full = shape(self)
-    return seen_as(self, lambda x: np.reshape(x, new), lambda x: np.reshape(x, full))
 
 
 def install() -> None:
@@ -191,11 +189,28 @@ def install() -> None:
         "shape": property(shape),
         "__iter__": lambda self: (self[i] for i in range(len(self))),
         "current": property(current, replace),
-        "T": property(lambda self: _transposed(self, None)),
-        "transpose": lambda self, *axes: _transposed(self, _axes(axes)),
-        "swapaxes": lambda self, a, b: _transposed(self, _swapped(self, a, b)),
-        "reshape": lambda self, *new: _reshaped(self, _axes(new)),
-        "ravel": lambda self: _reshaped(self, (-1,)),
+        "T": property(lambda self: moved(self, np.transpose)),
+        "mT": property(lambda self: moved(self, np.matrix_transpose)),
+        "flat": property(lambda self: moved(self, np.ravel), _write_flat),
+        "real": property(
+            lambda self: moved(self, lambda x: x) if kind(self).kind == "f" else self.current.real
+        ),
+        "transpose": lambda self, *axes: moved(self, lambda x: np.transpose(x, _axes(axes))),
+        "reshape": lambda self, *new, **how: moved(
+            self, lambda x: np.reshape(x, _axes(new), **how)
+        ),
+        "ravel": lambda self, order="C": moved(self, lambda x: np.ravel(x, order)),
+        "swapaxes": lambda self, a, b: moved(self, lambda x: np.swapaxes(x, a, b)),
+        "squeeze": lambda self, axis=None: moved(self, lambda x: np.squeeze(x, axis)),
+        "__bool__": lambda self: bool(self.current),
+        "__float__": lambda self: float(self.current),
+        "__int__": lambda self: int(self.current),
+        "__complex__": lambda self: complex(self.current),
+        "__contains__": lambda self, x: x in self.current,
+        "__divmod__": lambda self, other: divmod(self.current, unwrapped(other)),
+        "__copy__": lambda self: Writable(self.current),
+        "__deepcopy__": lambda self, memo: Writable(self.current),
+        "__reduce__": _not_pickled,
         "__array_ufunc__": _ufunc,
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
@@ -203,7 +218,10 @@ def install() -> None:
         "copy": lambda self: Writable(self.current),
         "fill": _fill,
         "sort": _sort,
-        **{name: _refuse(name) for name in ("partition", "put", "resize", "itemset", "byteswap")},
+        **{
+            name: _refuse(name)
+            for name in ("partition", "put", "resize", "itemset", "byteswap", "view")
+        },
         "__repr__": lambda self: f"Writable({self.current!r})",
         "__hash__": None,
     }

@@ -1,7 +1,8 @@
 """Roots, minima and fixed points as functions of their parameters that can be differentiated.
 
-The solution is found in plain numbers. Then two steps of Newton's method are recorded, which change
-nothing but carry the derivatives: the first step those of order one, the second all up to three.
+The solution is found in plain numbers. Then steps of Newton's method are recorded, which change
+nothing but carry the derivatives: the first step those of order one, the second all up to three,
+the third all up to seven, and as many are made as there are orders being computed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from simpleautodiff.plug.inputs import (
     checked,
     has_nodes,
     in_shape,
+    newton_steps,
     plain_tree,
+    refuse_batches,
     scipy_module,
     without_nodes,
 )
@@ -34,7 +37,7 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
 
     x has the shape of the first guess `x0`: a number or an array; `f` gives as many numbers. The
     parameters may be nested dicts and lists. `options` are those of `scipy.optimize.root`.
-    Derivatives are right up to order three.
+    Derivatives of every order are right.
 
     Raises
     ------
@@ -50,6 +53,7 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     (np.float64(0.25), np.float64(-0.03125))
     """
     check_function(f)
+    refuse_batches((x0, parameters), "solve_root")
     start = np.asarray(plain_tree(x0), dtype=float)
     flat = _flat(f, start.shape)
     fixed = plain_tree(parameters)
@@ -61,7 +65,7 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     if not _is_root(of_x, start.ravel(), found):
         raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")
     if has_nodes(parameters):
-        for _ in range(2):
+        for _ in newton_steps(parameters):
             x = x - _newton(flat, x, parameters)
     return in_shape(x, start.shape)
 

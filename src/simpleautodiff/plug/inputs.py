@@ -68,6 +68,33 @@ class Inputs:
         return self._rebuild(iter(leaves))
 
 
+def order_of(tree: Any) -> int:
+    """Return the highest order of derivatives that is being computed in any of the numbers."""
+    return max((_order(leaf) for leaf in flatten(map_leaves(unwrapped, tree))[0]), default=0)
+
+
+def _order(x: Any) -> int:
+    order = 0
+    while isinstance(x, Traced):
+        order += 0 if x.many else getattr(x.level, "order", 1)
+        x = x.value
+    return order
+
+
+def newton_steps(tree: Any) -> range:
+    """Return as many steps of Newton's method as carry all derivatives: each doubles the order."""
+    return range(order_of(tree).bit_length())
+
+
+def refuse_batches(tree: Any, what: str) -> None:
+    """Say that a solver works on one problem at a time."""
+    if any(getattr(plain(leaf), "many", False) for leaf in flatten(map_leaves(unwrapped, tree))[0]):
+        raise ArgumentError(
+            f"{what} solves one problem at a time: inside vmap, or for arrays of other libraries, "
+            "it is not there. Solve in a loop, and join the results with np.stack"
+        )
+
+
 def check_real(number: Any, what: str) -> None:
     """Refuse what is no float and no array of floats."""
     kind = np.asarray(number).dtype.kind

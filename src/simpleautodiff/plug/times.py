@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import name_of
-from simpleautodiff.errors import DomainError
-from simpleautodiff.plug.inputs import F, checked, has_nodes, vector
+from simpleautodiff.errors import DomainError, RuleError
+from simpleautodiff.plug.inputs import F, checked, has_nodes, newton_steps, order_of, vector
 from simpleautodiff.rules.indexing import concatenate
 from simpleautodiff.traced import plain
 from simpleautodiff.transform import jvp
@@ -25,6 +25,15 @@ def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
     k3 = right(t + h / 2, y + h / 2 * k2, *args)
     k4 = right(t + h, y + h * k3, *args)
     return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+def _check_order(tree: Any) -> None:
+    """Refuse derivatives in times of an order at which a step is no longer exact."""
+    if order_of(tree) > 4:
+        raise RuleError(
+            f"derivatives of order {order_of(tree)} in the times of a solution are not there: a "
+            "recorded step of Runge and Kutta carries them up to order 4"
+        )
 
 
 def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
@@ -40,6 +49,7 @@ def moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
     """Take the solution from plain times to the same times as nodes."""
     if not has_nodes(t):
         return y
+    _check_order(t)
     columns = [
         step(right, time, y[:, i], args, t[i] - time) for i, time in enumerate(found.tolist())
     ]
@@ -49,7 +59,8 @@ def moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
 def crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
     """Return the time and the state of an event that happens at t in plain numbers.
 
-    Two steps of Newton's method for its time are recorded, which carry derivatives up to order 3.
+    Steps of Newton's method for its time are recorded, as many as carry all derivatives; the
+    solution beside it is known up to order 4.
     """
     happens = checked(event, (), "an event is one number that becomes 0")
 
@@ -57,7 +68,8 @@ def crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -> tup
         return happens(t + h, step(right, t, y, args, h), *args)
 
     h: Any = 0.0
-    for _ in range(2):
+    _check_order((t, y, args))
+    for _ in newton_steps((t, y, args)):
         value, slope = jvp(after, (h,), (1.0,))
         if plain(slope) == 0:
             raise DomainError(

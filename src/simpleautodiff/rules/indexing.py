@@ -56,7 +56,12 @@ def is_basic(index: Any) -> bool:
     if type(index) is int or type(index) is slice:
         return True
     parts = index if isinstance(index, tuple) else (index,)
-    return all(part is None or part is ... or isinstance(part, (int, slice)) for part in parts)
+    return all(
+        part is None
+        or part is ...
+        or (isinstance(part, (int, slice, np.integer)) and not isinstance(part, bool))
+        for part in parts
+    )
 
 
 def flat_places(index: Any, full: tuple[int, ...]) -> Any:

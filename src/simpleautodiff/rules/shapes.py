@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Bundle, Linear, LinearRule
@@ -190,9 +191,11 @@ def shifted(axis: Any, rank: int) -> Any:
     """Return the axes of one example, of the given rank, as those of a batch: one further back."""
     if axis is None:
         return tuple(range(1, rank + 1))
+    if not rank and axis in (0, -1):
+        return ()  # NumPy takes a single number for a row of one
     if isinstance(axis, (tuple, list)):
         return tuple([shifted(one, rank) for one in axis])
-    return int(axis) % rank + 1 if rank else int(axis)
+    return normalize_axis_tuple(axis, rank)[0] + 1
 
 
 def _by_axis(reduction: Callable[..., Any]) -> Callable[..., Any]:

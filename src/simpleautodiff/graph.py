@@ -1,0 +1,156 @@
+"""A function that ran once, with all that it recorded: it can be swept any number of times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import Selection, call, name_of
+from simpleautodiff.dispatch.teaching import teach_scipy
+from simpleautodiff.errors import ResultError
+from simpleautodiff.foreign import outward
+from simpleautodiff.holomorphic import from_gradients
+from simpleautodiff.lean import LeanTape
+from simpleautodiff.linear import ZERO, Masked
+from simpleautodiff.node import Level, Node, Tape
+from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
+from simpleautodiff.recording import still_open
+from simpleautodiff.structure import Rebuild, flatten, map_leaves
+from simpleautodiff.sweep import forward_sweep, reverse_sweep
+from simpleautodiff.traced import Traced, plain
+
+F = Callable[..., Any]
+
+
+class Graph:
+    """What running a function once recorded; it can be swept any number of times."""
+
+    def __init__(
+        self, f: F, selection: Selection, has_aux: bool = False, tape: Tape | None = None
+    ) -> None:
+        teach_scipy()
+        self.f = f
+        self.tape = LeanTape() if tape is None else tape
+        self.inputs: list[Node] = []
+        self.rebuild: Rebuild
+        leaves, self.rebuild = flatten(selection.trees)
+        with self.tape:
+            for leaf in leaves:
+                self.inputs.append(self.tape.input(checked(leaf, f, self.tape)))
+            self.result = call(f, selection, self.rebuild(iter(self.inputs)))
+        self.aux: Any = None
+        self.single = selection.single
+        if has_aux:
+            self.result, self.aux = with_aux(self.result, self.tape, f)
+
+    def __del__(self) -> None:
+        self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
+
+    def own(self) -> Graph:
+        """Make the graph one that can be kept: what is done to the arguments does not reach it."""
+        self.tape.own()
+        for node in self.inputs:
+            if isinstance(node.value, np.ndarray):
+                node.value = node.value.copy()
+        return self
+
+    def recorded(self, result: Any) -> bool:
+        """Tell whether `result` depends on the inputs, as far as the tape knows."""
+        return isinstance(result, Node) and result.level is self.tape
+
+    def pull(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
+        """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
+        bar = self.sweep_back(seeds, once)
+        return [as_number(bar[node.index], node.value) for node in self.inputs]
+
+    def slopes(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
+        """Return the derivative of a result in every input; `unit` chooses an element of it.
+
+        `once` says that this is the last sweep, so that it may use up the graph.
+        """
+        if type(result) is float or not is_complex(plain(result)):
+            return self.pull([(result, unit)], once)
+        of_real = self.pull([(result, unit * (1 + 0j))])
+        of_imaginary = self.pull([(result, unit * -1j)])
+        parts = zip(of_real, of_imaginary, self.inputs, strict=True)
+        return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
+
+    def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
+        """Sweep back from seeded results; a node that was not reached has None."""
+        bar: list[Any] = [None] * len(self.tape)
+        for result, seed in seeds:
+            if self.recorded(result) and seed is not ZERO:
+                if type(result.value) is not float and has_kind(result.value):
+                    seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
+                old = bar[result.index]
+                bar[result.index] = seed if old is None else old + seed
+        reverse_sweep(self.tape, bar, once)
+        for node in self.inputs:
+            if type(bar[node.index]) is Masked:
+                bar[node.index] = bar[node.index].array
+        return bar
+
+    def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
+        """Sweep forward from seeded inputs and return the tangents of the results."""
+        dot: list[Any] = [None] * len(self.tape)
+        for node, tangent in zip(self.inputs, tangents, strict=True):
+            dot[node.index] = tangent
+        forward_sweep(self.tape, dot)
+        return [
+            as_number(dot[result.index] if self.recorded(result) else None, result)
+            for result in results
+        ]
+
+    def arguments(self, numbers: list[Any]) -> Any:
+        """Put one number per input into the structure of the arguments, each of its own."""
+        trees = self.rebuild(map(outward, _apart(numbers) if len(numbers) > 1 else numbers))
+        return trees[0] if self.single else trees
+
+
+def with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
+    """Split what a function with auxiliary output returned; the latter without nodes."""
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise ResultError(
+            f"has_aux=True needs {name_of(f)} to return (result, auxiliary); it returned {result!r}"
+        )
+
+    def plain_leaf(leaf: Any) -> Any:
+        return outward(leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf)
+
+    return result[0], map_leaves(plain_leaf, result[1])
+
+
+def as_number(derivative: Any, like: Any) -> Any:
+    """Return a derivative in the kind of number it belongs to.
+
+    Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
+    reached is 0.
+    """
+    if type(derivative) is float and type(like) is float:
+        return derivative
+    if derivative is None or derivative is ZERO:
+        return zero_like(plain(like))
+    return in_kind(still_open(derivative, "the derivative"), plain(like))
+
+
+def _apart(numbers: list[Any]) -> list[Any]:
+    """Copy an array that stands for several derivatives: who writes to one shall not change two."""
+    seen: set[int] = set()
+    apart = []
+    for number in numbers:
+        twice = isinstance(number, np.ndarray) and id(number) in seen
+        seen.add(id(number))
+        apart.append(number.copy() if twice else number)
+    return apart
+
+
+def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
+    """Return an argument as it is recorded: a number or an array that nobody changes."""
+    if type(argument) is float:
+        return argument
+    value = check_value(argument, f"an argument of {name_of(f)}")
+    if not isinstance(value, np.ndarray):
+        return value
+    return value.copy() if tape is None else tape.keep(value)

@@ -1,0 +1,52 @@
+"""The tape of a derivative that is computed and not shown: it lets go of what no rule will read."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.keeping import SMALL
+from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.primitives import Primitive
+
+
+@final
+class LeanTape(Tape):
+    """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+
+    lean = True
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Make a node and let go of what is not needed."""
+        node = super().record(primitive, args, value)
+        return self.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+
+    def slim(self, node: Node) -> Node:
+        """Return the node for the user; on the tape stays one without values that are not read.
+
+        A value that is not kept is replaced by an array of its shape that has no memory of its own.
+        """
+        if node.primitive is None:
+            return node
+        args = node.args
+        read = node.primitive.read(tuple([k for k, x in enumerate(args) if type(x) is Result]))
+        node.args = tuple(
+            [
+                self[arg.index] if type(arg) is Result and k not in read else arg
+                for k, arg in enumerate(args)
+            ]
+        )
+        if -1 in read:
+            return node
+        shown: Node = Result()
+        shown.value, shown.level, shown.index = node.value, self, node.index
+        shown.primitive, shown.args = node.primitive, node.args
+        node.value = np.ndarray(
+            shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
+        )
+        return shown
+
+
+_NOTHING = bytes(64)  # the one element of an array that only has a shape
+_NO_STEPS = (0,) * 64

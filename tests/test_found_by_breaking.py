@@ -1,0 +1,193 @@
+"""What a picky user found by trying to break the arrays; each case was wrong once."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+
+import simpleautodiff as ad
+from simpleautodiff import plug
+
+LARGE = 5000
+
+
+def test_a_write_through_an_earlier_view_is_noticed():
+    def f(x):
+        buffer = np.ones(LARGE)
+        left = buffer[:2500]
+        y = np.sum(x * buffer)
+        left[:] = 9.0
+        return y
+
+    with pytest.raises(ad.LostDerivativeError, match="through another view"):
+        ad.grad(f)(np.ones(LARGE))
+
+
+def test_a_view_that_could_not_be_unlocked_is_copied():
+    whole = np.zeros(LARGE)
+    view = whole[:]
+    whole.flags.writeable = False
+    ad.grad(lambda x: np.sum(x * view))(np.ones(LARGE))
+    assert view.flags.writeable
+
+
+def by_numpys_integer(x):
+    y = np.zeros_like(x).reshape(2, 2)
+    y[np.argmax(x[:2])][0] = x[0]
+    return np.sum(y)
+
+
+def reshaped_slice(x):
+    y = np.zeros_like(x)
+    y[:].reshape(2, 2)[0] = x[:2]
+    return np.sum(y)
+
+
+def raveled_then_written(x):
+    y = np.zeros_like(x)
+    z = np.ravel(y)
+    y[:] = x
+    return np.sum(z)
+
+
+def transposed_then_scaled(x):
+    y = x.copy()
+    z = np.transpose(y.reshape(2, 2))
+    z *= 2
+    return np.sum(y)
+
+
+def rows_of_one_buffer(x):
+    y, row = np.zeros_like(x).reshape(2, 2), np.ones(2)
+    for i in range(2):
+        row *= 2
+        y[i] = row
+    return np.sum(y.reshape(-1) * x)
+
+
+def squeezed(x):
+    y = np.zeros_like(x)[None]
+    y.squeeze()[1:] = x[:-1]
+    np.expand_dims(y, 0)[..., 0] = x[3]
+    y.flat[2] = x[0]
+    return np.sum(y * y)
+
+
+def a_copy_of_a_copy(x):
+    return np.sum(copy.copy(x.copy()) ** 2)
+
+
+def written_lists(x):
+    y = np.zeros_like(x)
+    y[:2] = [x[1], x[0] * 3]
+    return np.sum(y**2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_numpys_integer,
+        reshaped_slice,
+        raveled_then_written,
+        transposed_then_scaled,
+        rows_of_one_buffer,
+        squeezed,
+        a_copy_of_a_copy,
+        written_lists,
+    ],
+)
+def test_writes_that_lost_their_view(f):
+    x = np.array([1.0, 2.0, 3.0, 4.0])
+    value, gradient = ad.value_and_grad(f)(x)
+    assert value == f(x)
+    steps = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(4)]
+    np.testing.assert_allclose(gradient, steps, atol=1e-6)
+
+
+def test_slices_of_large_arrays_under_batches_and_nodes():
+    x = np.linspace(0.1, 1, LARGE)
+    assert ad.jacrev(lambda x: x[:2])(x)[:, :3].tolist() == [[1, 0, 0], [0, 1, 0]]
+    pulled = ad.vmap(ad.vjp(lambda x: x[:3] * 2, x)[1])(np.eye(3))[0]
+    np.testing.assert_array_equal(pulled[:, :4], 2 * np.eye(3, 4))
+    inner = lambda s: np.sum(ad.grad(lambda y: s * np.sum(y[1:] * y[:-1]))(x))
+    assert ad.grad(inner)(2.0) == pytest.approx(2 * np.sum(x) - x[0] - x[-1])
+
+
+def test_solutions_have_derivatives_of_high_order():
+    root = lambda p: plug.solve_root(lambda x, p: x**3 + p * x - 1, 0.5, p)
+    exact = lambda n: ad.derivative(lambda a: plug.solve_root(lambda x, a: x**2 - a, 1.0, a), n)
+    for n, expected in ((4, -15 / 16), (5, 105 / 32), (7, 10395 / 128)):
+        assert exact(n)(1.0) == pytest.approx(expected, rel=1e-9)
+    fourth = ad.derivative(lambda p: ad.derivative(root, 2)(p), 2)(1.2)
+    assert ad.derivative(root, 4)(1.2) == pytest.approx(fourth, rel=1e-7)
+    decay = lambda T: plug.solve_ivp(lambda t, y: -y, (0, T), [1.0]).y[0, -1]
+    with pytest.raises(ad.RuleError, match="order 5 in the times"):
+        ad.derivative(decay, 5)(1.0)
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.max, np.min, np.nansum, np.nanmax, np.prod])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_vmap_does_not_mix_examples(reduce, axis):
+    np.testing.assert_array_equal(
+        ad.vmap(lambda x: reduce(x, axis=axis))(np.array([1.0, 2])), [1, 2]
+    )
+    with pytest.raises(Exception, match="axis"):
+        ad.vmap(lambda x: reduce(x, axis=1))(np.ones((2, 3)))
+
+
+def test_the_truth_of_a_writable_array():
+    with pytest.raises(ad.LostDerivativeError, match="if node"):
+        ad.grad(lambda x: x[0] * 2 if x.copy() else x[0])(np.ones(1))
+    assert ad.grad(lambda x: x[0] * 2 if np.zeros_like(x) else x[0] * 3)(np.ones(1)) == 3
+
+
+def test_writes_keep_the_kind_of_the_array():
+    def f(x):
+        y = x.copy()
+        y *= np.ones(3)
+        y[0] = x[1].astype(np.float64)
+        y[1:] = np.exp(x[:2].astype(np.float64))
+        return y
+
+    assert ad.vjp(f, np.ones(3, np.float32))[0].dtype == np.float32
+    for write in (lambda y, x: y.__setitem__(0, 1j * x[1]), lambda y, x: y.__iadd__(1j * x)):
+        with pytest.raises(ad.LostDerivativeError, match="complex128 cannot be written"):
+            ad.grad(lambda x, write=write: write(np.zeros_like(x), x))(np.ones(3))
+
+
+def test_nothing_but_nan():
+    hole = np.array([np.nan, np.nan])
+    with np.errstate(all="ignore"):
+        assert np.isnan(ad.value_and_grad(lambda x: np.nanmax(x + hole))(np.ones(2))[0])
+
+
+def test_refusals_that_say_what_to_do():
+    matrices = np.stack([np.eye(2)] * 2)
+    with pytest.raises(ad.RuleError, match="one matrix at a time"):
+        ad.vmap(lambda a: scipy.linalg.lu_factor(a)[0])(matrices)
+    with pytest.raises(ad.ValueKindError, match=r"sparse matrix.*toarray"):
+        ad.grad(lambda x: np.sum(x @ scipy.sparse.csr_matrix(np.eye(3))))(np.ones(3))
+    with pytest.raises(ad.ArgumentError, match="one problem at a time"):
+        ad.vmap(lambda k: plug.solve_root(lambda x, k: x * x - k, 1.0, k))(np.array([1.0, 2.0]))
+    with pytest.raises(ad.ArgumentError, match="out_axes=None"):
+        ad.vmap(np.sin, out_axes=None)(np.ones(3))
+    assert ad.vmap(lambda x: 3.0, out_axes=None)(np.ones(3)) == 3.0
+
+
+def test_derivatives_share_no_memory_with_what_was_given():
+    seed = np.ones(3)
+    _, pullback = ad.vjp(lambda a, b: a + b, np.zeros(3), np.zeros(3))
+    left, right = pullback(seed)
+    left[:] = 7
+    np.testing.assert_array_equal(seed, 1)
+    np.testing.assert_array_equal(right, 1)
+    tangent = ad.jvp(lambda x: x.reshape(3, 1), (np.zeros(3),), (seed,))[1]
+    tangent[:] = 7
+    same = ad.jvp(lambda x: x, (np.zeros(3),), (seed,))[1]
+    same[:] = 7
+    np.testing.assert_array_equal(seed, 1)
+    rows = np.zeros((2, 3))
+    ad.vmap(lambda x: x[0])(rows)[:] = 5
+    np.testing.assert_array_equal(rows, 0)
