@@ -14,7 +14,7 @@ from simpleautodiff.foreign import outward
 from simpleautodiff.holomorphic import from_gradients
 from simpleautodiff.lean import LeanTape
 from simpleautodiff.linear import ZERO, Masked
-from simpleautodiff.node import Level, Node, Tape
+from simpleautodiff.node import Level, Node, Result, Tape
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import still_open
 from simpleautodiff.structure import Rebuild, flatten, map_leaves
@@ -38,7 +38,8 @@ class Graph:
         leaves, self.rebuild = flatten(selection.trees)
         with self.tape:
             for leaf in leaves:
-                self.inputs.append(self.tape.input(checked(leaf, f, self.tape)))
+                value = leaf if type(leaf) is float else checked(leaf, f, self.tape)
+                self.inputs.append(self.tape.record(None, (), value))
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
         self.aux: Any = None
         self.single = selection.single
@@ -70,7 +71,9 @@ class Graph:
 
         `once` says that this is the last sweep, so that it may use up the graph.
         """
-        if type(result) is float or not is_complex(plain(result)):
+        if type(result) is Result and type(result.value) is float:
+            return self.pull([(result, unit)], once)
+        if not is_complex(plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
@@ -105,7 +108,9 @@ class Graph:
 
     def arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments, each of its own."""
-        trees = self.rebuild(map(outward, _apart(numbers) if len(numbers) > 1 else numbers))
+        if any([type(number) is not float for number in numbers]):
+            numbers = _apart([outward(number) for number in numbers])
+        trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 
 

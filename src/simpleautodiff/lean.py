@@ -19,7 +19,13 @@ class LeanTape(Tape):
 
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make a node and let go of what is not needed."""
-        node = super().record(primitive, args, value)
+        node: Node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = self
+        node.index = len(self)
+        self.append(node)
         return self.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
 
     def slim(self, node: Node) -> Node:

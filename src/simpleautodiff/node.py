@@ -126,10 +126,12 @@ class Tape(list["Node"], Recorder):
     def __init__(self) -> None:
         list.__init__(self)
         Level.__init__(self)
-        self.keeper = Keeper()
+        self.keeper: Keeper | None = None
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
+        if self.keeper is None:
+            return
         changed = exception[0] is None and self.keeper.changed()
         self.keeper.release()
         if changed:
@@ -144,7 +146,10 @@ class Tape(list["Node"], Recorder):
 
     def keep(self, array: Any) -> Any:
         """Return a captured array such that nobody changes it while the function runs."""
-        return array.copy() if array.size <= SMALL else self.keeper.lock(array)
+        if array.size <= SMALL:
+            return array.copy()
+        self.keeper = self.keeper or Keeper()
+        return self.keeper.lock(array)
 
     def own(self) -> None:
         """Copy all captured arrays: the tape is to be swept after others could change them."""

@@ -97,10 +97,18 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     """Carry back the adjoint of a single number by the rules of its row."""
     args = node.args
-    values = (args[0].value,) if len(args) == 1 else node.values()
+    if len(args) == 1:
+        (arg,) = args
+        slope = _slope(node, 0, arg.value)
+        term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
+        if term is not ZERO:
+            old = bar[arg.index]
+            bar[arg.index] = term if old is None else old + term
+        return
+    values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is Result:
-            term = _pulled(node, k, adjoint, *values)
+            term = pull(_slope(node, k, *values), adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else old + term
@@ -296,17 +304,13 @@ def unmasked(adjoint: Any) -> Any:
     return adjoint.array if type(adjoint) is Masked else adjoint
 
 
-def _pulled(node: Node, k: int, adjoint: Any, *values: Any) -> Any:
-    """Return what a node's adjoint contributes to that of its k-th argument."""
-    primitive: Any = node.primitive
-    rule = primitive.partials[k]
-    if type(rule) is int:
-        return adjoint if rule == 1 else -adjoint if rule == -1 else adjoint * rule
+def _slope(node: Node, k: int, *values: Any) -> Any:
+    """Return the local derivative of a node in its k-th argument."""
+    rule = node.primitive.partials[k]  # type: ignore[union-attr]
     try:
-        derivative = rule(node.value, *values)
+        return rule(node.value, *values)
     except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
-        derivative = primitive.partial(k, node.value, values)
-    return adjoint * derivative if type(derivative) is float else pull(derivative, adjoint)
+        return node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
 
 
 def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, int, Any, Any]]:

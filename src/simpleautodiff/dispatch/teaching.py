@@ -23,6 +23,7 @@ from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
 MODULES = ("linalg", "special", "stats")
 _waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
+_loaded = 0  # how many modules there were when this was last looked at
 
 
 def teach_scipy() -> None:
@@ -38,9 +39,15 @@ def teach_scipy() -> None:
     >>> ad.grad(lambda x: scipy.linalg.norm(x))(np.array([3.0, 4.0]))
     array([0.6, 0.8])
     """
+    global _loaded
+    if _loaded == len(sys.modules):
+        return
+    _loaded = len(sys.modules)
     for name in tuple(_waiting):
         module = sys.modules.get(name)
-        if module is not None and not _is_loading(module) and name in _waiting:
+        if module is not None and _is_loading(module):
+            _loaded = 0  # look again
+        elif module is not None and name in _waiting:
             _teach(module, _waiting.pop(name))
 
 
