@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,14 @@ class LocatedTape(Tape):
     def __init__(self) -> None:
         super().__init__()
         self.places: list[tuple[str, int]] = []
+        self.instructions: list[tuple[CodeType, int] | None] = []
 
     def append(self, node: Node, /) -> None:
         """Take the new node in, and note where the user's code stands."""
         super().append(node)
         frame = user_frame()
         self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
+        self.instructions.append((frame.f_code, frame.f_lasti) if frame else None)
 
 
 @dataclass(frozen=True, slots=True)
