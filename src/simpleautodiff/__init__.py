@@ -11,6 +11,10 @@ from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
+from simpleautodiff.display.compare import Comparison as Comparison
+from simpleautodiff.display.compare import compare as compare
+from simpleautodiff.display.source import Source as Source
+from simpleautodiff.display.source import source as source
 from simpleautodiff.display.tables import Table as Table
 from simpleautodiff.display.trace import Trace as Trace
 from simpleautodiff.display.trace import trace as trace
@@ -134,6 +138,7 @@ __all__ = [
     "BadNumber",
     "Check",
     "CheckError",
+    "Comparison",
     "DomainError",
     "DomainWarning",
     "FormulaError",
@@ -149,6 +154,7 @@ __all__ = [
     "Program",
     "ResultError",
     "RuleError",
+    "Source",
     "Table",
     "Trace",
     "TraceError",
@@ -169,6 +175,7 @@ __all__ = [
     "check_order",
     "checkpoint",
     "clip",
+    "compare",
     "conj",
     "copysign",
     "cos",
@@ -236,6 +243,7 @@ __all__ = [
     "sinc",
     "sinh",
     "softplus",
+    "source",
     "sqrt",
     "square",
     "stop_gradient",

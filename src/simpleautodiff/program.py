@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arguments import Selection, call, name_of
-from simpleautodiff.errors import ArgumentError, ResultError, source_line
+from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.kinks import LocatedTape
 from simpleautodiff.node import Node, Result
 from simpleautodiff.number import check_value, has_kind, in_kind
@@ -252,20 +252,19 @@ def record(
                 f"no result of {name_of(f)} depends on its arguments: nothing to show"
             )
         needed = set(execution_order(*outputs)) | set(inputs)
-        own = names or _input_names(f, args)
-        kept = [
-            (node, source_line(*place), instruction)
-            for node, place, instruction in zip(tape, tape.places, tape.instructions, strict=True)
-            if node in needed
+        own = names or input_names(f, args)
+        kept = [node for node in tape if node in needed]
+        lines = {node: tape.line(node) for node in kept if node.primitive is not None}
+        instructions = [
+            None if tape.instructions[node.index] == tape.caller else tape.instructions[node.index]
+            for node in kept
         ]
     finally:
         tape.clear()
-    lines = {node: line for node, line, _ in kept if node.primitive is not None}
-    nodes, instructions = [node for node, _, _ in kept], [place for _, _, place in kept]
-    return Recording(nodes, dict(zip(inputs, own, strict=True)), lines, outputs, instructions)
+    return Recording(kept, dict(zip(inputs, own, strict=True)), lines, outputs, instructions)
 
 
-def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     """Name the inputs by the parameters of `f` and the paths inside their structures."""
     try:
         bound = inspect.signature(f).bind(*args).arguments

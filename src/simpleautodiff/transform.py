@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    return named(gradient, "grad", f)
+    return named(gradient, "grad", f, None if has_aux else argnums)
 
 
 def value_and_grad(
@@ -94,7 +94,7 @@ def value_and_grad(
         value = outward(result.value if graph.recorded(result) else result)
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
-    return named(value_and_gradient, "value_and_grad", f)
+    return named(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
 
 
 class Graph:
@@ -150,9 +150,13 @@ class Graph:
         parts = zip(of_real, of_imaginary, self.inputs, strict=True)
         return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
+    def blank(self) -> list[Any]:
+        """Return the adjoints before a sweep: no node has been reached."""
+        return [None] * len(self.tape)
+
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results; a node that was not reached has None."""
-        bar: list[Any] = [None] * len(self.tape)
+        bar = self.blank()
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
                 if type(result.value) is not float and has_kind(result.value):
@@ -415,11 +419,21 @@ def _checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     return checked.copy() if tape is None else tape.keep(checked)
 
 
-def named(function: F, what: str, f: F) -> F:
-    """Name a transformed function after what it is of."""
+class Gradient(NamedTuple):
+    """Of what a function is the gradient: so that `source` can write down its sweep."""
+
+    f: F
+    argnums: Argnums
+    with_value: bool
+
+
+def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
+    """Name a transformed function after what it is of; a gradient says in which arguments."""
     teach_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
     function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
+    if argnums is not None:
+        function.gradient = Gradient(f, argnums, what == "value_and_grad")  # type: ignore[attr-defined]
     return function

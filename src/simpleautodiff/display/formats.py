@@ -234,3 +234,39 @@ def json_value(value: Any) -> Any:
     if isinstance(value, bool | int):
         return value
     return value if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a plain table of texts as text, markdown, latex or html."""
+    if format == "markdown":
+        lines = [_bars(list(heads)), _bars(["---"] * len(heads))]
+        lines += [_bars([_marked(cell) for cell in row]) for row in rows]
+        return "\n".join([f"**{title}**", "", *lines])
+    if format == "latex":
+        lines = [rf"\begin{{tabular}}{{{' '.join('l' * len(heads))}}}", r"  \toprule"]
+        body = [[latex_text(cell) for cell in row] for row in (heads, *rows)]
+        written = [f"  {' & '.join(row)} \\\\" for row in body]
+        lines += [written[0], r"  \midrule", *written[1:], r"  \bottomrule", r"\end{tabular}"]
+        return "\n".join(lines)
+    if format == "html":
+        head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
+        body_rows = [
+            "<tr>" + "".join(f"<td>{markup.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        ]
+        top = ['<table class="simpleautodiff">', f"<caption>{markup.escape(title)}</caption>"]
+        return "\n".join(
+            [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
+        )
+    widths = [max(_width(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
+    lines = [
+        "  ".join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (heads, *rows)
+    ]
+    return "\n".join([title, "", lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
+
+
+def latex_text(cell: str) -> str:
+    """Write plain text so that LaTeX prints it."""
+    cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
+    return cell.replace("…", r"\ldots{}")

@@ -7,12 +7,14 @@ is more than a formula, its number or ∂v/∂u is written instead.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.errors import AutodiffError
+from simpleautodiff.errors import AutodiffError, DomainWarning
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Held, Level, Node, Result
 from simpleautodiff.primitives import Primitive
@@ -24,6 +26,14 @@ from simpleautodiff.traced import Traced
 
 DOT, BAR = "\u0307", "\u0304"
 _NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Show infinite slopes without warning of them: they are there to be seen."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", DomainWarning)
+        yield
 
 
 def dotted(name: str) -> str:

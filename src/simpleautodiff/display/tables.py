@@ -15,6 +15,7 @@ from simpleautodiff.display.symbols import (
     adjoint_term,
     adjoint_terms,
     partial_name,
+    quietly,
     tangent_term,
     tangent_terms,
     value_terms,
@@ -157,6 +158,7 @@ def values_table(program: Program) -> Table:
     return Table("Values", heads, (tuple(inputs), tuple(steps), tuple(ends)), numbers)
 
 
+@quietly()
 def tangents_table(program: Program, wrt: str) -> Table:
     """Return the tangents: the forward sweep from one input."""
     dot = Program.tangents(program, wrt)
@@ -178,6 +180,7 @@ def tangents_table(program: Program, wrt: str) -> Table:
     return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
 
 
+@quietly()
 def adjoints_table(program: Program, output: str = "") -> Table:
     """Return the adjoints: the reverse sweep from one output, each accumulation in its turn."""
     output = output or program.names[program.outputs[0]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 from simpleautodiff.display.tables import Table, adjoints_table, tangents_table, values_table
@@ -21,6 +22,9 @@ class Trace(Program):
     (5.5, 5.5)
     """
 
+    f: Callable[..., Any]
+    args: tuple[Any, ...]
+
     def values(self) -> Table:
         """Return the table of values."""
         return values_table(self)
@@ -38,6 +42,35 @@ class Trace(Program):
         Of an array one element can be chosen: ``"v5[0]"``; else it is the derivative of their sum.
         """
         return adjoints_table(self, output)
+
+    def explain(self, name: str, wrt: str = "", output: str = "") -> str:
+        """Say in words how the derivatives of one step come about; see `words.explain`."""
+        from simpleautodiff.display.words import explain
+
+        return explain(self, name, wrt, output)
+
+    def source(self, simplify: bool = False) -> Any:
+        """Return the function as straight-line Python; see `simpleautodiff.source`."""
+        from simpleautodiff.display.source import source
+
+        return source(self.f, *self.args, simplify=simplify)
+
+    def figure(self, **options: Any) -> Any:
+        """Draw the graph; see `display.figure`."""
+        return _shower("figure").figure(self, **options)
+
+    def step(self, **options: Any) -> Any:
+        """Step through a sweep, one node at a time; see `display.stepper`."""
+        return _shower("stepper").Stepper(self, **options)
+
+    def explore(self, path: str, **options: Any) -> Any:
+        """Write the explorer page of this trace to a file; see `display.explorer`."""
+        return _shower("explorer.page").explore(self, path=path, **options)
+
+
+def _shower(module: str) -> Any:
+    """Load a module of this package when it is asked for."""
+    return import_module(f"simpleautodiff.display.{module}")
 
 
 def trace(
@@ -72,4 +105,6 @@ def trace(
     """
     found = record(f, args, names)
     variables = variables_of(found.nodes, found.instructions)
-    return Trace(found.nodes, numbering, found.names, found.lines, found.outputs, variables)
+    traced = Trace(found.nodes, numbering, found.names, found.lines, found.outputs, variables)
+    traced.f, traced.args = f, args
+    return traced
