@@ -92,7 +92,15 @@ def test_a_table_is_a_mapping_of_full_numbers(example):
     values, tangents, adjoints = example.values(), example.tangents("x2"), example.adjoints()
     assert values["v5"] == math.log(2) + 10 - math.sin(5)
     assert tangents["v5"] == pytest.approx(2 - math.cos(5), rel=1e-15)
-    assert adjoints == {"x1": 5.5, "x2": adjoints["x2"], "v1": 1, "v2": 1, "v3": -1, "v4": 1, "v5": 1}
+    assert adjoints == {
+        "x1": 5.5,
+        "x2": adjoints["x2"],
+        "v1": 1,
+        "v2": 1,
+        "v3": -1,
+        "v4": 1,
+        "v5": 1,
+    }
     assert list(values) == ["x1", "x2", "v1", "v2", "v3", "v4", "v5"]
     assert len(adjoints) == 7
     with pytest.raises(KeyError):

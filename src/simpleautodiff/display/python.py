@@ -192,6 +192,10 @@ def _einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.einsum({_listed(pieces)}, optimize={len(values) > 3})")
 
 
+def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    return Piece(f"np.concatenate([{_listed(pieces[1:])}], axis={values[0][0]!r})")
+
+
 _WRITERS: dict[str, Writer] = {
     "neg": lambda pieces, _, __: Piece(f"-{pieces[0].inside(POWER)}", SIGN),
     "pos": lambda pieces, _, __: Piece(f"+{pieces[0].inside(POWER)}", SIGN),
@@ -218,6 +222,7 @@ _WRITERS: dict[str, Writer] = {
     "set_item": _named("set_item({0}, {1}, {2})"),
     "astype": _astype,
     "einsum": _einsum,
+    "concatenate": _concatenate,
 }
 
 

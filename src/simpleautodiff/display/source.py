@@ -21,9 +21,11 @@ from simpleautodiff.display.python import HELPERS
 from simpleautodiff.display.straight import Straight
 from simpleautodiff.display.sweeps import SourceTape, WatchedGraph
 from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.node import Result
 from simpleautodiff.number import check_value, in_kind, is_complex, optional, shape
 from simpleautodiff.program import input_names
 from simpleautodiff.recording import paused_gc, plain_results
+from simpleautodiff.rules.kinds import astype
 from simpleautodiff.structure import children, flatten, paths
 from simpleautodiff.text import latex_name
 from simpleautodiff.traced import plain
@@ -167,13 +169,22 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) 
     if gradient is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
         return call(function, Selection(args), args)
     graph = WatchedGraph(gradient.f, select(gradient.f, gradient.argnums, args, {}), tape)
-    if not graph.recorded(graph.result) or shape(plain(graph.result)):
-        return call(function, Selection(args), args)  # which says what is the matter
-    if is_complex(plain(graph.result)):
-        return call(function, Selection(args), args)
-    seed = tape.input(in_kind(1, plain(graph.result)))
-    slopes = graph.arguments(graph.slopes(graph.result, seed))
-    return (graph.result.value, slopes) if gradient.with_value else slopes
+    value = graph.result.value if graph.recorded(graph.result) else None
+    if type(value) is not Result or shape(plain(value)) or is_complex(plain(value)):
+        return call(function, Selection(args), args)  # nothing to sweep, or no one number
+    tape.begin_sweep(graph)
+    whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
+    seed = 1 if whole_numbers else in_kind(1, plain(value))
+    slopes = graph.slopes(graph.result, tape.input(seed))
+    pairs = zip(slopes, graph.inputs, strict=True)
+    whole = graph.arguments([_in_kind(slope, plain(node.value)) for slope, node in pairs])
+    return (value, whole) if gradient.with_value else whole
+
+
+def _in_kind(slope: Any, like: Any) -> Any:
+    """Give a derivative the kind of its input, as a step that is recorded."""
+    kind, wanted = (getattr(plain(x), "dtype", None) for x in (slope, like))
+    return slope if kind is None or wanted is None or kind == wanted else astype(slope, wanted)
 
 
 def _source(signature: Signature, text: Straight, result: Any) -> Source:

@@ -32,6 +32,10 @@ class SourceTape(LocatedTape):
         self.values = 0
         self.changes: list[Change] = []
 
+    def begin_sweep(self, graph: WatchedGraph) -> None:
+        """Note that what follows are the adjoints of a graph."""
+        self.graph, self.values = graph, len(self)
+
 
 class WatchedGraph(Graph):
     """A graph whose sweeps tell a tape, one level down, of each adjoint as it changes."""
@@ -39,7 +43,6 @@ class WatchedGraph(Graph):
     def __init__(self, f: F, selection: Selection, below: SourceTape) -> None:
         super().__init__(f, selection, tape=Tape())
         self.below = below
-        below.graph, below.values = self, len(below)
 
     def blank(self) -> list[Any]:
         """Return adjoints that are watched."""
