@@ -66,6 +66,21 @@ def test_the_value_comes_with_the_papers_names():
     assert bits(text.function()(2.0, 5.0)) == bits(ad.value_and_grad(paper)(2.0, 5.0))
 
 
+def test_forward_mode_has_dots():
+    text = ad.source(ad.derivative(paper), 2.0, 5.0)
+    assert statements(text) == [
+        "x1_dot = 1.0",
+        "v1_dot = 1 / x1 * x1_dot",
+        "v2_dot = x2 * x1_dot",
+        "v4_dot = v1_dot + v2_dot",
+        "v5_dot = v4_dot",
+        "return v5_dot",
+    ]
+    assert r"\dot{v}_{4} &= \dot{v}_{1} + \dot{v}_{2}" in text.latex
+    assert text.function()(2.0, 5.0) == ad.derivative(paper)(2.0, 5.0) == 5.5
+    assert "x2_dot" in str(ad.source(ad.derivative(paper, argnums="x2"), 2.0, 5.0))
+
+
 def loop(x):
     for _ in range(5):
         x = x * ad.sin(x) if x > 1 else x + 0.5
@@ -93,7 +108,7 @@ SCALARS = [
 @pytest.mark.parametrize("kind", [float, np.float64, np.float32, int])
 def test_scalars_agree_to_the_last_bit(f, kind):
     args = (kind(2), kind(5)) if kind is int else (kind(1.7), kind(4.3))
-    for made in (ad.grad(f), ad.grad(f, (0, 1)), ad.value_and_grad(f, 1), f):
+    for made in (ad.grad(f), ad.grad(f, (0, 1)), ad.value_and_grad(f, 1), ad.derivative(f), f):
         assert bits(ad.source(made, *args).function()(*args)) == bits(made(*args))
 
 

@@ -76,7 +76,7 @@ def test_adjoints_in_latex_as_the_paper_prints_them(example):
         ("x1", "v1", True, "/x_{1}", "5.5"),
     ]
     rows = body(latex)
-    assert rows[0] == [f"${bar('v5')}$", "", r"$=\bar{y}$", "", "$=1$"]
+    assert rows[0] == [f"${bar('v5')}$", r"$=\bar{y}$", "", "", "$=1$"]
     for row, (parent, child, more, factor, result) in zip(rows[1:9], wanted, strict=True):
         before = f"{bar(parent)}+" if more else ""
         assert row[0] == f"${bar(parent)}$"

@@ -258,7 +258,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
         Jet(_checked(leaf, f), [direction], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
-    value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
+    value, tangent, aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -292,7 +292,8 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             _check_directions(f, selection, x, nth, n)
         return nth
 
-    return named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+    what = "derivative" if n == 1 else f"derivative {n}"
+    return named(nth_derivative, what, f, argnums if n == 1 else None)
 
 
 def _check_directions(f: F, selection: Selection, x: Any, nth: Any, n: int) -> None:
@@ -308,10 +309,11 @@ def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> An
     """Return the n-th derivative of `f` at x in a direction."""
     level = JetLevel(n)
     jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
-    return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
+    return run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
 
 
-def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+    """Run `f` on jets and return the value, the highest derivative, and what comes beside."""
     teach_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -419,21 +421,21 @@ def _checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     return checked.copy() if tape is None else tape.keep(checked)
 
 
-class Gradient(NamedTuple):
-    """Of what a function is the gradient: so that `source` can write down its sweep."""
+class First(NamedTuple):
+    """Of what a function is the first derivative: so that `source` can write down its sweep."""
 
     f: F
     argnums: Argnums
-    with_value: bool
+    what: str  # "grad", "value_and_grad" or "derivative"
 
 
 def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
-    """Name a transformed function after what it is of; a gradient says in which arguments."""
+    """Name a function after what it is of; a first derivative says in which arguments, too."""
     teach_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
     function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
     if argnums is not None:
-        function.gradient = Gradient(f, argnums, what == "value_and_grad")  # type: ignore[attr-defined]
+        function.first = First(f, argnums, what)  # type: ignore[attr-defined]
     return function

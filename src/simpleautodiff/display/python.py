@@ -38,6 +38,7 @@ class Piece(NamedTuple):
 _INFIX = {
     "add": ("+", SUM),
     "sub": ("-", SUM),
+    "mul": ("*", PRODUCT),
     "div": ("/", PRODUCT),
     "floor_divide": ("//", PRODUCT),
     "mod": ("%", PRODUCT),
@@ -164,15 +165,6 @@ def _scatter(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({_listed(pieces)})")
 
 
-def _product(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    """Write a product; a whole 1 that a rule began with changes nothing."""
-    for one, other in (pieces, pieces[::-1]):
-        if one.text == "1":
-            return other
-    a, b = pieces
-    return Piece(f"{a.inside(PRODUCT)} * {b.inside(SIGN)}", PRODUCT)
-
-
 def _where(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     if not shape(values[0]) and not shape(value):
         return pieces[1] if values[0] else pieces[2]
@@ -203,7 +195,6 @@ _WRITERS: dict[str, Writer] = {
         f"{pieces[0].inside(CALL)} ** {pieces[1].inside(CALL)}", POWER
     ),
     "reciprocal": lambda pieces, _, __: Piece(f"1 / {pieces[0].inside(SIGN)}", PRODUCT),
-    "mul": _product,
     "square": _square,
     "abs": _named("abs({0})"),
     "stop_gradient": lambda pieces, _, __: pieces[0],

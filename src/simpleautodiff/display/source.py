@@ -1,7 +1,7 @@
 """`source`: a derivative as straight-line Python with the paper's names, or as LaTeX.
 
-The function is run once on recording nodes. Of a gradient, the adjoints of its sweep are recorded
-one level down, so each line of the text is a step that really happened.
+The function is run once on recording nodes. The sweep of a derivative is recorded one level down,
+so each line of the text is a step that really happened.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from simpleautodiff.arguments import Selection, call, check_function, name_of, s
 from simpleautodiff.display.formats import check_format, dumped
 from simpleautodiff.display.python import HELPERS
 from simpleautodiff.display.straight import Straight
-from simpleautodiff.display.sweeps import SourceTape, WatchedGraph
+from simpleautodiff.display.sweeps import SourceTape, WatchedGraph, WatchedLevel
 from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.jet import Jet
 from simpleautodiff.node import Result
 from simpleautodiff.number import check_value, in_kind, is_complex, optional, shape
 from simpleautodiff.program import input_names
@@ -29,6 +30,7 @@ from simpleautodiff.rules.kinds import astype
 from simpleautodiff.structure import children, flatten, paths
 from simpleautodiff.text import latex_name
 from simpleautodiff.traced import plain
+from simpleautodiff.transform import First, run_jets
 
 
 class Source:
@@ -83,8 +85,10 @@ def source(
     Parameters
     ----------
     function
-        What to write down: a function, or a derivative of one, as `grad(f)`. Of a gradient the
-        lines have the paper's names: v1, v2, ... for the values, v1_bar, ... for the adjoints.
+        What to write down: a function, or a derivative of one. The lines have the paper's names:
+        v1, v2, ... for the values; for the adjoints of `grad(f)` and `value_and_grad(f)` v1_bar,
+        ..., for the tangents of `derivative(f)` v1_dot, ... Others are functions like any: for a
+        `jvp` write ``lambda x: jvp(f, (x,), (1.0,))``.
     args
         A point. Loops, branches, shapes and conditions are taken as they are at this point; a
         function without them is right everywhere. At the point itself the text gives the same
@@ -164,21 +168,48 @@ def _recorded(signature: Signature) -> Source:
 
 
 def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) -> Any:
-    """Run the function; a gradient such that its adjoints are known by whose they are."""
-    gradient = getattr(function, "gradient", None)
-    if gradient is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
+    """Run the function; a derivative such that it is known whose each tangent or adjoint is."""
+    first = getattr(function, "first", None)
+    if first is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
         return call(function, Selection(args), args)
-    graph = WatchedGraph(gradient.f, select(gradient.f, gradient.argnums, args, {}), tape)
+    selection = select(first.f, first.argnums, args, {})
+    swept = _forward if first.what == "derivative" else _backward
+    result = swept(first, selection, tape)
+    if result is None:  # nothing to sweep, or no one number
+        tape.forget()
+        return call(function, Selection(args), args)
+    return result
+
+
+def _forward(first: First, selection: Selection, tape: SourceTape) -> Any:
+    """Sweep forward from the one number that is differentiated."""
+    x = selection.trees[0]
+    if not selection.single or type(x) is not Result or shape(plain(x)):
+        return None
+    level = WatchedLevel(tape)
+    seed = tape.input(1 if type(plain(x)) is int else in_kind(1, plain(x)))
+    tape.change(x, None, seed)
+    jet = Jet(x, [seed], level)
+    value, tangent, _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
+    if type(value) is not Result or is_complex(plain(value)):
+        return None
+    tape.end, tape.accent = value, "dot"
+    return tangent
+
+
+def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
+    """Sweep back from the result."""
+    graph = WatchedGraph(first.f, selection, tape)
     value = graph.result.value if graph.recorded(graph.result) else None
     if type(value) is not Result or shape(plain(value)) or is_complex(plain(value)):
-        return call(function, Selection(args), args)  # nothing to sweep, or no one number
-    tape.begin_sweep(graph)
+        return None
+    tape.end, tape.accent = value, "bar"
     whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
     seed = 1 if whole_numbers else in_kind(1, plain(value))
     slopes = graph.slopes(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
     whole = graph.arguments([_in_kind(slope, plain(node.value)) for slope, node in pairs])
-    return (value, whole) if gradient.with_value else whole
+    return (value, whole) if first.what == "value_and_grad" else whole
 
 
 def _in_kind(slope: Any, like: Any) -> Any:
@@ -268,7 +299,9 @@ def _identifiers(paths: list[str]) -> list[str]:
     return names
 
 
-_RESERVED = re.compile(r"t\d+|C\d+|np|math|ad|rows|base64|Fraction|put|scatter|set_item|.*_bar")
+_RESERVED = re.compile(
+    r"t\d+|C\d+|np|math|ad|rows|base64|Fraction|put|scatter|set_item|.*_(bar|dot)"
+)
 
 
 def _identifier(text: str) -> str:

@@ -14,6 +14,7 @@ from simpleautodiff.display.sweeps import Change, SourceTape
 from simpleautodiff.display.variables import variables_of
 from simpleautodiff.node import Held, Node, Result
 from simpleautodiff.order import execution_order, in_paper_order
+from simpleautodiff.primitives import POWER, SIGN
 from simpleautodiff.text import Term, as_term, latex_name, render
 
 _LONGEST = 60  # characters of an expression that is put into another one
@@ -65,7 +66,7 @@ class Straight:
         self.own = variables_of(list(tape), tape.instructions)
         for node, name in zip(inputs, names, strict=True):
             self._hold(name, node)
-        self.seen = tape.values
+        self.seen = 0
         self._write_values()
         self._write_sweep()
 
@@ -73,8 +74,7 @@ class Straight:
 
     def _write_values(self) -> None:
         """Write the steps of the function itself, in the paper's order and with its names."""
-        graph = self.tape.graph
-        ends = self.outputs if graph is None else [graph.result.value]
+        ends = self.outputs if self.tape.end is None else [self.tape.end]
         steps = [n for n in in_paper_order(execution_order(*ends)) if n.primitive is not None]
         letter = "w" if any(name[0] == "v" and name[1:].isdigit() for name in self.inputs) else "v"
         last = ""
@@ -117,12 +117,11 @@ class Straight:
         self._write_rest(len(self.tape), set())
 
     def _write_change(self, change: Change, value: Node) -> None:
-        name = f"{self.held[change.node.value][0]}_bar"
-        note = ""
-        prefer = ""
-        if change.child is not None:
-            child = self.held[change.child.value][0]
-            prefer, note = f"{child}_bar", f"from {child} = {self._formula(change.child)}"
+        name = f"{self.held[change.of][0]}_{self.tape.accent}"
+        note = prefer = ""
+        if change.through is not None:
+            child = self.held[change.through][0]
+            prefer, note = f"{child}_bar", f"from {child} = {self._formula(change.through)}"
         if value not in self.held:
             self._assign(name, value, note, prefer)
         elif name not in self.held[value]:
@@ -131,18 +130,11 @@ class Straight:
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
         terms = [
-            Term(self.held[arg.value][0]) if type(arg) is Result else self._constant_term(arg)
+            Term(self.held[arg][0]) if type(arg) is Result else as_term(_inner(arg))
             for arg in node.args
         ]
         assert node.primitive is not None
         return render(node.primitive, tuple(terms)).text
-
-    def _constant_term(self, arg: Any) -> Any:
-        if type(arg) is not Held:
-            return arg
-        inner = arg.value
-        known = type(inner) is Result and inner in self.held
-        return Term(self.held[inner][0]) if known else as_term(inner)
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -184,14 +176,15 @@ class Straight:
             piece = literal(node.value)
             return Written(piece, Term(node.value))
         parts = [self._argument(arg, prefer) for arg in node.args]
+        if node.operator == "mul" and (shorter := _by_one(node, parts)):
+            return shorter
         piece = expression(node, [part.piece for part in parts])
         term = render(node.primitive, tuple(part.term for part in parts))
         return Written(piece, term, set().union(*[part.reads for part in parts]))
 
     def _argument(self, arg: Any, prefer: str) -> Written:
         if type(arg) is not Result:
-            inner = arg.value if type(arg) is Held else arg
-            return Written(self._constant(inner), as_term(inner))
+            return Written(self._constant(_inner(arg)), as_term(_inner(arg)))
         self.left[arg] -= 1
         if arg not in self.held:
             inside = self._step(arg, prefer)
@@ -237,10 +230,25 @@ class Straight:
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
 
 
+def _by_one(node: Node, parts: list[Written]) -> Written | None:
+    """Write a product with the whole number 1 or -1 of a rule, which is exact, as a sign."""
+    for k, arg in enumerate(node.args):
+        if type(arg) is int and arg in (1, -1):
+            other = parts[1 - k]
+            if arg == 1:
+                return other
+            return Written(Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads)
+    return None
+
+
+def _inner(arg: Any) -> Any:
+    return arg.value if type(arg) is Held else arg
+
+
 def variable_latex(name: str) -> str:
-    """Write a variable in LaTeX: x1_bar as an x with a bar."""
-    base, bar, rest = name.partition("_bar")
-    return latex_name(base, "bar") if bar and not rest else latex_name(name)
+    """Write a variable in LaTeX: x1_bar as an x with a bar, x1_dot as one with a dot."""
+    base, _, accent = name.rpartition("_")
+    return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
 
 
 def _alive(statements: list[Line], result: str) -> list[Line]:

@@ -1,40 +1,67 @@
-"""A gradient recorded step by step, with whose adjoint each number is."""
+"""A derivative recorded step by step, with whose tangent or adjoint each number is."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, SupportsIndex
 
 from simpleautodiff.arguments import Selection
+from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.kinks import LocatedTape
-from simpleautodiff.node import Node, Tape
+from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.primitives import Primitive
 from simpleautodiff.sweep import unmasked
 from simpleautodiff.transform import F, Graph
 
 
 class Change(NamedTuple):
-    """One change of an adjoint: whose it is, through which child, when, and what it became."""
+    """One change of a derivative, in steps of the tape that records it.
 
-    node: Node
-    child: Node | None
+    It is the derivative that belongs to the value `of`; an adjoint changes `through` a child.
+    """
+
+    of: Node
+    through: Node | None
     time: int  # how many steps had been recorded
     value: Any
 
 
 class SourceTape(LocatedTape):
-    """A tape on which a function, and perhaps the sweep of a gradient, is recorded.
+    """A tape on which a function, and perhaps a sweep through it, is recorded.
 
-    `values` is how many steps are those of the function; `changes` are those of the adjoints.
+    `end` is the result of the function that is swept, `accent` says "dot" or "bar".
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.graph: WatchedGraph | None = None
-        self.values = 0
+        self.end: Node | None = None
+        self.accent = ""
         self.changes: list[Change] = []
 
-    def begin_sweep(self, graph: WatchedGraph) -> None:
-        """Note that what follows are the adjoints of a graph."""
-        self.graph, self.values = graph, len(self)
+    def change(self, of: Any, through: Any, value: Any) -> None:
+        """Note a new tangent or adjoint."""
+        if type(of) is Result and of.level is self:
+            self.changes.append(Change(of, through, len(self), unmasked(value)))
+
+    def forget(self) -> None:
+        """Take the record for that of a function of which no sweep is known."""
+        self.end, self.accent = None, ""
+        self.changes.clear()
+
+
+class WatchedLevel(JetLevel):
+    """Forward mode that tells a tape, one level down, of each tangent."""
+
+    def __init__(self, below: SourceTape) -> None:
+        super().__init__(1)
+        self.below = below
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
+        """Return the jet, and note its tangent."""
+        jet = super().result(primitive, args, values, value)
+        self.below.change(value, None, jet.higher[0])
+        return jet
 
 
 class WatchedGraph(Graph):
@@ -69,8 +96,6 @@ class Watched(list[Any]):
     def __setitem__(self, place: SupportsIndex | slice, value: Any) -> None:
         if self.reads[1] == place:
             self.reads = [None, self.reads[0]]
-        child = None if self.reads[1] is None else self.tape[self.reads[1]]
-        self.below.changes.append(
-            Change(self.tape[place], child, len(self.below), unmasked(value))  # type: ignore[arg-type]
-        )
+        child = None if self.reads[1] is None else self.tape[self.reads[1]].value
+        self.below.change(self.tape[place].value, child, value)  # type: ignore[union-attr]
         super().__setitem__(place, value)

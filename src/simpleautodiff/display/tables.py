@@ -47,7 +47,7 @@ class Row:
     @property
     def symbolic(self) -> str:
         """The right-hand side in symbols."""
-        return self.cells[-3].text
+        return self.cells[-3].text or self.cells[1].text
 
     @property
     def numeric(self) -> str:
@@ -188,7 +188,7 @@ def adjoints_table(program: Program, output: str = "") -> Table:
     base = program.steps[place].name
     end = {program.names[node]: name for name, node in output_names(program)}.get(base, base)
     end += output.removeprefix(base)
-    first = Row((adjoint_term(base), EMPTY, adjoint_term(end), EMPTY, _result(seed)), seed, base)
+    first = Row((adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result(seed)), seed, base)
     totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
     nodes = {name: node for node, name in program.names.items()}
     sweep = []
@@ -197,7 +197,7 @@ def adjoints_table(program: Program, output: str = "") -> Table:
         totals[item.parent] = item.total
     inputs = []
     for node, name in _named(program, program.inputs):
-        cells = (adjoint_term(name), EMPTY, partial_name(end, name), EMPTY)
+        cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
         inputs.append(_row(program, node, cells, totals[name]))
     title = f"Reverse mode: derivatives of {end}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
