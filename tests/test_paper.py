@@ -23,8 +23,8 @@ from simpleautodiff import (
     sub,
     topological_order,
 )
+from simpleautodiff.display.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.order import paper_names
-from simpleautodiff.tables import adjoints_table, tangents_table, values_table
 
 
 class Graph:
@@ -167,30 +167,30 @@ def paper_program():
 
 def test_tables_read_as_in_the_paper():
     program = paper_program()
-    assert values_table(program).splitlines()[3:8] == [
+    assert str(values_table(program)).splitlines()[3:8] == [
         "v1  = log(x1) = log(2)            = 0.693",
         "v2  = x1 × x2 = 2 × 5             = 10",
         "v3  = sin(x2) = sin(5)            = -0.959",
         "v4  = v1 + v2 = 0.693 + 10        = 10.693",
         "v5  = v4 - v3 = 10.693 - (-0.959) = 11.652",
     ]
-    assert tangents_table(program, "x1").splitlines()[3:8] == [
+    assert str(tangents_table(program, "x1")).splitlines()[3:8] == [
         "v̇1  = ẋ1 / x1           = 1 / 2         = 0.5",
         "v̇2  = ẋ1 × x2 + ẋ2 × x1 = 1 × 5 + 0 × 2 = 5",
         "v̇3  = ẋ2 × cos(x2)      = 0 × cos(5)    = 0",
         "v̇4  = v̇1 + v̇2           = 0.5 + 5       = 5.5",
         "v̇5  = v̇4 - v̇3           = 5.5 - 0       = 5.5",
     ]
-    rows = [line.split(" = ")[2:] for line in adjoints_table(program).splitlines()[2:10]]
+    rows = [line.split(" = ")[2:] for line in str(adjoints_table(program)).splitlines()[2:10]]
     assert [[cell.strip() for cell in row] for row in rows] == [
-        ["v̄5 × 1", "1"],
-        ["v̄5 × (-1)", "-1"],
-        ["v̄4 × 1", "1"],
-        ["v̄4 × 1", "1"],
-        ["v̄3 × cos(x2)", "-0.284"],
-        ["v̄2 × x2", "5"],
-        ["x̄2 + v̄2 × x1", "1.716"],
-        ["x̄1 + v̄1 / x1", "5.5"],
+        ["v̄5 × 1", "1 × 1", "1"],
+        ["v̄5 × (-1)", "1 × (-1)", "-1"],
+        ["v̄4 × 1", "1 × 1", "1"],
+        ["v̄4 × 1", "1 × 1", "1"],
+        ["v̄3 × cos(x2)", "-1 × cos(5)", "-0.284"],
+        ["v̄2 × x2", "1 × 5", "5"],
+        ["x̄2 + v̄2 × x1", "-0.284 + 1 × 2", "1.716"],
+        ["x̄1 + v̄1 / x1", "5 + 1 / 2", "5.5"],
     ]
 
 

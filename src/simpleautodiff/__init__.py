@@ -11,6 +11,13 @@ from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
+from simpleautodiff.display.compare import Comparison as Comparison
+from simpleautodiff.display.compare import compare as compare
+from simpleautodiff.display.source import Source as Source
+from simpleautodiff.display.source import source as source
+from simpleautodiff.display.tables import Table as Table
+from simpleautodiff.display.trace import Trace as Trace
+from simpleautodiff.display.trace import trace as trace
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -50,7 +57,6 @@ from simpleautodiff.paper import forward as forward
 from simpleautodiff.paper import reverse as reverse
 from simpleautodiff.primitives import Kink as Kink
 from simpleautodiff.program import Program as Program
-from simpleautodiff.program import trace as trace
 from simpleautodiff.rules.arithmetic import add as add
 from simpleautodiff.rules.arithmetic import div as div
 from simpleautodiff.rules.arithmetic import floor_divide as floor_divide
@@ -132,6 +138,7 @@ __all__ = [
     "BadNumber",
     "Check",
     "CheckError",
+    "Comparison",
     "DomainError",
     "DomainWarning",
     "FormulaError",
@@ -147,6 +154,9 @@ __all__ = [
     "Program",
     "ResultError",
     "RuleError",
+    "Source",
+    "Table",
+    "Trace",
     "TraceError",
     "ValueKindError",
     "absolute",
@@ -165,6 +175,7 @@ __all__ = [
     "check_order",
     "checkpoint",
     "clip",
+    "compare",
     "conj",
     "copysign",
     "cos",
@@ -232,6 +243,7 @@ __all__ = [
     "sinc",
     "sinh",
     "softplus",
+    "source",
     "sqrt",
     "square",
     "stop_gradient",

@@ -75,7 +75,7 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     outputs = sum(_size(leaf) for leaf in flatten(f(*point.moved(0.0, ())))[0])
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
-    analytic = order == 1 and _is_analytic(f, point.moved(0.0, ()))
+    analytic = order == 1 and is_analytic(f, point.moved(0.0, ()))
     checks = []
     for direction in _directions(point.size):
         for weights in _directions(outputs):
@@ -176,7 +176,7 @@ def _check_along(
     return Check(direction, order, forward, reverse, reference, "differences", error)
 
 
-def _is_analytic(f: F, args: tuple[Any, ...]) -> bool:
+def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     """Tell whether every operation of `f` is analytic and can be done in complex numbers."""
     try:
         program = trace(f, *args)

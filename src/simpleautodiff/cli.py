@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from simpleautodiff import __version__
-from simpleautodiff.errors import AutodiffError, DomainWarning, FormulaError
-from simpleautodiff.expression import CONSTANTS, parse
-from simpleautodiff.program import trace
-from simpleautodiff.tables import (
+from simpleautodiff.display.tables import (
     adjoints_table,
     output_names,
     tangents_table,
     values_table,
 )
+from simpleautodiff.errors import AutodiffError, DomainWarning, FormulaError
+from simpleautodiff.expression import CONSTANTS, parse
+from simpleautodiff.program import trace
 
 EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")
@@ -95,13 +95,13 @@ def explain(formula: str, point: Sequence[str], wrt: str | None = None) -> str:
             f"{y} = {formula.strip()}   at {at}",
             "",
             "Values",
-            values_table(program),
+            str(values_table(program)),
             "",
             f"Forward mode: derivatives with respect to {wrt}",
-            tangents_table(program, wrt),
+            str(tangents_table(program, wrt)),
             "",
             f"Reverse mode: derivatives of {y}",
-            adjoints_table(program),
+            str(adjoints_table(program)),
         ]
     )
 

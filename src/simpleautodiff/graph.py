@@ -80,9 +80,13 @@ class Graph:
         parts = zip(of_real, of_imaginary, self.inputs, strict=True)
         return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
+    def blank(self) -> list[Any]:
+        """Return the adjoints before a sweep: no node has been reached."""
+        return [None] * len(self.tape)
+
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results; a node that was not reached has None."""
-        bar: list[Any] = [None] * len(self.tape)
+        bar = self.blank()
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
                 if type(result.value) is not float and has_kind(result.value):

@@ -22,7 +22,6 @@ from simpleautodiff.rules.shapes import fit
 from simpleautodiff.traced import Traced
 
 
-@final
 class JetLevel(Level):
     """A level on which operations carry `order` derivatives along."""
 

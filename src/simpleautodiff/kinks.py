@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -21,12 +22,22 @@ class LocatedTape(Tape):
     def __init__(self) -> None:
         super().__init__()
         self.places: list[tuple[str, int]] = []
+        self.instructions: list[tuple[CodeType, int] | None] = []
+        frame = user_frame()  # whoever asked for the tape; what is made from there has no line
+        self.caller = (frame.f_code, frame.f_lasti) if frame else None
 
     def append(self, node: Node, /) -> None:
         """Take the new node in, and note where the user's code stands."""
         super().append(node)
         frame = user_frame()
         self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
+        self.instructions.append((frame.f_code, frame.f_lasti) if frame else None)
+
+    def line(self, node: Node) -> str:
+        """Return the line of the user's function that made a node; empty if another did."""
+        if self.instructions[node.index] == self.caller:
+            return ""
+        return source_line(*self.places[node.index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +75,11 @@ def kinks_met(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
         )
         for number, node in enumerate(steps, 1)
         for kink in node.primitive.kinks  # type: ignore[union-attr]
-        if _happens(node.primitive, kink, node.values())  # type: ignore[arg-type]
+        if happens(node.primitive, kink, node.values())  # type: ignore[arg-type]
     ]
 
 
-def _happens(primitive: Primitive, kink: Any, values: tuple[Any, ...]) -> bool:
+def happens(primitive: Primitive, kink: Any, values: tuple[Any, ...]) -> bool:
     """Tell whether a kink happens, at some element."""
     if primitive.arrays or not any(shape(value) for value in values):
         return bool(kink.happens(*values))

@@ -6,18 +6,23 @@ the others v1, v2, ... in one of two numberings: the paper's, or the order of ex
 
 from __future__ import annotations
 
+import ast
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from types import CodeType
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from simpleautodiff.arguments import Selection, call, name_of
-from simpleautodiff.errors import ArgumentError, ResultError, source_line
+from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.kinks import LocatedTape
 from simpleautodiff.node import Node, Result
-from simpleautodiff.number import check_value
+from simpleautodiff.number import check_value, has_kind, in_kind
 from simpleautodiff.order import ends, execution_order, in_paper_order
 from simpleautodiff.recording import paused_gc, plain_results
+from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import flatten, paths
 from simpleautodiff.sweep import accumulations, forward_sweep, numbered
 
@@ -26,8 +31,8 @@ from simpleautodiff.sweep import accumulations, forward_sweep, numbered
 class Step:
     """One line of a program: `name` = `operator`(`args`) = `value`.
 
-    An argument is the name of another step, or a constant. `line` is the user's own source line
-    where it is known.
+    An argument is the name of another step, or a constant. `line` is the user's own source line,
+    and `variable` the user's own name for the result, where they are known.
     """
 
     name: str
@@ -35,6 +40,7 @@ class Step:
     args: tuple[Any, ...]
     value: Any
     line: str = ""
+    variable: str = ""
 
     @property
     def call(self) -> str:
@@ -91,6 +97,7 @@ class Program:
         names: dict[Node, str] | None = None,
         lines: dict[Node, str] | None = None,
         outputs: Sequence[Node] = (),
+        variables: dict[Node, str] | None = None,
     ) -> None:
         if numbering not in ("paper", "execution"):
             raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
@@ -106,12 +113,14 @@ class Program:
         letter = _free_letter(self.names.values())
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
+        self.variables = variables or {}
         self._place = {node: i for i, node in enumerate(self.nodes)}
         self.steps = [self._step(node) for node in self.nodes]
 
     def _step(self, node: Node) -> Step:
         args = tuple(self.names[arg] if type(arg) is Result else arg for arg in node.args)
-        return Step(self.names[node], node.operator, args, node.value, self.lines.get(node, ""))
+        line, variable = self.lines.get(node, ""), self.variables.get(node, "")
+        return Step(self.names[node], node.operator, args, node.value, line, variable)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -135,10 +144,39 @@ class Program:
         """Return where a node stands in the numbering."""
         return self._place[node]
 
-    def tangents(self, wrt: str) -> dict[str, Any]:
+    def seed(self, name: str) -> tuple[int, Any]:
+        """Return where a sweep from `name` begins, and with what: 1, or ones for an array.
+
+        One element of an array is chosen by its index: ``w[0, 2]``.
+        """
+        node, index = self._chosen(name)
+        full = shape_of(node.value)
+        if not full:
+            return self.position(node), in_kind(1, node.value) if has_kind(node.value) else 1
+        kind = getattr(node.value, "dtype", np.float64)
+        if index is None:
+            return self.position(node), np.ones(full, kind)
+        unit = np.zeros(full, kind)
+        try:
+            unit[index] = 1
+        except IndexError as error:
+            raise ArgumentError(f"there is no {name!r}: {error}") from None
+        return self.position(node), unit
+
+    def _chosen(self, name: str) -> tuple[Node, Any]:
+        """Return the node called `name`, or the node and the index of ``name[index]``."""
+        base, bracket, index = name.rpartition("[")
+        if name in self.names.values() or not bracket or not name.endswith("]"):
+            return self.node(name), None
+        try:
+            return self.node(base), ast.literal_eval(index[:-1])
+        except (ValueError, SyntaxError):
+            raise ArgumentError(f"an element is chosen by whole numbers; got {name!r}") from None
+
+    def tangents(self, wrt: str) -> Mapping[str, Any]:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         dot: list[Any] = [None] * len(self.nodes)
-        dot[self.position(self.node(wrt))] = 1
+        place, dot[place] = self.seed(wrt)
         with numbered(self.nodes) as tape:
             forward_sweep(tape, dot)
         return {step.name: 0 if d is None else d for step, d in zip(self.steps, dot, strict=True)}
@@ -146,7 +184,7 @@ class Program:
     def accumulations(self, output: str = "") -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""
         bar: list[Any] = [None] * len(self.nodes)
-        bar[self.position(self.node(output) if output else self.outputs[0])] = 1
+        place, bar[place] = self.seed(output or self.names[self.outputs[0]])
         result = []
         reached = {i for i, b in enumerate(bar) if b is not None}
         with numbered(self.nodes) as tape:
@@ -157,10 +195,11 @@ class Program:
                 reached.add(parent)
         return result
 
-    def adjoints(self, output: str = "") -> dict[str, Any]:
+    def adjoints(self, output: str = "") -> Mapping[str, Any]:
         """Return the derivative of one output with respect to every node, by name."""
         totals = {step.name: 0 for step in self.steps}
-        totals[output or self.names[self.outputs[0]]] = 1
+        place, seed = self.seed(output or self.names[self.outputs[0]])
+        totals[self.steps[place].name] = seed
         return totals | {item.parent: item.total for item in self.accumulations(output)}
 
 
@@ -168,6 +207,16 @@ def _free_letter(taken: Iterable[str]) -> str:
     """Return v, or the next letter if inputs are called v1, v2, ... themselves."""
     used = {name[0] for name in taken if name[1:].isdigit()}
     return next(letter for letter in "vwutsr" if letter not in used)
+
+
+class Recording(NamedTuple):
+    """What running a function once gave: its nodes, and where in the user's code they were made."""
+
+    nodes: list[Node]
+    names: dict[Node, str]
+    lines: dict[Node, str]
+    outputs: list[Node]
+    instructions: list[tuple[CodeType, int] | None]  # one for each node
 
 
 def trace(
@@ -179,14 +228,15 @@ def trace(
     """Run `f` once and return its program: every step with its name, value and source line.
 
     Inputs are called by the parameters of `f`, or as `names` says.
-
-    Examples
-    --------
-    >>> import simpleautodiff as ad
-    >>> program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
-    >>> program.adjoints()["x1"], program.tangents("x1")["v5"]
-    (5.5, 5.5)
     """
+    recording = record(f, args, names)
+    return Program(recording.nodes, numbering, recording.names, recording.lines, recording.outputs)
+
+
+def record(
+    f: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None = None
+) -> Recording:
+    """Run `f` once and return what its results were computed from."""
     leaves, rebuild = flatten(args)
     tape = LocatedTape()
     try:
@@ -202,19 +252,19 @@ def trace(
                 f"no result of {name_of(f)} depends on its arguments: nothing to show"
             )
         needed = set(execution_order(*outputs)) | set(inputs)
-        own = names or _input_names(f, args)
-        lines = {
-            node: source_line(*place)
-            for node, place in zip(tape, tape.places, strict=True)
-            if node in needed and node.primitive is not None
-        }
-        nodes = [node for node in tape if node in needed]
+        own = names or input_names(f, args)
+        kept = [node for node in tape if node in needed]
+        lines = {node: tape.line(node) for node in kept if node.primitive is not None}
+        instructions = [
+            None if tape.instructions[node.index] == tape.caller else tape.instructions[node.index]
+            for node in kept
+        ]
     finally:
         tape.clear()
-    return Program(nodes, numbering, dict(zip(inputs, own, strict=True)), lines, outputs)
+    return Recording(kept, dict(zip(inputs, own, strict=True)), lines, outputs, instructions)
 
 
-def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     """Name the inputs by the parameters of `f` and the paths inside their structures."""
     try:
         bound = inspect.signature(f).bind(*args).arguments

@@ -7,6 +7,7 @@ symbolic form of a derivative is what the rule itself says.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -39,25 +40,107 @@ def short(number: Any, decimals: int = 3) -> str:
     if isinstance(number, (complex, np.complexfloating)):
         sign = "-" if number.imag < 0 else "+"
         return f"{short(number.real, decimals)} {sign} {short(abs(number.imag), decimals)}i"
+    if isinstance(number, np.ndarray):
+        return _short_array(number, decimals) if number.ndim else short(number[()], decimals)
+    if isinstance(number, slice):
+        return ":".join("" if part is None else str(part) for part in _slice_parts(number))
     return str(number)
 
 
-class Term:
-    """A formula as a number: its text, how tightly that binds, and the value behind it."""
+_SLICE = 3  # how many elements of an axis are shown
 
-    __slots__ = ("binds", "divides", "text", "value")
+
+def _short_array(array: Any, decimals: int) -> str:
+    """Write the first few elements along each axis: ``[[1, 2, 3, …], …]``."""
+    if array.ndim == 0:
+        return short(array[()], decimals)
+    few = _SLICE if array.ndim == 1 or len(array) <= _SLICE else 1
+    parts = [_short_array(np.asarray(part), decimals) for part in array[:few]]
+    return f"[{', '.join(parts + ['…'] * (len(array) > few))}]"
+
+
+def _slice_parts(index: slice) -> list[Any]:
+    parts = [index.start, index.stop]
+    return parts if index.step is None else [*parts, index.step]
+
+
+def shown(number: Any) -> str:
+    """Write a result: a number in a few digits; an array by its kind, its shape and a slice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shown(0.5), shown(np.arange(4.0))
+    ('0.5', 'float64(4,) [0, 1, 2, …]')
+    """
+    if isinstance(number, np.ndarray) and number.ndim:
+        return f"{number.dtype}{number.shape} {short(number)}"
+    return short(number)
+
+
+def latex_name(name: str, accent: str = "") -> str:
+    r"""Write a name in LaTeX, with an accent over its letter: ``\dot{x}_{1}``.
+
+    Examples
+    --------
+    >>> print(latex_name("x1"), latex_name("v12", "bar"), latex_name("rate"))
+    x_{1} \bar{v}_{12} \mathit{rate}
+    """
+    match = re.fullmatch(r"([^\W\d_])(\d*)", name)
+    if match is None:
+        plain = name.isidentifier() and name.isascii()
+        body = rf"\mathit{{{_escaped(name)}}}" if plain else rf"\texttt{{{_escaped(name)}}}"
+        return rf"\{accent}{{{body}}}" if accent else body
+    letter, digits = match.groups()
+    letter = rf"\{accent}{{{letter}}}" if accent else letter
+    return f"{letter}_{{{digits}}}" if digits else letter
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
+
+
+def latex_number(text: str) -> str:
+    r"""Write the short form of a number in LaTeX: ``1e-05`` as ``10^{-5}``."""
+    text = re.sub(r"\b1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
+    text = re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
+    text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
+    words = r"(?<![\\\w])[A-Za-z]\w+"
+    return re.sub(words, lambda m: rf"\mathrm{{{_escaped(m[0])}}}", text)
+
+
+class Term:
+    """A formula as a number: its text, its LaTeX, how tightly it binds, the value behind it."""
+
+    __slots__ = ("binds", "divides", "latex", "text", "value")
 
     def __init__(
-        self, text: Any, binds: int = CALL, value: Any = None, divides: Any = None
+        self,
+        text: Any,
+        binds: int = CALL,
+        value: Any = None,
+        divides: Any = None,
+        latex: str | None = None,
     ) -> None:
-        self.text = text if isinstance(text, str) else short(text)
-        self.binds = binds if isinstance(text, str) else _binds(text, self.text)
-        self.value = value if isinstance(text, str) else text
+        named = isinstance(text, str)
+        self.text = text if named else short(text)
+        self.binds = binds if named else _binds(text, self.text)
+        self.value = value if named else text
         self.divides = divides  # the y of 1 / y
+        if latex is None:
+            latex = latex_name(self.text) if named else latex_number(self.text)
+        self.latex = latex
 
-    def inside(self, binds: int) -> str:
-        """Return the text, in parentheses if the surroundings bind tighter."""
-        return f"({self.text})" if self.binds < binds else self.text
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the value behind the formula, which the rules of arrays ask for."""
+        return tuple(getattr(self.value, "shape", ()))
+
+    def inside(self, binds: int) -> tuple[str, str]:
+        """Return text and LaTeX, in parentheses if the surroundings bind tighter."""
+        if self.binds < binds:
+            return f"({self.text})", f"({self.latex})"
+        return self.text, self.latex
 
     def __repr__(self) -> str:
         return self.text
@@ -87,15 +170,15 @@ class Term:
     def __pow__(self, other: Any) -> Term:
         return _infix("power", self, as_term(other), CALL, CALL)
 
+    def __matmul__(self, other: Any) -> Term:
+        return _infix("matmul", self, as_term(other), SIGN, SIGN)
+
     def __neg__(self) -> Term:
-        return Term(
-            f"-{self.inside(CALL if self.binds == SIGN else PRODUCT)}",
-            SIGN,
-            _try(operator.neg, self.value),
-        )
+        text, latex = self.inside(CALL if self.binds == SIGN else PRODUCT)
+        return Term(f"-{text}", SIGN, _try(operator.neg, self.value), latex=f"-{latex}")
 
     def __abs__(self) -> Term:
-        return Term(f"|{self.text}|", CALL, _try(abs, self.value))
+        return Term(f"|{self.text}|", CALL, _try(abs, self.value), latex=f"|{self.latex}|")
 
     def __floordiv__(self, other: Any) -> Term:
         return _infix("floor_divide", self, as_term(other), PRODUCT, SIGN)
@@ -151,7 +234,9 @@ def _binds(number: Any, text: str) -> int:
         return SIGN
     return (
         CALL
-        if text.replace(".", "").replace("_", "").isalnum() or ("(" not in text and " " not in text)
+        if text.startswith("[")
+        or text.replace(".", "").replace("_", "").isalnum()
+        or ("(" not in text and " " not in text)
         else SUM
     )
 
@@ -160,25 +245,32 @@ def _try(function: Callable[..., Any], *values: Any) -> Any:
     """Return the value behind a formula, or None where there is none."""
     try:
         return None if any(value is None for value in values) else function(*values)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):
         return None
 
 
 def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
     row = TABLE[name]
-    text = row.text.format(a.inside(left), b.inside(right))
-    return Term(text, row.binds, _try(_VALUES[name], a.value, b.value))
+    (text_a, latex_a), (text_b, latex_b) = a.inside(left), b.inside(right)
+    if name == "power":
+        latex_b = b.latex  # it is small and high enough to stand alone
+    return Term(
+        row.text.format(text_a, text_b),
+        row.binds,
+        _try(_VALUES[name], a.value, b.value),
+        latex=row.latex.format(latex_a, latex_b),
+    )
 
 
 _VALUES: dict[str, Callable[..., Any]] = {
     name: TABLE[name].compute
-    for name in ("add", "sub", "mul", "div", "power", "floor_divide", "mod")
+    for name in ("add", "sub", "mul", "div", "power", "floor_divide", "mod", "matmul")
 }
 
 
 def render(row: Primitive, args: tuple[Any, ...]) -> Term:
     """Write one primitive applied to terms: infix, with a sign, or as a call."""
-    terms = [as_term(arg) if arg is not None else Term("None") for arg in args]
+    terms = [as_term(arg) for arg in args]
     match row.name, terms:
         case "neg", [x]:
             return -x
@@ -192,16 +284,69 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
             return a / b
         case "power", [a, b]:
             return a**b
-    return Term(row.text.format(*[term.text for term in terms]), row.binds)
+        case "matmul", [a, b]:
+            return a @ b
+        case "getitem", [x, _]:
+            (text, latex), index = x.inside(CALL), _index_text(args[1])
+            return Term(f"{text}[{index}]", latex=f"{latex}[{latex_number(index)}]")
+    return Term(_call_text(row, terms, args), row.binds, latex=_call_latex(row, terms))
+
+
+def _index_text(index: Any) -> str:
+    parts = index if isinstance(index, tuple) else (index,)
+    return ", ".join("..." if part is ... else short(part) for part in parts)
+
+
+def _call_text(row: Primitive, terms: list[Term], args: tuple[Any, ...]) -> str:
+    """Write a call; settings that say nothing, such as axis=None, are left out."""
+    texts = [term.text for term in terms]
+    if row.text == f"{row.name}({', '.join(f'{{{i}}}' for i in range(row.arity))})":
+        for i, name in zip(row.settings, _SETTINGS.get(row.name, ()), strict=False):
+            texts[i] = f"{name}={texts[i]}"
+        said = [i for i, x in enumerate(args) if i not in row.settings or not _is_default(x)]
+        return f"{row.name}({', '.join(texts[i] for i in said)})"
+    return row.text.format(*texts)
+
+
+def _is_default(setting: Any) -> bool:
+    return setting is None or setting is False
+
+
+_SETTINGS = dict.fromkeys(("sum", "max", "min"), ("axis", "keepdims"))
+
+
+def _call_latex(row: Primitive, terms: list[Term]) -> str:
+    """Fill in the LaTeX form; what is not enclosed there already gets parentheses if it needs."""
+    latex = [
+        term.latex if _enclosed(row.latex, i) else term.inside(CALL)[1]
+        for i, term in enumerate(terms)
+    ]
+    return row.latex.format(*latex)
+
+
+def _enclosed(form: str, i: int) -> bool:
+    """Tell whether an argument stands between braces, bars or parentheses of the form."""
+    before = form.partition(f"{{{i}}}")[0].rstrip()
+    return before.endswith(("{{", "(", "|", ","))
 
 
 def _call(row: Primitive) -> Callable[..., Term]:
     def call(*args: Any) -> Term:
         term = render(row, args)
-        values = [as_term(arg).value for arg in args]
-        return Term(term.text, term.binds, _try(row.compute, *values))
+        values = [arg.value if isinstance(arg, Term) else arg for arg in args]
+        settings = [value for i, value in enumerate(values) if i not in row.settings]
+        known = all(value is not None for value in settings)
+        term.value = _try_call(row.compute, values) if known else None
+        return term
 
     return call
+
+
+def _try_call(function: Callable[..., Any], values: list[Any]) -> Any:
+    try:
+        return function(*values)
+    except (ArithmeticError, ValueError, TypeError, AttributeError):
+        return None
 
 
 register_number(Term, {name: _call(row) for name, row in TABLE.items()})

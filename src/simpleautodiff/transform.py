@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    return named(gradient, "grad", f)
+    return named(gradient, "grad", f, None if has_aux else argnums)
 
 
 def value_and_grad(
@@ -92,7 +92,7 @@ def value_and_grad(
         value = outward(result.value if graph.recorded(result) else result)
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
-    return named(value_and_gradient, "value_and_grad", f)
+    return named(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
 
 
 def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
@@ -167,7 +167,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
         Jet(checked(leaf, f), [checked(direction, f)], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
-    value, tangent, aux = _run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
+    value, tangent, aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -201,7 +201,8 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             _check_directions(f, selection, x, nth, n)
         return nth
 
-    return named(nth_derivative, "derivative" if n == 1 else f"derivative {n}", f)
+    what = "derivative" if n == 1 else f"derivative {n}"
+    return named(nth_derivative, what, f, argnums if n == 1 else None)
 
 
 def _check_directions(f: F, selection: Selection, x: Any, nth: Any, n: int) -> None:
@@ -217,10 +218,11 @@ def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> An
     """Return the n-th derivative of `f` at x in a direction."""
     level = JetLevel(n)
     jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
-    return _run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
+    return run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
 
 
-def _run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+    """Run `f` on jets and return the value, the highest derivative, and what comes beside."""
     teach_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -291,11 +293,21 @@ def unshared(derivative: Any, given: Sequence[Any]) -> Any:
     return derivative.copy() if shared else derivative
 
 
-def named(function: F, what: str, f: F) -> F:
-    """Name a transformed function after what it is of."""
+class First(NamedTuple):
+    """Of what a function is the first derivative: so that `source` can write down its sweep."""
+
+    f: F
+    argnums: Argnums
+    what: str  # "grad", "value_and_grad" or "derivative"
+
+
+def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
+    """Name a function after what it is of; a first derivative says in which arguments, too."""
     teach_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
     function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
+    if argnums is not None:
+        function.first = First(f, argnums, what)  # type: ignore[attr-defined]
     return function

@@ -1,0 +1,327 @@
+"""`compare`: one derivative in five ways, side by side: what each gives, and what it costs."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import Selection, check_function, name_of
+from simpleautodiff.check import is_analytic
+from simpleautodiff.difference import complex_step, difference
+from simpleautodiff.display import formats
+from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
+from simpleautodiff.graph import Graph
+from simpleautodiff.node import Result
+from simpleautodiff.number import optional, shape
+from simpleautodiff.program import record
+from simpleautodiff.structure import flatten
+from simpleautodiff.transform import jvp, vjp
+
+F = Callable[..., Any]
+MOST = 10  # inputs and results that are compared one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to the derivatives: what it gave and what it took.
+
+    `values` has a row for each result and a column for each input. `digits` is how many of the
+    digits agree with the reference; `operations` are those of all inputs and results, an operation
+    on arrays counting as one; `stored` is how many numbers are kept for the way back.
+    """
+
+    name: str
+    values: Any = None
+    digits: int | None = None
+    operations: int | None = None
+    stored: int | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The ways to one derivative side by side; `mode` is the library's choice, and `why`."""
+
+    title: str
+    ways: tuple[Way, ...]
+    mode: str
+    why: str
+
+    def __getitem__(self, name: str) -> Way:
+        """Return one way by its name: "forward", "reverse", "symbolic", ..."""
+        return next(way for way in self.ways if way.name == name)
+
+    def __str__(self) -> str:
+        """Write the comparison as text."""
+        return self.to("text")
+
+    def to(self, format: str) -> str:
+        """Write the comparison as text, markdown, latex, html or json."""
+        formats.check_format(format, ("text", "markdown", "latex", "html", "json"))
+        if format == "json":
+            return self._json()
+        heads = ("way", "derivatives", "digits", "operations", "stored numbers")
+        table = formats.grid(format, self.title, heads, [_cells(way) for way in self.ways])
+        return f"{table}\n\n{self._conclusion(format)}"
+
+    def _conclusion(self, format: str) -> str:
+        text = f"The library would choose {self.mode} mode: {self.why}."
+        return f"<p>{text}</p>" if format == "html" else text
+
+    def _json(self) -> str:
+        ways = [
+            {
+                "way": way.name,
+                "values": None if way.values is None else np.asarray(way.values).tolist(),
+                "digits": way.digits,
+                "operations": way.operations,
+                "stored": way.stored,
+                "note": way.note,
+            }
+            for way in self.ways
+        ]
+        return formats.dumped(
+            {"title": self.title, "ways": ways, "mode": self.mode, "why": self.why}
+        )
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": self.to("text"), "text/html": self.to("html")}
+
+
+def compare(f: F, *args: Any) -> Comparison:
+    """Differentiate `f` in five ways and put them side by side.
+
+    Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
+    many digits agree, how many operations they take, how many numbers they store; and which mode
+    `jacobian` would choose, and why. Of more than ten inputs or results the first ten are compared.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> c = ad.compare(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
+    >>> c["reverse"].values
+    array([[5.5       , 1.71633781]])
+    >>> c["forward"].digits, c["reverse"].digits, c["differences"].digits < 16
+    (16, 16, True)
+    >>> c.mode, c.why
+    ('reverse', 'it needs 1 sweep for 1 result, forward mode 2 for 2 inputs')
+    """
+    check_function(f)
+    point = Point(f, args)
+    found = [
+        _forward(point),
+        _reverse(point),
+        _symbolic(point),
+        _complex(point),
+        _differences(point),
+    ]
+    reference = next(
+        (way.values for way in found if way.name == "symbolic" and way.values is not None),
+        found[1].values,
+    )
+    ways = tuple(_judged(way, reference) for way in found)
+    return Comparison(f"Derivatives of {name_of(f)}", ways, *_choice(point))
+
+
+class Point:
+    """A function at a point, with its inputs and results as lists of numbers."""
+
+    def __init__(self, f: F, args: tuple[Any, ...]) -> None:
+        self.f, self.args = f, args
+        leaves, self.rebuild = flatten(args)
+        if not leaves:
+            raise ArgumentError(f"compare needs a point: compare({name_of(f)}, x, ...)")
+        self.leaves = [np.asarray(leaf, float) if shape(leaf) else leaf for leaf in leaves]
+        for leaf in leaves:
+            if np.asarray(leaf).dtype.kind not in "iuf":
+                raise ArgumentError(f"compare needs a point of real numbers, got {leaf!r}")
+        self.value = f(*args)
+        self.inputs = sum(np.size(leaf) for leaf in self.leaves)
+        self.results = sum(np.size(leaf) for leaf in flatten(self.value)[0])
+        self.columns, self.rows = min(self.inputs, MOST), min(self.results, MOST)
+
+    def unit(self, number: int, leaves: list[Any]) -> list[Any]:
+        """Return leaves that are 0 but for one number, which is 1."""
+        units, begin = [], 0
+        for leaf in leaves:
+            size = int(np.size(leaf))
+            unit = np.zeros(size)
+            if begin <= number < begin + size:
+                unit[number - begin] = 1.0
+            units.append(unit.reshape(np.shape(leaf)) if np.shape(leaf) else float(unit[0]))
+            begin += size
+        return units
+
+    def moved(self, step: Any, number: int) -> Any:
+        """Return the arguments with one number moved by a step."""
+        units = self.unit(number, self.leaves)
+        pairs = zip(self.leaves, units, strict=True)
+        moved = [x + step * u if np.any(u) else x for x, u in pairs]
+        return self.rebuild(iter(moved))
+
+    def numbers(self, result: Any) -> Any:
+        """Return the first results as a list of numbers."""
+        parts = [np.ravel(np.asarray(leaf)) for leaf in flatten(result)[0]]
+        return np.concatenate(parts)[: self.rows]
+
+    def steps(self, function: F) -> int:
+        """Count the operations of a function at this point."""
+        recording = record(function, tuple(self.args))
+        return sum(node.primitive is not None for node in recording.nodes)
+
+
+def _forward(point: Point) -> Way:
+    def column(number: int) -> Any:
+        tangents = point.rebuild(iter(point.unit(number, point.leaves)))
+        return jvp(point.f, point.args, tangents)[1]
+
+    def sweep(*args: Any) -> Any:
+        return jvp(point.f, args, point.rebuild(iter([_ones(leaf) for leaf in point.leaves])))
+
+    columns = [point.numbers(column(j)) for j in range(point.columns)]
+    return Way("forward", np.stack(columns, axis=1), None, point.inputs * _count(point, sweep), 0)
+
+
+def _ones(leaf: Any) -> Any:
+    return np.ones(np.shape(leaf)) if np.shape(leaf) else 1.0
+
+
+def _reverse(point: Point) -> Way:
+    value, pullback = vjp(point.f, *point.args)
+    leaves, rebuild = flatten(value)
+    rows = []
+    for i in range(point.rows):
+        bars = flatten(pullback(rebuild(iter(point.unit(i, leaves)))))[0]
+        rows.append(np.concatenate([np.ravel(bar) for bar in bars])[: point.columns])
+
+    def sweep(*args: Any) -> Any:
+        again, pull = vjp(point.f, *args)
+        return again, pull(rebuild(iter([_ones(leaf) for leaf in leaves])))
+
+    once = _count(point, point.f)
+    operations = once + point.results * (_count(point, sweep) - once)
+    return Way("reverse", np.stack(rows), None, operations, _stored(point))
+
+
+def _count(point: Point, function: F) -> int:
+    try:
+        return point.steps(function)
+    except AutodiffError:
+        return 0  # nothing depends on the inputs
+
+
+def _stored(point: Point) -> int:
+    """Count the numbers that the rules of a recorded function will read on the way back."""
+    graph = Graph(point.f, Selection(tuple(point.args)))
+    sizes: dict[int, int] = {}
+    for node in graph.tape:
+        if node.primitive is not None:
+            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) is Result)
+            values = (*node.values(), node.value)
+            for k in node.primitive.read(parents):
+                if k not in node.primitive.settings:
+                    owner = node if k == -1 else node.args[k]
+                    sizes[id(owner)] = int(np.size(values[k]))
+    return sum(sizes.values())
+
+
+def _symbolic(point: Point) -> Way:
+    """Let SymPy differentiate the formula that the function is."""
+    if any(shape(leaf) for leaf in point.leaves):
+        return Way("symbolic", note="SymPy's symbols are single numbers, not arrays")
+    try:
+        sympy = optional("sympy", "the symbolic way")
+        symbols = [sympy.Symbol(f"x{i + 1}", real=True) for i in range(point.inputs)]
+        formulas = flatten(point.f(*point.rebuild(iter(symbols))))[0]
+        slopes = [[sympy.diff(y, x) for x in symbols] for y in formulas]
+        at = {s: sympy.Float(float(x), 40) for s, x in zip(symbols, point.leaves, strict=True)}
+        values = [
+            [float(slope.evalf(30, subs=at)) for slope in row[: point.columns]]
+            for row in slopes[: point.rows]
+        ]
+    except Exception as error:  # a function may do anything with symbols
+        return Way("symbolic", note=f"not for this function: {type(error).__name__}")
+    count = sum(int(sympy.count_ops(slope)) for row in slopes for slope in row)
+    return Way("symbolic", np.array(values), None, count, 0)
+
+
+def _complex(point: Point) -> Way:
+    """Take the imaginary part of a tiny imaginary step."""
+    if not is_analytic(point.f, point.args):
+        return Way("complex step", note="only for functions that are analytic in complex numbers")
+    values = np.zeros((point.rows, point.columns))
+    for i in range(point.rows):
+        for j in range(point.columns):
+            values[i, j] = complex_step(_along(point, i, j), 0.0)
+    return Way("complex step", values, None, point.inputs * _count(point, point.f), 0)
+
+
+def _along(point: Point, i: int, j: int) -> F:
+    return lambda t: point.numbers(point.f(*point.moved(t, j)))[i]
+
+
+def _differences(point: Point) -> Way:
+    calls = 0
+    values = np.zeros((point.rows, point.columns))
+
+    def counted(along: F) -> F:
+        def function(t: float) -> Any:
+            nonlocal calls
+            calls += 1
+            return along(t)
+
+        return function
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DomainWarning)
+        for i in range(point.rows):
+            for j in range(point.columns):
+                values[i, j] = difference(counted(_along(point, i, j)), 0.0)[0]
+    share = point.inputs * point.results / (point.rows * point.columns)
+    operations = round(calls * share) * _count(point, point.f)
+    return Way("differences", values, None, operations, 0)
+
+
+def _judged(way: Way, reference: Any) -> Way:
+    if way.values is None:
+        return way
+    digits = min(map(_digits, np.ravel(way.values).tolist(), np.ravel(reference).tolist()))
+    return Way(way.name, way.values, digits, way.operations, way.stored, way.note)
+
+
+def _digits(value: float, reference: float) -> int:
+    """Count the digits that agree, of the 16 that a float has."""
+    if value == reference or (value != value and reference != reference):
+        return 16
+    error = abs(value - reference) / (abs(reference) or 1.0)
+    return 0 if not math.isfinite(error) or error >= 1 else min(16, int(-math.log10(error)))
+
+
+def _choice(point: Point) -> tuple[str, str]:
+    """Say which mode `jacobian` takes, and why."""
+    inputs, results = _many(point.inputs, "input"), _many(point.results, "result")
+    if point.inputs < point.results:
+        sweeps = _many(point.inputs, "sweep")
+        return (
+            "forward",
+            f"it needs {sweeps} for {inputs}, reverse mode {point.results} for {results}",
+        )
+    sweeps = _many(point.results, "sweep")
+    return "reverse", f"it needs {sweeps} for {results}, forward mode {point.inputs} for {inputs}"
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def _cells(way: Way) -> tuple[str, ...]:
+    if way.values is None:
+        return way.name, way.note, "", "", ""
+    numbers = np.ravel(way.values).tolist()
+    shown = ", ".join(map(repr, numbers[:2])) + ", …" * (len(numbers) > 2)
+    return way.name, shown, str(way.digits), f"{way.operations:,}", f"{way.stored:,}"

@@ -1,0 +1,110 @@
+"""`trace`: run a function once and look at every step of it, in tables, words, figures, source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from simpleautodiff.display.tables import Table, adjoints_table, tangents_table, values_table
+from simpleautodiff.display.variables import variables_of
+from simpleautodiff.program import Program, record
+
+
+class Trace(Program):
+    """A program with ways to show it; `trace` makes it.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> t = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
+    >>> t.tangents("x1")["v5"], t.adjoints()["x1"]
+    (5.5, 5.5)
+    """
+
+    f: Callable[..., Any]
+    args: tuple[Any, ...]
+
+    def values(self) -> Table:
+        """Return the table of values."""
+        return values_table(self)
+
+    def tangents(self, wrt: str = "") -> Table:
+        """Return the table of the forward sweep from one input, by default the first.
+
+        Of an array one element can be chosen: ``"w[0, 2]"``; else all move together.
+        """
+        return tangents_table(self, wrt or self.names[self.inputs[0]])
+
+    def adjoints(self, output: str = "") -> Table:
+        """Return the table of the reverse sweep from one output, by default the first.
+
+        Of an array one element can be chosen: ``"v5[0]"``; else it is the derivative of their sum.
+        """
+        return adjoints_table(self, output)
+
+    def explain(self, name: str, wrt: str = "", output: str = "") -> str:
+        """Say in words how the derivatives of one step come about; see `words.explain`."""
+        from simpleautodiff.display.words import explain
+
+        return explain(self, name, wrt, output)
+
+    def source(self, simplify: bool = False) -> Any:
+        """Return the function as straight-line Python; see `simpleautodiff.source`."""
+        from simpleautodiff.display.source import source
+
+        return source(self.f, *self.args, simplify=simplify)
+
+    def figure(self, **options: Any) -> Any:
+        """Draw the graph; see `display.figure`."""
+        return _shower("figure").figure(self, **options)
+
+    def step(self, **options: Any) -> Any:
+        """Step through a sweep, one node at a time; see `display.stepper`."""
+        return _shower("stepper").Stepper(self, **options)
+
+    def explore(self, path: str, **options: Any) -> Any:
+        """Write the explorer page of this trace to a file; see `display.explorer`."""
+        return _shower("explorer.page").explore(self, path=path, **options)
+
+
+def _shower(module: str) -> Any:
+    """Load a module of this package when it is asked for."""
+    return import_module(f"simpleautodiff.display.{module}")
+
+
+def trace(
+    f: Callable[..., Any],
+    *args: Any,
+    numbering: str = "paper",
+    names: Sequence[str] | None = None,
+) -> Trace:
+    """Run `f` once and return every step of it: names, values, source lines, and ways to show them.
+
+    Parameters
+    ----------
+    f, args
+        The function and the point; arrays and nested structures are inputs, too.
+    numbering
+        `"paper"` numbers the steps by their distance from the inputs, as the paper's tables do;
+        `"execution"` numbers them as they happened.
+    names
+        What the inputs are called; without it, as the parameters of `f` are.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def f(x1, x2):
+    ...     product = x1 * x2
+    ...     return ad.log(x1) + product - ad.sin(x2)
+    >>> t = ad.trace(f, 2.0, 5.0)
+    >>> [(step.name, step.variable) for step in t.steps if step.variable]
+    [('v1', 'product')]
+    >>> t.adjoints()["x1"]
+    5.5
+    """
+    found = record(f, args, names)
+    variables = variables_of(found.nodes, found.instructions)
+    traced = Trace(found.nodes, numbering, found.names, found.lines, found.outputs, variables)
+    traced.f, traced.args = f, args
+    return traced

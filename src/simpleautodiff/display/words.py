@@ -1,0 +1,195 @@
+"""The derivative of one step in words: what it is, why, and how the numbers come together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from simpleautodiff.display.symbols import (
+    adjoint_term,
+    adjoint_terms,
+    barred,
+    derivative_term,
+    dotted,
+    quietly,
+    tangent_terms,
+    value_terms,
+)
+from simpleautodiff.display.tables import output_names
+from simpleautodiff.kinks import happens
+from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.node import Node, Result
+from simpleautodiff.primitives import SIGN, SUM
+from simpleautodiff.program import Program
+from simpleautodiff.text import Term, short, shown
+
+
+@quietly()
+def explain(program: Program, name: str, wrt: str = "", output: str = "") -> str:
+    """Say in words how the derivatives of one step come about, forward and in reverse.
+
+    Parameters
+    ----------
+    program
+        What `trace` returned.
+    name
+        The step, by its name or by the user's own name for it.
+    wrt, output
+        The input that forward mode starts from and the output that reverse mode does; the first
+        ones if not given.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> t = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
+    >>> print(explain(t, "v5"))
+    v5 = v4 - v3 = 11.652: a difference grows with its first term and shrinks with its second.
+    Forward from x1: v5 = v4 - v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = -1; v3 is not reachable from
+    x1, so its derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5.
+    Reverse from y: v5 is y, so its adjoint is 1.
+    """
+    node = _find(program, name)
+    wrt = wrt or program.names[program.inputs[0]]
+    sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
+    return "\n".join([*sentences, _reverse(program, node, output)])
+
+
+def _find(program: Program, name: str) -> Node:
+    """Return the step of a name; of the user's own name, the last step that it was given to."""
+    own = [node for node in program.nodes if program.variables.get(node) == name]
+    return own[-1] if own and name not in program.names.values() else program.node(name)
+
+
+def _value(program: Program, node: Node) -> str:
+    name, value = program.names[node], shown(node.value)
+    if node.primitive is None:
+        return f"{name} = {value} is an input."
+    line = program.lines.get(node, "")
+    line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
+    own = f", which you call {program.variables[node]}" if node in program.variables else ""
+    symbols = value_terms(program, node)[0].text
+    return f"{name} = {symbols} = {value}{own}{line}: {node.primitive.reason}."
+
+
+def _kinks(node: Node) -> list[str]:
+    """Say where the derivative is a choice, if this is such a place."""
+    if node.primitive is None:
+        return []
+    return [
+        f"A kink of {node.operator}, {kink.text}: the derivative is a choice, {kink.choice}."
+        for kink in node.primitive.kinks
+        if happens(node.primitive, kink, node.values())
+    ]
+
+
+def _forward(program: Program, node: Node, wrt: str) -> str:
+    """Say how the tangent of a step follows from those of its parents."""
+    name, head = program.names[node], f"Forward from {wrt}: "
+    if node.primitive is None:
+        same = name == wrt.partition("[")[0]
+        reason = f"{name} is where the sweep starts" if same else f"{name} is another input"
+        return (
+            f"{head}{reason}, so its derivative is {shown(Program.tangents(program, wrt)[name])}."
+        )
+    dot, reached = Program.tangents(program, wrt), _reached(program, wrt)
+    derivatives = node.local_derivatives()
+    parts = [
+        f"{name} = {value_terms(program, node)[0].text}, so {_slopes(program, node, derivatives)}"
+    ]
+    for k, derivative in derivatives:
+        parent = node.args[k]
+        if derivative is ZERO:
+            continue
+        if parent not in reached:
+            parts.append(
+                f"{program.names[parent]} is not reachable from {wrt}, so its derivative is 0"
+            )
+    return f"{head}{'; '.join([*dict.fromkeys(parts), _total(program, node, derivatives, dot)])}."
+
+
+def _slopes(program: Program, node: Node, derivatives: list[tuple[int, Any]]) -> str:
+    name = program.names[node]
+    if derivatives and all(isinstance(derivative, Linear) for _, derivative in derivatives):
+        maps = [f"∂{name}/∂{program.names[node.args[k]]}" for k, _ in derivatives]
+        return f"{_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+    twice = len({node.args[k] for k, _ in derivatives}) < len(derivatives)
+    said = []
+    for k, derivative in derivatives:
+        place = f" (as argument {k + 1})" if twice else ""
+        said.append(f"{_slope(program, node, name, k, derivative)}{place}")
+    return _and(said)
+
+
+def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> str:
+    """Write ∂v/∂u = formula = number; of a linear map, what it does to a tangent."""
+    parent = program.names[node.args[k]]
+    partial = f"∂{name}/∂{parent}"
+    if derivative is ZERO:
+        return f"{partial} is known to be 0, whatever it is multiplied by"
+    if isinstance(derivative, Linear):
+        return f"{partial} is a linear map"
+    formula, number = derivative_term(program, node, k, derivative).text, short(derivative)
+    return f"{partial} = {number}" if formula == number else f"{partial} = {formula} = {number}"
+
+
+def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot: Any) -> str:
+    """Write the sum of products that the tangent is."""
+    name = program.names[node]
+    live = [(k, d) for k, d in derivatives if d is not ZERO]
+    if not live:
+        return f"so the derivative of {name} is 0"
+    if any(isinstance(d, Linear) for _, d in live):
+        return f"{dotted(name)} = {tangent_terms(program, node, dot)[0].text} = {shown(dot[name])}"
+    products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
+    return f"{' + '.join(products)} = {shown(dot[name])}"
+
+
+def _times(slope: Any, derivative: Any) -> str:
+    factors = [
+        f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (Term(slope), Term(derivative))
+    ]
+    return " × ".join(factors)
+
+
+def _reverse(program: Program, node: Node, output: str) -> str:
+    """Say how the adjoint of a step follows from those of its children."""
+    output = output or program.names[program.outputs[0]]
+    place, seed = program.seed(output)
+    ends = {program.names[end]: name for name, end in output_names(program)}
+    base = program.steps[place].name
+    end = ends.get(base, base) + output.removeprefix(base)
+    name, head = program.names[node], f"Reverse from {end}: "
+    bar = Program.adjoints(program, output)
+    items = [item for item in program.accumulations(output) if item.parent == name]
+    if name == base and not items:
+        return f"{head}{name} is {end}, so its adjoint is {shown(seed)}."
+    if not items:
+        return f"{head}no way leads from {name} to {end} that counts, so its adjoint is 0."
+    terms = []
+    for item in items:
+        child = program.node(item.child)
+        terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
+    children = _and(list(dict.fromkeys(item.child for item in items)))
+    chain = " + ".join(
+        f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
+    )
+    symbols, numbers = (
+        " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
+    )
+    return (
+        f"{head}{name} goes into {children}, so {barred(name)} = {chain} = {symbols} = {numbers} = "
+        f"{shown(bar[name])}."
+    )
+
+
+def _reached(program: Program, wrt: str) -> set[Node]:
+    """Return the nodes that a change of `wrt` can change."""
+    reached = {program.nodes[program.seed(wrt)[0]]}
+    for node in program.nodes:
+        if any(type(arg) is Result and arg in reached for arg in node.args):
+            reached.add(node)
+    return reached
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

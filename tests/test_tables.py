@@ -1,0 +1,316 @@
+"""The paper's three tables, of any function and in every format."""
+
+import json
+import math
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.text import latex_name, short, shown
+
+
+def paper(x1, x2):
+    return ad.log(x1) + x1 * x2 - ad.sin(x2)
+
+
+@pytest.fixture
+def example():
+    return ad.trace(paper, 2, 5)
+
+
+def body(latex):
+    """Return the cells of a tabular, without the spaces that LaTeX does not see."""
+    rows = [line.strip() for line in latex.splitlines() if line.strip().endswith(r"\\")]
+    return [[cell.strip().replace(" ", "") for cell in row[:-2].split("&")] for row in rows]
+
+
+def test_values_in_latex_as_the_paper_prints_them(example):
+    assert body(example.values().to("latex")) == [
+        ["$x_{1}$", "", "", "$=2$"],
+        ["$x_{2}$", "", "", "$=5$"],
+        ["$v_{1}$", r"$=\logx_{1}$", r"$=\log2$", "$=0.693$"],
+        ["$v_{2}$", r"$=x_{1}\timesx_{2}$", r"$=2\times5$", "$=10$"],
+        ["$v_{3}$", r"$=\sinx_{2}$", r"$=\sin5$", "$=-0.959$"],
+        ["$v_{4}$", "$=v_{1}+v_{2}$", "$=0.693+10$", "$=10.693$"],
+        ["$v_{5}$", "$=v_{4}-v_{3}$", "$=10.693-(-0.959)$", "$=11.652$"],
+        ["$y$", "$=v_{5}$", "", "$=11.652$"],
+    ]
+
+
+def test_tangents_in_latex_as_the_paper_prints_them(example):
+    rows = body(example.tangents("x1").to("latex"))
+    assert [row[0] for row in rows] == [
+        *[rf"$\dot{{x}}_{{{i}}}$" for i in (1, 2)],
+        *[rf"$\dot{{v}}_{{{i}}}$" for i in range(1, 6)],
+        r"$\dot{y}$",
+    ]
+    assert [row[1:] for row in rows[2:7]] == [
+        [r"$=\dot{x}_{1}/x_{1}$", "$=1/2$", "$=0.5$"],
+        [
+            r"$=\dot{x}_{1}\timesx_{2}+\dot{x}_{2}\timesx_{1}$",
+            r"$=1\times5+0\times2$",
+            "$=5$",
+        ],
+        [r"$=\dot{x}_{2}\times\cosx_{2}$", r"$=0\times\cos5$", "$=0$"],
+        [r"$=\dot{v}_{1}+\dot{v}_{2}$", "$=0.5+5$", "$=5.5$"],
+        [r"$=\dot{v}_{4}-\dot{v}_{3}$", "$=5.5-0$", "$=5.5$"],
+    ]
+
+
+def test_adjoints_in_latex_as_the_paper_prints_them(example):
+    latex = example.adjoints().to("latex")
+    bar = lambda name: rf"\bar{{{name[0]}}}_{{{name[1]}}}"
+    frac = lambda v, u: rf"\frac{{\partial{v[0]}_{{{v[1]}}}}}{{\partial{u[0]}_{{{u[1]}}}}}"
+    wanted = [  # the paper's table from bottom to top: parent, child, more, put in, result
+        ("v4", "v5", False, r"\times1", "1"),
+        ("v3", "v5", False, r"\times(-1)", "-1"),
+        ("v1", "v4", False, r"\times1", "1"),
+        ("v2", "v4", False, r"\times1", "1"),
+        ("x2", "v3", False, r"\times\cosx_{2}", "-0.284"),
+        ("x1", "v2", False, r"\timesx_{2}", "5"),
+        ("x2", "v2", True, r"\timesx_{1}", "1.716"),
+        ("x1", "v1", True, "/x_{1}", "5.5"),
+    ]
+    rows = body(latex)
+    assert rows[0] == [f"${bar('v5')}$", r"$=\bar{y}$", "", "", "$=1$"]
+    for row, (parent, child, more, factor, result) in zip(rows[1:9], wanted, strict=True):
+        before = f"{bar(parent)}+" if more else ""
+        assert row[0] == f"${bar(parent)}$"
+        assert row[1] == f"$={before}{bar(child)}{frac(child, parent)}$"
+        assert row[2] == f"$={before}{bar(child)}{factor}$"
+        assert row[4] == f"$={result}$"
+    assert [row[4] for row in rows[9:]] == ["$=5.5$", "$=1.716$"]
+    assert latex.count(r"\cmidrule{1-5}") == 2
+    assert latex.count("{") == latex.count("}")
+
+
+def test_a_table_is_a_mapping_of_full_numbers(example):
+    values, tangents, adjoints = example.values(), example.tangents("x2"), example.adjoints()
+    assert values["v5"] == math.log(2) + 10 - math.sin(5)
+    assert tangents["v5"] == pytest.approx(2 - math.cos(5), rel=1e-15)
+    assert adjoints == {
+        "x1": 5.5,
+        "x2": adjoints["x2"],
+        "v1": 1,
+        "v2": 1,
+        "v3": -1,
+        "v4": 1,
+        "v5": 1,
+    }
+    assert list(values) == ["x1", "x2", "v1", "v2", "v3", "v4", "v5"]
+    assert len(adjoints) == 7
+    with pytest.raises(KeyError):
+        adjoints["v9"]
+
+
+def test_rows_are_records(example):
+    row = example.values().rows[3]
+    assert (row.name, row.symbolic, row.numeric, row.result) == ("v2", "x1 × x2", "2 × 5", "10")
+    row = example.adjoints().rows[7]
+    assert (row.name, row.symbolic, row.numeric) == ("x̄2", "x̄2 + v̄2 × x1", "-0.284 + 1 × 2")
+    assert (row.node, row.result) == ("x2", "1.716")
+
+
+def test_the_numbering_of_execution():
+    t = ad.trace(paper, 2, 5, numbering="execution")
+    assert [row.symbolic for row in t.values().rows[2:7]] == [
+        "log(x1)",
+        "x1 × x2",
+        "v1 + v2",
+        "sin(x2)",
+        "v3 - v4",
+    ]
+
+
+class Reader(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.rows, self.texts = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append(dict(attrs).get("data-node"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_html_is_well_formed_and_escaped(example):
+    reader = Reader()
+    reader.feed(example.adjoints().to("html"))
+    assert reader.open == []
+    assert reader.rows[1:4] == ["v5", "v4", "v3"]
+    assert "= 1.716" in "".join(reader.texts)
+    hostile = ad.trace(lambda p: p["<b>"] * 2, {"<b>": 1.0}).values().to("html")
+    assert "<b>" not in hostile
+    assert "&lt;b&gt;" in hostile
+
+
+def test_markdown_has_as_many_bars_in_every_row(example):
+    lines = example.adjoints().to("markdown").splitlines()
+    assert lines[0] == "**Reverse mode: derivatives of y**"
+    counts = {len(re.findall(r"(?<!\\)\|", line)) for line in lines[2:]}
+    assert len(counts) == 1
+    absolute = ad.trace(lambda x: abs(x), -1.0).values().to("markdown")
+    assert r"\|x\|" in absolute
+
+
+def test_json_has_full_numbers_and_no_nan():
+    data = json.loads(ad.trace(paper, 2.0, 5.0).adjoints().to("json"))
+    assert data["title"] == "Reverse mode: derivatives of y"
+    assert data["rows"][-1]["value"] == 2 - math.cos(5)
+    data = json.loads(ad.trace(lambda x: x * math.inf, 1.0).values().to("json"))
+    assert data["rows"][1]["value"] == "inf"
+    data = json.loads(ad.trace(lambda x: np.sin(x), np.arange(12.0)).values().to("json"))
+    assert data["rows"][0]["value"]["shape"] == [12]
+    assert data["rows"][0]["value"]["slice"] == [0, 1, 2, 3, 4]
+
+
+def test_rich_has_colours_and_the_same_cells(example):
+    pytest.importorskip("rich")
+    drawn = example.values().to("rich")
+    assert "\x1b[" in drawn
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", drawn)
+    for cell in ("v4", "0.693 + 10", "10.693 - (-0.959)", "11.652"):
+        assert cell in plain
+    brackets = ad.trace(lambda x: np.sin(x)[0], np.array([1.0, 2.0])).values().to("rich")
+    assert "[1, 2]" in re.sub(r"\x1b\[[0-9;]*m", "", brackets)
+
+
+def test_without_rich_the_text_is_plain(example, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    assert example.values().to("rich") == str(example.values())
+
+
+def test_an_unknown_format_is_refused(example):
+    with pytest.raises(ad.ArgumentError, match="one of text, rich, markdown, latex, html, json"):
+        example.values().to("pdf")
+
+
+def test_notebooks_get_html_and_text(example):
+    bundle = example.values()._repr_mimebundle_()
+    assert bundle["text/plain"] == str(example.values())
+    assert bundle["text/html"].startswith("<table")
+
+
+def layer(x, w):
+    hidden = np.tanh(x @ w)
+    spread = np.var(hidden)
+    total = 0.0
+    for i in range(2):
+        total += hidden[i]
+    return total + spread
+
+
+def test_the_users_own_names_and_lines():
+    t = ad.trace(layer, np.eye(2), np.array([0.5, -0.5]))
+    own = [(step.operator, step.variable) for step in t.steps if step.variable]
+    assert ("tanh", "hidden") in own
+    assert ("div", "spread") in own
+    assert own.count(("add", "total")) == 2
+    assert not any(variable == "hidden" for operator, variable in own if operator != "tanh")
+    tanh = next(row for row in t.values().rows if row.variable == "hidden")
+    assert tanh.line.endswith("hidden = np.tanh(x @ w)")
+    assert "hidden = np.tanh(x @ w)" in str(t.values())
+    assert "total" in t.adjoints().to("html")
+
+
+def test_names_of_several_targets_and_of_other_assignments():
+    def f(x):
+        a, b = x * 2, x + 1
+        c: float = a * b
+        return (d := c - x) * d
+
+    t = ad.trace(f, 3.0)
+    own = {step.variable: step.operator for step in t.steps if step.variable}
+    assert own == {"a": "mul", "b": "add", "c": "mul", "d": "sub"}
+
+
+def test_what_the_library_itself_does_has_no_name_and_no_line():
+    t = ad.trace(ad.grad(lambda x: x**3), 2.0)
+    assert {step.variable for step in t.steps} == {""}
+    assert t.values()[t.steps[-1].name] == 12.0
+
+
+def test_arrays_show_their_kind_their_shape_and_a_slice():
+    x = np.arange(12.0, dtype=np.float32).reshape(4, 3)
+    t = ad.trace(lambda x: np.sum(np.exp(-x)), x)
+    assert t.values().rows[0].result == "float32(4, 3) [[0, 1, 2], …]"
+    assert t.values().rows[1].symbolic == "-x"
+    assert t.adjoints()["x"].dtype == np.float32
+    np.testing.assert_allclose(t.adjoints()["x"], -np.exp(-x))
+
+
+def test_sweeps_of_arrays_and_of_single_elements():
+    w = np.array([[0.1, 0.2], [0.3, 0.4]])
+    f = lambda x, w: np.sin(w @ x)
+    x = np.array([1.0, 2.0])
+    t = ad.trace(f, x, w)
+    jacobian = np.cos(w @ x)[:, None] * w
+    np.testing.assert_allclose(t.tangents("x")["v2"], jacobian.sum(axis=1))
+    np.testing.assert_allclose(t.tangents("x[1]")["v2"], jacobian[:, 1])
+    np.testing.assert_allclose(t.adjoints()["x"], jacobian.sum(axis=0))
+    np.testing.assert_allclose(t.adjoints("v2[0]")["x"], jacobian[0])
+    np.testing.assert_allclose(t.tangents("w[0, 1]")["v2"], [np.cos(w @ x)[0] * x[1], 0])
+    with pytest.raises(ad.ArgumentError, match="out of bounds"):
+        t.tangents("x[7]")
+    with pytest.raises(ad.ArgumentError, match="there is no 'u'"):
+        t.tangents("u[0]")
+
+
+def test_rules_of_arrays_are_written_as_formulas():
+    t = ad.trace(lambda a, b: np.sum(a @ b), np.ones((2, 3)), np.ones((3, 2)))
+    product = t.tangents("a").rows[2]
+    assert product.symbolic == "ȧ @ b + a @ ḃ"
+    rows = {row.name: row for row in t.adjoints().rows}
+    sweep = [row.symbolic for row in t.adjoints().rows]
+    assert "v̄1 @ transpose(b)" in sweep
+    assert "transpose(a) @ v̄1" in sweep
+    assert rows["v̄1"].symbolic == "broadcast_to(v̄2, (2, 2))"
+
+
+def test_an_infinite_slope_is_shown_and_not_warned_of():
+    t = ad.trace(lambda x: ad.where(x < 1, x, ad.sqrt(x)), 0.0)
+    assert t.adjoints()["x"] == 1
+    assert "inf" in str(t.tangents("x"))
+
+
+def test_several_outputs_have_a_table_each():
+    t = ad.trace(lambda x, y: (x * y, x + y), 2.0, 5.0)
+    names = [step.name for step in t.steps if step.operator]
+    assert t.adjoints(names[0])["x"] == 5
+    assert t.adjoints(names[1])["x"] == 1
+    assert [row.name for row in t.values().rows[-2:]] == ["z1", "z2"]
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (np.float64(0.5), "0.5"),
+        (np.array(2.0), "2"),
+        (np.array([]), "float64(0,) []"),
+        (np.array([True, False]), "bool(2,) [True, False]"),
+        (np.arange(5), "int64(5,) [0, 1, 2, …]"),
+        (1 + 2j, "1 + 2i"),
+    ],
+)
+def test_numbers_in_a_few_digits(number, text):
+    assert shown(number) == text
+    assert short(number) in text
+
+
+def test_names_in_latex():
+    assert latex_name("x1") == "x_{1}"
+    assert latex_name("x1", "dot") == r"\dot{x}_{1}"
+    assert latex_name("learning_rate") == r"\mathit{learning\_rate}"
+    assert latex_name("p['w']", "bar") == r"\bar{\texttt{p['w']}}"
+    powers = ad.trace(lambda x: ad.exp(x) ** 2 + 1e-9, 1.0).values().to("latex")
+    assert r"10^{-9}" in powers

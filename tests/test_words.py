@@ -1,0 +1,122 @@
+"""Derivatives in words."""
+
+import math
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+
+def paper(x1, x2):
+    return ad.log(x1) + x1 * x2 - ad.sin(x2)
+
+
+@pytest.fixture
+def example():
+    return ad.trace(paper, 2, 5)
+
+
+def forward(words):
+    return next(line for line in words.splitlines() if line.startswith("Forward"))
+
+
+def reverse(words):
+    return next(line for line in words.splitlines() if line.startswith("Reverse"))
+
+
+def test_the_sentence_of_the_example(example):
+    assert (
+        "v5 = v4 - v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = -1; v3 is not reachable from x1, so its "
+        "derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5."
+    ) in example.explain("v5")
+
+
+def test_the_reason_of_the_row_is_told(example):
+    assert "the slope of log at x is 1/x" in example.explain("v1")
+    assert "∂v1/∂x1 = 1 / x1 = 0.5" in example.explain("v1")
+
+
+def test_with_respect_to_another_input(example):
+    words = forward(example.explain("v5", wrt="x2"))
+    assert words.startswith("Forward from x2: ")
+    assert "reachable" not in words
+    assert words.endswith(f"= {2 - math.cos(5):.3f}.")
+
+
+def test_reverse_adds_what_each_child_contributes(example):
+    assert reverse(example.explain("x2")) == (
+        "Reverse from y: x2 goes into v3 and v2, so x̄2 = v̄3 ∂v3/∂x2 + v̄2 ∂v2/∂x2 = "
+        "v̄3 × cos(x2) + v̄2 × x1 = -1 × cos(5) + 1 × 2 = 1.716."
+    )
+    assert reverse(example.explain("v5")) == "Reverse from y: v5 is y, so its adjoint is 1."
+
+
+def test_inputs(example):
+    assert "x1 is where the sweep starts, so its derivative is 1" in example.explain("x1")
+    assert "x2 is another input, so its derivative is 0" in example.explain("x2")
+
+
+def test_a_factor_that_occurs_twice():
+    words = ad.trace(lambda x: x * x, 3.0).explain("v1")
+    assert "∂v1/∂x = x = 3 (as argument 1) and ∂v1/∂x = x = 3 (as argument 2)" in words
+    assert "3 × 1 + 3 × 1 = 6." in words
+
+
+def test_a_kink_is_a_choice():
+    words = ad.trace(lambda x: abs(x) + x, 0.0).explain("v1")
+    assert "A kink of abs, x = 0: the derivative is a choice, 0, the subgradient" in words
+    assert "kink" not in ad.trace(lambda x: abs(x) + x, 1.0).explain("v1")
+    array = ad.trace(lambda x: np.sum(np.abs(x)), np.array([1.0, 0.0])).explain("v1")
+    assert "A kink of abs, x = 0" in array
+
+
+def test_a_structural_zero_is_known_to_be_zero():
+    t = ad.trace(lambda x: ad.where(x < 1, x, ad.sqrt(x)), 0.0)
+    words = t.explain("v2")
+    assert "∂v2/∂v1 is known to be 0, whatever it is multiplied by" in words
+    assert forward(words).endswith("1 × 1 = 1.")
+    assert "no way leads from v1 to y that counts" in t.explain("v1")
+    assert "the derivative of v1 is 0" in ad.trace(lambda x: ad.floor(x) * x, 2.5).explain("v1")
+
+
+def test_arrays_and_the_users_own_names():
+    def model(x, w):
+        hidden = np.tanh(w @ x)
+        return np.sum(hidden)
+
+    t = ad.trace(model, np.array([1.0, 2.0]), np.eye(2))
+    words = t.explain("hidden")
+    assert words.startswith("v2 = tanh(v1) = float64(2,) [0.762, 0.964], which you call hidden")
+    assert "hidden = np.tanh(w @ x)" in words
+    product = t.explain("v1")
+    assert "∂v1/∂w and ∂v1/∂x are linear maps" in product
+    assert "w is not reachable from x" in product
+    assert "v̇1 = ẇ @ x + w @ ẋ = float64(2,) [1, 1]" in product
+    assert "w̄ = v̄1 ∂v1/∂w = reshape(v̄1, (-1, 1)) × x" in reverse(t.explain("w"))
+
+
+def test_every_step_of_many_programs_can_be_explained():
+    x = np.array([[0.5, 0.25], [0.125, 0.75]])
+    programs = [
+        lambda x: np.linalg.det(x) + np.sum(np.linalg.inv(x)),
+        lambda x: np.sum(np.sort(x, axis=0)[0] * np.cumsum(x, axis=1)),
+        lambda x: np.max(x) * np.where(x > 0.3, x, 0.0)[0, 1] + np.mean(x.T @ x),
+        lambda x: np.einsum("ij,ij->", x, np.exp(x)) / np.prod(x),
+        lambda x: np.logaddexp(x, x.T)[0, 0] ** 2 - np.linalg.norm(x),
+    ]
+    for f in programs:
+        t = ad.trace(f, x)
+        for step in t.steps:
+            words = t.explain(step.name)
+            assert words.endswith(".")
+            assert len(words.splitlines()) >= (3 if step.operator else 2)
+        for table in (t.values(), t.tangents("x"), t.adjoints()):
+            assert str(table)
+            assert table.to("latex").count("{") == table.to("latex").count("}")
+        np.testing.assert_allclose(t.adjoints()["x"], ad.grad(f)(x))
+
+
+def test_an_unknown_name_is_refused(example):
+    with pytest.raises(ad.ArgumentError, match="there is no 'v9'"):
+        example.explain("v9")
