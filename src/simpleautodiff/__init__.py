@@ -11,6 +11,8 @@ from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
+from simpleautodiff.display.stepper import Stepper as Stepper
+from simpleautodiff.display.stepper import step as step
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -147,6 +149,7 @@ __all__ = [
     "Program",
     "ResultError",
     "RuleError",
+    "Stepper",
     "TraceError",
     "ValueKindError",
     "absolute",
@@ -234,6 +237,7 @@ __all__ = [
     "softplus",
     "sqrt",
     "square",
+    "step",
     "stop_gradient",
     "sub",
     "tan",

@@ -18,6 +18,7 @@ from simpleautodiff.node import Node, Result
 from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, in_paper_order
 from simpleautodiff.recording import paused_gc, plain_results
+from simpleautodiff.rules.shapes import fit
 from simpleautodiff.structure import flatten, paths
 from simpleautodiff.sweep import accumulations, forward_sweep, numbered
 
@@ -138,7 +139,8 @@ class Program:
     def tangents(self, wrt: str) -> dict[str, Any]:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         dot: list[Any] = [None] * len(self.nodes)
-        dot[self.position(self.node(wrt))] = 1
+        root = self.node(wrt)
+        dot[self.position(root)] = fit(1, root.value)  # of an array: all of its elements at once
         with numbered(self.nodes) as tape:
             forward_sweep(tape, dot)
         return {step.name: 0 if d is None else d for step, d in zip(self.steps, dot, strict=True)}
@@ -146,7 +148,8 @@ class Program:
     def accumulations(self, output: str = "") -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""
         bar: list[Any] = [None] * len(self.nodes)
-        bar[self.position(self.node(output) if output else self.outputs[0])] = 1
+        root = self.node(output) if output else self.outputs[0]
+        bar[self.position(root)] = fit(1, root.value)
         result = []
         reached = {i for i, b in enumerate(bar) if b is not None}
         with numbered(self.nodes) as tape:
