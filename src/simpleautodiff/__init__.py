@@ -11,6 +11,7 @@ from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
+from simpleautodiff.display.explorer.page import explore as explore
 from simpleautodiff.display.stepper import Stepper as Stepper
 from simpleautodiff.display.stepper import step as step
 from simpleautodiff.errors import ArgumentError as ArgumentError
@@ -182,6 +183,7 @@ __all__ = [
     "execution_order",
     "exp",
     "exp2",
+    "explore",
     "expm1",
     "find_kinks",
     "find_nan",

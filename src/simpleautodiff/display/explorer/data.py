@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.display.explorer.files import scripted
 from simpleautodiff.display.explorer.placing import place
 from simpleautodiff.display.saying import brief, partial_symbols, symbols
 from simpleautodiff.display.stepper import search_down, search_up
@@ -22,89 +23,6 @@ from simpleautodiff.rules.row import TABLE
 
 MOST_DRAWN = 120  # more nodes than this cannot be read on a screen
 MOST_SWEEPS = 12
-
-# The rows that the page can compute by itself; assets/rows.js has their formulas.
-SCRIPTED = frozenset(
-    [
-        "add",
-        "sub",
-        "mul",
-        "div",
-        "neg",
-        "pos",
-        "power",
-        "floor_divide",
-        "mod",
-        "exp",
-        "expm1",
-        "exp2",
-        "log",
-        "log2",
-        "log10",
-        "log1p",
-        "sqrt",
-        "cbrt",
-        "square",
-        "reciprocal",
-        "logaddexp",
-        "logaddexp2",
-        "sigmoid",
-        "softplus",
-        "conj",
-        "real",
-        "imag",
-        "abs",
-        "sign",
-        "relu",
-        "maximum",
-        "minimum",
-        "fmax",
-        "fmin",
-        "clip",
-        "where",
-        "copysign",
-        "floor",
-        "ceil",
-        "trunc",
-        "rint",
-        "stop_gradient",
-        "sin",
-        "cos",
-        "tan",
-        "asin",
-        "acos",
-        "atan",
-        "atan2",
-        "sinh",
-        "cosh",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "hypot",
-        "deg2rad",
-        "rad2deg",
-        "erf",
-        "erfc",
-        "gamma",
-        "lgamma",
-        "digamma",
-        "polygamma",
-        "sinc",
-        "logit",
-        "xlogy",
-        "xlog1py",
-        "entr",
-        "rel_entr",
-        "kl_div",
-        "boxcox",
-        "boxcox1p",
-        "sindg",
-        "cosdg",
-        "tandg",
-        "cosm1",
-    ]
-)
 
 
 def document(program: Program, title: str = "", code: Sequence[str] = (), first: int = 1) -> Any:
@@ -147,7 +65,7 @@ def obstacle(program: Program) -> str:
         return "Sliders are for real numbers."
     for node in program.nodes:
         name = node.operator
-        if name and (name not in SCRIPTED or TABLE.get(name) is not node.primitive):
+        if name and (name not in scripted() or TABLE.get(name) is not node.primitive):
             return f"The page has no formula for {name}, so its numbers stay as they were computed."
         constants = [arg for arg in node.args if type(arg) is not Result]
         if not all(_is_real(arg) for arg in constants):

@@ -7,35 +7,20 @@ import hashlib
 import html
 import json
 from collections.abc import Callable
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from simpleautodiff.display.explorer.data import document, source_of
+from simpleautodiff.display.explorer.files import asset, filled, front_end
 from simpleautodiff.errors import ArgumentError, FormulaError
 from simpleautodiff.expression import parse
 from simpleautodiff.program import Program, trace
 
-SCRIPTS = ("rows.js", "engine.js", "graph.js", "parts.js", "explorer.js")
 BODY = "html, body { margin: 0; height: 100%; }\n"
 START = """
 const data = JSON.parse(document.getElementById("program").textContent);
 window.explorer = explorer(document.getElementById("explorer"), data);
 """
-
-
-@cache
-def asset(name: str) -> str:
-    """Return the text of a file that belongs to the page."""
-    folder = resources.files("simpleautodiff.display.explorer") / "assets"
-    return (folder / name).read_text(encoding="utf-8")
-
-
-@cache
-def front_end() -> str:
-    """Return the scripts of the page as one."""
-    return "\n".join(asset(name) for name in SCRIPTS)
 
 
 def page(program: Program, title: str = "", code: list[str] | None = None, first: int = 1) -> str:
@@ -68,11 +53,7 @@ def page(program: Program, title: str = "", code: list[str] | None = None, first
         "program": data.replace("<", "\\u003c"),  # so that no text in it can end the element
         "script": script,
     }
-    text = asset("page.html")
-    for name, part in parts.items():
-        before, _, after = text.partition(f"{{{name}}}")
-        text = before + part + after
-    return text
+    return filled("page.html", parts)
 
 
 def _hash(text: str) -> str:

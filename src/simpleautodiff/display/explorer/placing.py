@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 ROUNDS = 8
 Edge = tuple[int, int]
@@ -42,7 +43,7 @@ def place(size: int, edges: Sequence[Edge]) -> Placing:
         for depth, dummy in enumerate(chain, layer[start] + 1):
             layers[depth].append(dummy)
         path = [start, *chain, end]
-        for above, below in zip(path, path[1:], strict=False):
+        for above, below in pairwise(path):
             links[above][1].append(below)
             links[below][0].append(above)
     across = _across(layers, links, total)
