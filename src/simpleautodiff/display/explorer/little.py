@@ -55,7 +55,8 @@ class Little:
         lines: dict[Node, str] = {}
         for number, node in made:
             for each in execution_order(node) if isinstance(node, Node) else []:
-                lines.setdefault(each, f"formula:{number}: {text[number - 1].strip()}")
+                if each.primitive is not None:
+                    lines.setdefault(each, f"formula:{number}: {text[number - 1].strip()}")
         program.lines = lines
         return program
 

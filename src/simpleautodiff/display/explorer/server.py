@@ -76,9 +76,9 @@ def _tables(program: Any) -> dict[str, Any]:
 
     inputs = [program.names[node] for node in program.inputs]
     return {
-        "values": values_table(program),
-        "tangents": {name: tangents_table(program, name) for name in inputs[:8]},
-        "adjoints": adjoints_table(program),
+        "values": str(values_table(program)),
+        "tangents": {name: str(tangents_table(program, name)) for name in inputs[:8]},
+        "adjoints": str(adjoints_table(program)),
     }
 
 

@@ -120,21 +120,27 @@ function collapse(events, folded) {
 }
 
 // What is known after the first `count` steps of a phase.
-function known(doc, model, phase, count) {
-  const state = { values: new Set(), derivatives: new Map(), visited: new Set(), path: [] };
-  state.placed = [];
+function known(doc, phase, count) {
+  const state = { values: new Set(), derivatives: new Map(), visited: new Set(), placed: new Set() };
+  state.path = [];
   if (phase.id !== "values") doc.nodes.forEach((_, i) => state.values.add(i));
-  for (const event of phase.events.slice(0, count).flatMap((e) => e.events ?? [e])) {
+  const down = doc.sweeps[phase.sweep]?.mode === "forward";
+  for (const event of flat(phase.events.slice(0, count))) {
     if (event.kind === "value") state.values.add(event.node);
-    else if (event.kind === "visit") {
-      state.visited.add(event.node);
-      state.path.push(event.node);
-    } else if (event.kind === "place") {
-      state.placed.push(event.node);
-      state.path = state.path.filter((node) => node !== event.node);
-    } else state.derivatives.set(event.node, event.number);
+    else if (event.kind === "visit") state.visited.add(event.node);
+    else if (event.kind === "place") state.placed.add(event.node);
+    else state.derivatives.set(event.node, event.number);
+    if (down) walk(state.path, event);
   }
   return state;
+}
+
+const flat = (events) => events.flatMap((event) => event.events ?? [event]);
+
+// The path from the root to where a depth-first search stands.
+function walk(path, event) {
+  if (event.kind === "visit") path.push(event.node);
+  else if (event.kind === "place") path.pop();
 }
 
 // A number in a few digits, as the tables of the library write it.

@@ -114,7 +114,7 @@ function explorer(root, doc, options = {}) {
   // Each accumulation also says what the sums were before it.
   function withSums(events, root) {
     const bar = new Map([[root, 1]]);
-    for (const event of events.flatMap((e) => e.events ?? [e])) {
+    for (const event of flat(events)) {
       if (event.kind !== "accumulate") continue;
       event.from = bar.get(event.child);
       event.before = bar.get(event.node);
@@ -140,7 +140,7 @@ function explorer(root, doc, options = {}) {
   function paint() {
     const phase = steps[here.phase];
     const mode = phase.id === "order" ? "" : doc.sweeps[phase.sweep]?.mode;
-    const state = known(doc, model, phase, here.count);
+    const state = known(doc, phase, here.count);
     const current = phase.events[here.count - 1];
     root.dataset.phase = phase.id;
     const rank = new Map(places(phase).map((node, i) => [node, i + 1]));
@@ -150,7 +150,7 @@ function explorer(root, doc, options = {}) {
   }
 
   function places(phase) {
-    const placed = phase.events.flatMap((e) => e.events ?? [e]).filter((e) => e.kind === "place");
+    const placed = flat(phase.events).filter((e) => e.kind === "place");
     const order = placed.map((event) => event.node);
     return doc.sweeps[phase.sweep]?.mode === "forward" ? order.reverse() : order;
   }
@@ -171,7 +171,7 @@ function explorer(root, doc, options = {}) {
     value.textContent = has ? short(model.values[i]) : "";
     derivative.replaceChildren(...(found === undefined ? []
       : [...nameSvg(nameOf(i), mode), ` = ${short(found)}`]));
-    badge.textContent = phase.id === "order" && state.placed.includes(i) ? rank.get(i) : "";
+    badge.textContent = phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
     const said = found === undefined ? "" : `, derivative ${short(found)}`;
     const node = doc.nodes[i];
     group.setAttribute("aria-label",
@@ -214,10 +214,11 @@ function explorer(root, doc, options = {}) {
   // --- table ----------------------------------------------------------------------------------
 
   function table(phase, count) {
+    const lines = phase.id === "order" ? orderRows(phase)
+      : phase.events.map((event) => rowCells(row(event, phase)));
     const body = phase.events.map((event, i) => {
-      const line = phase.id === "order" ? orderRow(phase, i) : rowCells(row(event, phase));
       const state = i === count - 1 ? "current" : i < count ? "" : "later";
-      return make("tr", { class: state, "data-node": event.node, "data-step": i + 1 }, ...line);
+      return make("tr", { class: state, "data-node": event.node, "data-step": i + 1 }, ...lines[i]);
     });
     const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
       : ["", "In symbols", "In numbers", "Result"];
@@ -231,18 +232,24 @@ function explorer(root, doc, options = {}) {
       make("td", { class: "result" }, result)];
   }
 
-  function orderRow(phase, i) {
-    const event = phase.events[i];
-    if (event.kind === "fold") return rowCells(row(event, phase));
-    const state = known(doc, model, phase, i + 1);
-    const order = doc.sweeps[phase.sweep].mode === "forward" ? state.placed.reverse() : state.placed;
+  // The path and the order after each step of a search; of a large graph, what is drawn of them.
+  function orderRows(phase) {
+    const down = doc.sweeps[phase.sweep].mode === "forward";
     const list = (nodes) => {
-      const few = nodes.filter((n) => shown.has(n)).slice(-8);
-      return few.flatMap((n, j) => [j ? " " : "", linked(nameOf(n))]);
+      const few = nodes.filter((node) => shown.has(node)).slice(-12);
+      return few.flatMap((node, j) => [j ? " " : "", linked(nameOf(node))]);
     };
-    return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
-      make("td", {}, event.kind === "visit" ? "visit" : "place"),
-      make("td", {}, ...list(state.path)), make("td", { class: "result order" }, ...list(order))];
+    const path = [], order = [];
+    return phase.events.map((event) => {
+      for (const each of event.events ?? [event]) {
+        if (down) walk(path, each);
+        if (each.kind === "place" && shown.has(each.node)) down ? order.unshift(each.node) : order.push(each.node);
+      }
+      if (event.kind === "fold") return rowCells(row(event, phase));
+      return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
+        make("td", {}, event.kind), make("td", {}, ...list(path)),
+        make("td", { class: "result order" }, ...list(order))];
+    });
   }
 
   // --- the whole ------------------------------------------------------------------------------
