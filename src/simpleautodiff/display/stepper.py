@@ -254,7 +254,7 @@ def events(program: Program, mode: str, root: str) -> Iterator[Event]:
             order.append(name)
     yield Event("sweep", "seed", root, 1)
     if mode == "forward":
-        tangents = program.tangents(root)
+        tangents = Program.tangents(program, root)  # the numbers; a trace makes a table of them
         for name in order[-2::-1]:
             yield Event("sweep", "tangent", name, tangents[name])
         return

@@ -182,7 +182,7 @@ def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name
 
 def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
-    tangents = program.tangents(name)
+    tangents = Program.tangents(program, name)  # the numbers; a trace makes a table of them
     reached = [i for placed, i in reversed(search) if placed]
     return {
         "mode": "forward",

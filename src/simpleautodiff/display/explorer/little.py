@@ -53,7 +53,7 @@ class Little:
         program = trace(f, *values, names=self.names)
         text = self.text.splitlines()
         lines: dict[Node, str] = {}
-        for number, node in made:
+        for number, node in made if len(text) > 1 else []:
             for each in execution_order(node) if isinstance(node, Node) else []:
                 if each.primitive is not None:
                     lines.setdefault(each, f"formula:{number}: {text[number - 1].strip()}")

@@ -222,14 +222,15 @@ function explorer(root, doc, options = {}) {
     });
     const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
       : ["", "In symbols", "In numbers", "Result"];
-    return make("table", {},
+    const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    return make("table", { class: bare ? "bare" : "" },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
       make("tbody", {}, ...body));
   }
 
   function rowCells({ name, symbols, numbers, result }) {
-    return [make("th", { scope: "row" }, ...name), make("td", {}, symbols), make("td", {}, numbers),
-      make("td", { class: "result" }, result)];
+    return [make("th", { scope: "row" }, ...name), make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : [])),
+      make("td", { class: result.includes(": ") ? "result array" : "result" }, result)];
   }
 
   // The path and the order after each step of a search; of a large graph, what is drawn of them.
