@@ -247,7 +247,7 @@ def test_it_prints_every_table(shown):
     assert not shown.locator("footer").is_visible()
 
 
-def test_a_network_on_real_data_is_explored(tab, tmp_path):
+def test_a_network_of_two_layers_is_explored(tab, tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=(150, 4))
     target = np.sin(x[:, 0]) + x[:, 1]
