@@ -13,8 +13,11 @@ from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
 from simpleautodiff.display.compare import Comparison as Comparison
 from simpleautodiff.display.compare import compare as compare
+from simpleautodiff.display.explorer.page import explore as explore
 from simpleautodiff.display.source import Source as Source
 from simpleautodiff.display.source import source as source
+from simpleautodiff.display.stepper import Stepper as Stepper
+from simpleautodiff.display.stepper import step as step
 from simpleautodiff.display.tables import Table as Table
 from simpleautodiff.display.trace import Trace as Trace
 from simpleautodiff.display.trace import trace as trace
@@ -155,6 +158,7 @@ __all__ = [
     "ResultError",
     "RuleError",
     "Source",
+    "Stepper",
     "Table",
     "Trace",
     "TraceError",
@@ -190,6 +194,7 @@ __all__ = [
     "execution_order",
     "exp",
     "exp2",
+    "explore",
     "expm1",
     "find_kinks",
     "find_nan",
@@ -246,6 +251,7 @@ __all__ = [
     "source",
     "sqrt",
     "square",
+    "step",
     "stop_gradient",
     "sub",
     "tan",

@@ -1,0 +1,116 @@
+// The parts of the page: what stands where.
+
+const ICONS = {
+  start: "M4 3h2v10H4zM13 3v10L6.5 8z",
+  back: "M11 3v10L4.5 8z",
+  play: "M4.5 2.5v11l9-5.5z",
+  pause: "M4 3h3v10H4zM9 3h3v10H9z",
+  next: "M5 3v10l6.5-5z",
+  end: "M10 3h2v10h-2zM3 3v10l6.5-5z",
+  theme: "M8 1.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13zM8 3a5 5 0 0 1 0 10z",
+};
+
+function icon(shape) {
+  return make("svg", { viewBox: "0 0 16 16", class: "icon", "aria-hidden": "true" },
+    make("path", { d: ICONS[shape], "fill-rule": "evenodd" }));
+}
+
+function skeleton(root, doc) {
+  const button = (label, shape, cls = "") =>
+    make("button", { type: "button", "aria-label": label, title: label, class: cls }, icon(shape));
+  const part = {
+    title: make("h1"),
+    theme: button("Light or dark", "theme", "plain"),
+    tabs: make("div", { role: "tablist", "aria-label": "Phase" }),
+    choose: make("select", { "aria-label": "Sweep" }),
+    canvas: make("div", { class: "canvas", tabindex: 0, role: "region", "aria-label": "Graph" }),
+    formula: make("p", { class: "formula" }),
+    why: make("p", { class: "why" }),
+    live: make("p", { class: "unseen", "aria-live": "polite" }),
+    sliders: make("div", { class: "sliders" }),
+    table: make("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Table" }),
+    code: make("ol", { class: "code", "aria-label": "Source" }),
+    start: button("To the start", "start"),
+    back: button("Back one step", "back"),
+    play: button("Play", "play", "play"),
+    next: button("One step on", "next"),
+    end: button("To the end", "end"),
+    range: make("input", { type: "range", min: 0, "aria-label": "Step" }),
+    count: make("span", { class: "count" }),
+    print: make("section", { class: "print" }),
+  };
+  const note = doc.folded.length
+    ? `${doc.nodes.length.toLocaleString("en")} nodes; ${doc.folded.length.toLocaleString("en")} of ` +
+      "them are folded into one box. All of them are computed."
+    : "";
+  root.classList.add("explorer");
+  root.replaceChildren(
+    make("header", {},
+      part.title,
+      make("nav", {}, part.tabs, part.choose, part.theme)),
+    make("main", {},
+      make("section", { class: "left" },
+        part.canvas,
+        note ? make("p", { class: "note" }, note) : "",
+        part.sliders),
+      make("section", { class: "right" },
+        make("div", { class: "card" }, part.formula, part.why, part.live),
+        part.table, part.code)),
+    make("footer", {},
+      make("div", { class: "buttons", role: "toolbar", "aria-label": "Steps" },
+        part.start, part.back, part.play, part.next, part.end),
+      part.range, part.count),
+    part.print,
+  );
+  return part;
+}
+
+const MOST_SLIDERS = 8;
+
+function sliders(part, doc, options, move, reset) {
+  const inputs = doc.inputs.filter((i) => typeof doc.nodes[i].value === "number");
+  if (doc.why && !options.ask) part.sliders.append(make("p", { class: "note" }, doc.why));
+  if ((doc.why && !options.ask) || !inputs.length) return;
+  const pairs = inputs.slice(0, MOST_SLIDERS).map((i) => slider(doc, i, move));
+  const button = make("button", { type: "button", class: "plain" }, "Reset");
+  button.addEventListener("click", () => {
+    pairs.forEach((pair) => pair.set());
+    reset();
+  });
+  part.sliders.append(...pairs.map((pair) => pair.element), button);
+}
+
+function slider(doc, i, move) {
+  const { name, value } = doc.nodes[i];
+  const span = Math.max(1, 2 * Math.abs(value));
+  const range = make("input", { type: "range", min: value - span, max: value + span,
+    step: span / 200, value, "aria-label": `${name}, slider` });
+  const box = make("input", { type: "number", step: "any", value, "aria-label": name });
+  range.value = value;
+  range.addEventListener("input", () => {
+    box.value = String(Number(Number(range.value).toPrecision(6)));
+    move(i, Number(box.value));
+  });
+  box.addEventListener("change", () => {
+    if (!Number.isFinite(box.valueAsNumber)) return;
+    range.value = box.value;
+    move(i, box.valueAsNumber);
+  });
+  const set = () => {
+    range.value = value;
+    box.value = value;
+  };
+  const label = make("span", { class: "n", "data-node": i }, ...nameHtml(name));
+  return { element: make("label", { "data-node": i }, label, range, box), set };
+}
+
+function sourceLines(list, doc) {
+  list.hidden = !doc.code.length;
+  for (const line of doc.code) {
+    list.append(make("li", {
+      value: line.number, class: line.elsewhere ? "elsewhere" : "",
+      "data-nodes": line.nodes.length ? line.nodes.join(" ") : undefined,
+      tabindex: line.nodes.length ? 0 : undefined,
+    }, make("span", { class: "number" }, String(line.number)), make("code", {}, line.text || " ")));
+  }
+}

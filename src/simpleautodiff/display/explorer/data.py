@@ -1,0 +1,239 @@
+"""A program as the data of its page: every number in it comes from the program and its sweeps."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.display.explorer.files import scripted
+from simpleautodiff.display.explorer.placing import place
+from simpleautodiff.display.saying import brief, partial_symbols, symbols
+from simpleautodiff.display.stepper import search_down, search_up
+from simpleautodiff.errors import AutodiffError
+from simpleautodiff.linear import ZERO
+from simpleautodiff.node import Node, Result
+from simpleautodiff.number import shape
+from simpleautodiff.program import Program
+from simpleautodiff.rules.row import TABLE
+
+MOST_DRAWN = 120  # more nodes than this cannot be read on a screen
+MOST_SWEEPS = 12
+
+
+def document(program: Program, title: str = "", code: Sequence[str] = (), first: int = 1) -> Any:
+    """Return everything the page shows of a program, as plain lists, texts and numbers.
+
+    Parameters
+    ----------
+    program
+        What is shown.
+    title
+        What stands above it.
+    code, first
+        The lines of the function's source, and the number of the first one.
+    """
+    index = {node: i for i, node in enumerate(program.nodes)}
+    reason = obstacle(program)
+    shown, folded = _shown(program)
+    drawn = set(shown)
+    return {
+        "title": title,
+        "nodes": [_node(program, node, index, drawn) for node in program.nodes],
+        "inputs": [index[node] for node in program.inputs],
+        "outputs": [index[node] for node in program.outputs],
+        "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
+        "live": not reason,
+        "why": reason,
+        "shown": shown,
+        "folded": folded,
+        "graph": _graph(program, index, shown, folded),
+        "sweeps": _sweeps(program, index),
+        "code": _code(program, index, code, first),
+    }
+
+
+def obstacle(program: Program) -> str:
+    """Say why the page cannot compute a program by itself; empty if it can."""
+    if any(shape(node.value) for node in program.nodes):
+        return "Arrays are shown as they were computed; sliders are for single numbers."
+    if not all(_is_real(node.value) for node in program.nodes):
+        return "Sliders are for real numbers."
+    for node in program.nodes:
+        name = node.operator
+        if name and (name not in scripted() or TABLE.get(name) is not node.primitive):
+            return f"The page has no formula for {name}, so its numbers stay as they were computed."
+        constants = [arg for arg in node.args if type(arg) is not Result]
+        if not all(_is_real(arg) for arg in constants):
+            return f"An argument of {name} is not a number."
+    return ""
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+
+
+def number(value: Any) -> Any:
+    """Return a number as JSON can carry it: a float, or a text for inf, nan and everything else."""
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, (int, np.integer)) and abs(int(value)) < 2**53:
+        return int(value)
+    if isinstance(value, (float, np.floating, int)):
+        value = float(value)
+        return value if math.isfinite(value) else str(value)
+    return {"text": brief(value), "shape": str(shape(value) or brief(value))}
+
+
+def _node(program: Program, node: Node, index: dict[Node, int], drawn: set[int]) -> dict[str, Any]:
+    args = [index[arg] if type(arg) is Result else [_argument(arg)] for arg in node.args]
+    record: dict[str, Any] = {"name": program.names[node], "value": number(node.value)}
+    if node.primitive is None:
+        return record
+    record |= {"op": node.operator, "args": args}
+    if index[node] not in drawn:
+        return record
+    local = [
+        (k, derivative, partial_symbols(program, node, k, derivative))
+        for k, derivative in node.local_derivatives()
+    ]
+    return record | {
+        "text": symbols(program, node),
+        "partials": {k: None if d is ZERO else number(d) for k, d, _ in local},
+        "slopes": {k: text for k, _, text in local},
+        "line": program.lines.get(node, ""),
+    }
+
+
+def _argument(arg: Any) -> Any:
+    return number(arg) if _is_real(arg) else {"text": str(arg)[:40]}
+
+
+def _row(name: str) -> dict[str, Any]:
+    row = TABLE.get(name)
+    return {"text": row.text if row else "", "reason": row.reason if row else ""}
+
+
+def _shown(program: Program) -> tuple[list[int], list[int]]:
+    """Choose which nodes are drawn: all, or the first and the last with the others in one box."""
+    size = len(program.nodes)
+    if size <= MOST_DRAWN:
+        return list(range(size)), []
+    ends = {program.position(node) for node in program.outputs[:8]}
+    used = {
+        program.position(arg)
+        for node in program.nodes[: MOST_DRAWN // 2]
+        for arg in node.parent_nodes
+    }
+    head = [i for i in range(len(program.inputs)) if i in used][: MOST_DRAWN // 4]
+    start = len(program.inputs)
+    middle = range(start + MOST_DRAWN // 4, size - MOST_DRAWN // 4)
+    shown = sorted({*head, *range(start, middle.start), *range(middle.stop, size), *ends})
+    kept = set(shown)
+    return shown, [i for i in range(size) if i not in kept]
+
+
+def _graph(
+    program: Program, index: dict[Node, int], shown: list[int], folded: list[int]
+) -> dict[str, Any]:
+    """Place the nodes that are drawn; the folded ones are one more node, called -1."""
+    inside = set(folded)
+    rest = [i for i in folded if i >= len(program.inputs)]
+    order = sorted([*shown, *rest[:1]]) if rest else shown
+    fold = rest[0] if rest else -1
+    at = {i: k for k, i in enumerate(order)}
+    edges = []
+    for i in [*shown, *rest]:
+        for parent in program.nodes[i].parent_nodes:
+            pair = [fold if j in inside else j for j in (index[parent], i)]
+            if pair[0] != pair[1] and pair[0] in at and pair[1] in at and pair[0] < pair[1]:
+                edges.append((at[pair[0]], at[pair[1]]))
+    placing = place(len(order), edges)
+    name = [-1 if i == fold else i for i in order]
+    return {
+        "points": [[name[k], *point] for k, point in enumerate(placing.points)],
+        "edges": [[name[a], name[b], route] for (a, b), route in placing.routes.items()],
+    }
+
+
+def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
+    """Return the forward sweep from each input and the reverse sweep from each output."""
+    at = {name: index[node] for node, name in program.names.items()}
+    small = len(program.nodes) <= MOST_DRAWN
+    inputs = [program.names[node] for node in program.inputs[: MOST_SWEEPS if small else 1]]
+    outputs = [program.names[node] for node in program.outputs[: MOST_SWEEPS if small else 1]]
+    sweeps = [_tried(_forward, program, at, name) for name in inputs]
+    return [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
+
+
+def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
+    """Leave a sweep out that cannot be made, as one from an index."""
+    try:
+        return sweep(program, at, name)
+    except (AutodiffError, TypeError, ValueError):
+        return None
+
+
+def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
+    search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
+    tangents = Program.tangents(program, name)  # the numbers; a trace makes a table of them
+    reached = [i for placed, i in reversed(search) if placed]
+    return {
+        "mode": "forward",
+        "root": at[name],
+        "search": [[int(placed), i] for placed, i in search],
+        "numbers": {i: number(tangents[program.names[program.nodes[i]]]) for i in reached},
+        "order": reached,
+    }
+
+
+def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
+    return {
+        "mode": "reverse",
+        "root": at[name],
+        "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
+        "terms": [
+            [at[item.parent], at[item.child], item.index, int(item.first), number(item.total)]
+            for item in program.accumulations(name)
+        ],
+    }
+
+
+def _code(
+    program: Program, index: dict[Node, int], code: Sequence[str], first: int
+) -> list[dict[str, Any]]:
+    """Return the source as lines, each with the nodes that were made on it.
+
+    Lines of other functions, which the source does not have, follow it.
+    """
+    lines = [
+        {"number": n, "text": text.rstrip(), "nodes": []} for n, text in enumerate(code, first)
+    ]
+    known = {(line["number"], str(line["text"]).strip()): line for line in lines}
+    for node, line in program.lines.items():
+        found = re.match(r"[^:]*:(\d+)(?:: (.*))?$", line)
+        if node not in index or not found:
+            continue
+        key = int(found[1]), found[2] or ""
+        if key not in known and key[1]:
+            known[key] = {"number": key[0], "text": key[1], "nodes": [], "elsewhere": True}
+            lines.append(known[key])
+        if key in known:
+            known[key]["nodes"].append(index[node])  # type: ignore[attr-defined]
+    return lines
+
+
+def source_of(f: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return the lines of a function's source and the number of the first; nothing if unknown."""
+    try:
+        lines, first = inspect.getsourcelines(f)
+    except (OSError, TypeError):
+        return [], 1
+    indent = min((len(s) - len(s.lstrip()) for s in lines if s.strip()), default=0)
+    return [line[indent:].rstrip() for line in lines], first

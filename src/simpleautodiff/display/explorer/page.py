@@ -1,0 +1,131 @@
+"""One self-contained page for a program: it works from a disk, and asks for nothing outside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from simpleautodiff.display.explorer.data import document, source_of
+from simpleautodiff.display.explorer.files import asset, filled, front_end
+from simpleautodiff.errors import ArgumentError, FormulaError
+from simpleautodiff.expression import parse
+from simpleautodiff.program import Program, trace
+
+BODY = "html, body { margin: 0; height: 100%; }\n"
+START = """
+const data = JSON.parse(document.getElementById("program").textContent);
+window.explorer = explorer(document.getElementById("explorer"), data);
+"""
+
+
+def page(program: Program, title: str = "", code: list[str] | None = None, first: int = 1) -> str:
+    """Write the page of a program.
+
+    Parameters
+    ----------
+    program
+        What it shows.
+    title
+        What stands at its top.
+    code, first
+        The source, where there is one, and the number of its first line.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> text = page(ad.trace(lambda x: ad.sin(x) * x, 2.0), "x sin x")
+    >>> text.startswith("<!doctype html>"), "http:" in text.replace("http://www.w3.org/", "")
+    (True, False)
+    """
+    style = BODY + asset("explorer.css")
+    script = f'(() => {{\n"use strict";\n{front_end()}{START}}})();\n'
+    data = json.dumps(document(program, title, code or (), first), ensure_ascii=False)
+    parts = {
+        "policy": f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; "
+        f"script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'",
+        "title": html.escape(title or "simpleautodiff"),
+        "style": style,
+        "program": data.replace("<", "\\u003c"),  # so that no text in it can end the element
+        "script": script,
+    }
+    return filled("page.html", parts)
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def explore(
+    f: Callable[..., Any] | str | Program,
+    *args: Any,
+    path: str | Path = "explorer.html",
+    title: str = "",
+    numbering: str = "paper",
+) -> Path:
+    """Write a page in which the derivative of a function or a formula can be watched.
+
+    It has the graph, the table and the source, linked with one another; the evaluation, the
+    search for an order, the forward sweep from each input and the reverse sweep, step by step; and
+    a slider for each input. It is one file, which needs nothing else.
+
+    Parameters
+    ----------
+    f
+        A function; a formula as text, whose variables take `args` in the order they appear; or a
+        program.
+    args
+        Where it is evaluated.
+    path
+        The file to write.
+    title
+        What stands at its top: the formula, or the name of the function, if not given.
+    numbering
+        "paper" or "execution", as `trace` takes it.
+
+    Returns
+    -------
+    Path
+        The file.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import simpleautodiff as ad
+    >>> folder = tempfile.mkdtemp()
+    >>> ad.explore("log(x1) + x1*x2 - sin(x2)", 2, 5, path=os.path.join(folder, "page.html")).name
+    'page.html'
+    """
+    program, own_title, code, first = described(f, args, numbering)
+    text = page(program, title or own_title, code, first)
+    file = Path(path)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def described(
+    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = "paper"
+) -> tuple[Program, str, list[str], int]:
+    """Return the program of a function, a formula or a program, its title and its source."""
+    if isinstance(f, Program):
+        if args:
+            raise ArgumentError("a program has its arguments already; explore it without any")
+        return f, "", [], 1
+    if isinstance(f, str):
+        function, names = parse(f)
+        if len(args) != len(names):
+            raise FormulaError(
+                f"the variables of {f.strip()!r} are {', '.join(names) or 'none'}: "
+                f"{len(names)} values are needed, {len(args)} were given"
+            )
+        program = trace(function, *args, numbering=numbering, names=names)
+        program.lines = {}  # the line is that of the caller, which says nothing about the formula
+        return program, f.strip(), [], 1
+    name = getattr(f, "__name__", type(f).__name__)
+    code, first = source_of(f)
+    program = trace(f, *args, numbering=numbering)
+    return program, "" if name == "<lambda>" else name, code, first

@@ -1,0 +1,256 @@
+"""A page on this machine in which one types a formula and watches its derivative.
+
+It answers this machine alone: it listens on the loopback address, and refuses requests that name
+another host or come from another page. Formulas are read by the library's own parser; nothing is
+evaluated by Python's. Sizes and times are limited.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from simpleautodiff.display.explorer.data import document
+from simpleautodiff.display.explorer.files import asset, front_end
+from simpleautodiff.display.explorer.little import read
+from simpleautodiff.errors import AutodiffError, FormulaError
+
+HOSTS = ("127.0.0.1", "localhost")
+MAX_BODY = 64_000
+SECONDS = 10.0
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+FORM = """
+html, body { margin: 0; height: 100%; background: light-dark(#fdfcf9, #15171b); }
+:root { color-scheme: light dark; }
+body { display: flex; flex-direction: column; }
+"""
+_one_at_a_time = threading.Semaphore()
+
+
+def explain(request: Any) -> dict[str, Any]:
+    """Answer `{"formula": "x**2", "at": {"x": 3}}` with the program and its tables.
+
+    Examples
+    --------
+    >>> answer = explain({"formula": "x**2", "at": {"x": 3}})
+    >>> answer["adjoints"], answer["program"]["title"]
+    ({'x': 6.0}, 'x**2')
+    """
+    if not isinstance(request, dict) or not isinstance(request.get("formula"), str):
+        raise FormulaError('a request is {"formula": "...", "at": {"x": 2}}')
+    function = read(request["formula"])
+    if not function.names:
+        raise FormulaError("the formula has no variable, so there is nothing to differentiate")
+    values = _values(function.names, request.get("at", {}))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        program = function.program(*values)
+        several = "\n" in function.text
+        data = document(
+            program, "" if several else function.text, function.text.splitlines() * several
+        )
+        adjoints = program.adjoints()
+    told = dict.fromkeys(str(warning.message).partition(" (at ")[0] for warning in caught)
+    return {
+        "program": data,
+        "tables": _tables(program),
+        "value": data["nodes"][data["outputs"][0]]["value"],
+        "adjoints": {name: _plain(adjoints[name]) for name in function.names},
+        "warnings": list(told),
+    }
+
+
+def _tables(program: Any) -> dict[str, Any]:
+    from simpleautodiff.display.tables import adjoints_table, tangents_table, values_table
+
+    inputs = [program.names[node] for node in program.inputs]
+    return {
+        "values": str(values_table(program)),
+        "tangents": {name: str(tangents_table(program, name)) for name in inputs[:8]},
+        "adjoints": str(adjoints_table(program)),
+    }
+
+
+def _plain(number: Any) -> Any:
+    number = float(number)
+    return number if math.isfinite(number) else str(number)
+
+
+def _values(names: list[str], at: Any) -> list[float]:
+    if not isinstance(at, dict):
+        raise FormulaError('"at" gives each variable a number, such as {"x": 2}')
+    missing = [name for name in names if name not in at]
+    if missing:
+        raise FormulaError(f"no value for {', '.join(missing)}")
+    unknown = [str(name)[:40] for name in at if name not in names]
+    if unknown:
+        raise FormulaError(
+            f"{unknown[0]!r} is not in the formula; its variables are {', '.join(names)}"
+        )
+    return [_number(name, at[name]) for name in names]
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        return float(value)
+    except (ValueError, OverflowError):
+        raise FormulaError(
+            f"the value of {name} is {str(value)[:40]!r}, which is not a number"
+        ) from None
+
+
+def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """Do some work for a limited time, one at a time; return a status and an answer."""
+    answer: list[tuple[int, dict[str, Any]]] = []
+    if not _one_at_a_time.acquire(timeout=seconds):
+        return HTTPStatus.SERVICE_UNAVAILABLE, {"error": "busy with another formula"}
+
+    def run() -> None:
+        try:
+            answer.append((HTTPStatus.OK, work()))
+        except AutodiffError as error:
+            answer.append((HTTPStatus.BAD_REQUEST, {"error": str(error)}))
+        except (ArithmeticError, ValueError, TypeError, RecursionError, MemoryError) as error:
+            answer.append((HTTPStatus.BAD_REQUEST, {"error": f"it cannot be computed: {error}"}))
+        finally:
+            _one_at_a_time.release()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    late = HTTPStatus.SERVICE_UNAVAILABLE, {"error": f"it took more than {seconds:g} seconds"}
+    return answer[0] if answer else late
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Three files and one question; everything else is refused."""
+
+    server_version = "simpleautodiff"
+    sys_version = ""
+    timeout = SECONDS
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Give the page, its style or its script."""
+        files: dict[str, tuple[str, Callable[[], str]]] = {
+            "/": ("text/html", lambda: asset("home.html")),
+            "/explorer.css": ("text/css", lambda: FORM + asset("home.css") + asset("explorer.css")),
+            "/explorer.js": ("text/javascript", _script),
+        }
+        if not self._is_welcome():
+            return
+        found = files.get(self.path.partition("?")[0])
+        if found is None:
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such page"})
+        else:
+            self._send(HTTPStatus.OK, found[0], found[1]().encode())
+
+    def do_POST(self) -> None:
+        """Answer a formula with its program."""
+        if not self._is_welcome():
+            return
+        size = self.headers.get("Content-Length", "")
+        if self.path != "/api/explain":
+            return self._answer(HTTPStatus.NOT_FOUND, {"error": "POST /api/explain"})
+        if not size.isdigit() or len(size) > 12:
+            return self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "the length is not given"})
+        if int(size) > MAX_BODY:
+            error = f"the request has {int(size):,} bytes; {MAX_BODY:,} are read"
+            return self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": error})
+        if self.headers.get_content_type() != "application/json":
+            error = "the Content-Type is application/json"
+            return self._answer(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, {"error": error})
+        try:
+            request = json.loads(self.rfile.read(int(size)))
+        except (ValueError, RecursionError):
+            return self._answer(HTTPStatus.BAD_REQUEST, {"error": "the request is not JSON"})
+        except OSError:
+            self.close_connection = True
+            return None
+        return self._answer(*within(SECONDS, lambda: explain(request)))
+
+    def _is_welcome(self) -> bool:
+        """Refuse requests that name another host, as a page elsewhere could make them."""
+        port = self.connection.getsockname()[1]
+        allowed = {f"{host}:{port}" for host in HOSTS} | ({*HOSTS} if port == 80 else set())
+        origin = self.headers.get("Origin")
+        if self.headers.get("Host") in allowed and (
+            origin is None or urlsplit(origin).netloc in allowed
+        ):
+            return True
+        self._answer(HTTPStatus.FORBIDDEN, {"error": "this page is for this machine alone"})
+        return False
+
+    def _answer(self, status: int, answer: dict[str, Any]) -> None:
+        if status != HTTPStatus.OK:
+            self.close_connection = True  # what was not read of the request goes with it
+        self._send(status, "application/json", json.dumps(answer).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Cache-Control", "no-store")
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay silent: the terminal is for the user."""
+
+
+def _script() -> str:
+    return f'(() => {{\n"use strict";\n{front_end()}\n{asset("home.js")}}})();\n'
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+
+
+def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
+    """Serve the explorer on this machine until it is interrupted.
+
+    Parameters
+    ----------
+    port
+        Where to listen; 0 takes any free port.
+    ready
+        Called with the address once the page can be opened; without it the address is printed.
+
+    Examples
+    --------
+    >>> serve(ready=print)  # doctest: +SKIP
+    http://127.0.0.1:41235/
+    """
+    with make_server(port) as server:
+        (ready or _announce)(f"http://127.0.0.1:{server.server_address[1]}/")
+        with suppress(KeyboardInterrupt):
+            server.serve_forever(poll_interval=0.2)
+
+
+def make_server(port: int = 0) -> ThreadingHTTPServer:
+    """Return the server, which listens but does not answer yet."""
+    return _Server(("127.0.0.1", port), Handler)
+
+
+def _announce(address: str) -> None:
+    print(f"The explorer is at {address}  (Ctrl-C ends it)", flush=True)

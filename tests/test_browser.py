@@ -1,0 +1,352 @@
+"""The explorer in a real browser: stepping, undo, sliders, links, keys; no errors, no requests.
+
+They need Chromium and playwright, and are skipped where one is missing.
+"""
+
+import math
+import shutil
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.display.explorer import server
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
+
+PHASES = ["values", "order", "forward", "reverse"]
+
+
+def paper(x1, x2):
+    product = x1 * x2
+    return ad.log(x1) + product - ad.sin(x2)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as play:
+        running = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture
+def tab(browser):
+    """A tab that notes what it asks for and what goes wrong."""
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.requests, page.errors = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("console", lambda message: page.errors.append(message.text))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    yield page
+    assert page.errors == []
+    page.close()
+
+
+@pytest.fixture
+def shown(tab, tmp_path):
+    path = ad.explore(paper, 2.0, 5.0, path=tmp_path / "page.html")
+    tab.goto(path.as_uri())
+    return tab
+
+
+def phase(tab, name):
+    tab.click(f"[role=tab][data-phase={name}]")
+
+
+def state(tab):
+    """Return everything that can be seen to change: classes, numbers, texts."""
+    return tab.evaluate(
+        """() => [...document.querySelectorAll(".canvas *, .table *, .formula, .count, .why")].map(
+            (part) => [part.tagName, [...part.classList].sort().join(" "), part.textContent,
+                part.getAttribute("marker-end"), part.getAttribute("aria-label")].join("|"))"""
+    )
+
+
+def position(tab):
+    return tuple(map(int, tab.inner_text(".count").split(" / ")))
+
+
+def formula(tab):
+    return tab.inner_text(".formula").replace("\n", "")
+
+
+def test_the_page_asks_for_nothing(shown):
+    for name in PHASES:
+        phase(shown, name)
+    assert len(shown.requests) == 1
+    assert shown.requests[0].startswith("file:")
+
+
+def test_steps_follow_the_program(shown):
+    program = ad.trace(paper, 2.0, 5.0)
+    phase(shown, "values")
+    shown.click("[aria-label='To the start']")
+    seen = []
+    for _ in program.steps:
+        shown.click("[aria-label='One step on']")
+        seen.append(formula(shown))
+    assert seen[0] == "x1 = 2"
+    assert seen[-1] == "v5 = v4 - v3 = 10.693 - (-0.959) = 11.652"
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_steps_on_and_as_many_back_restore_the_page(shown, name):
+    phase(shown, name)
+    shown.click("[aria-label='To the start']")
+    states = [state(shown)]
+    total = position(shown)[1]
+    for _ in range(total):
+        shown.keyboard.press("ArrowRight")
+        states.append(state(shown))
+    assert len({str(s) for s in states}) == total + 1
+    for before in states[-2::-1]:
+        shown.keyboard.press("ArrowLeft")
+        assert state(shown) == before
+
+
+def test_the_end_of_a_sweep_is_the_derivative(shown):
+    phase(shown, "forward")
+    shown.keyboard.press("End")
+    assert formula(shown).endswith("= 5.5")
+    shown.select_option("select", label="with respect to x2")
+    shown.keyboard.press("Escape")
+    shown.click("[aria-label='To the end']")
+    assert formula(shown).endswith("= 1.716")
+    phase(shown, "reverse")
+    shown.click("[aria-label='To the end']")
+    results = shown.eval_on_selector_all("tr .result", "cells => cells.map(c => c.textContent)")
+    assert {"5.5", "1.716"} <= set(results)
+
+
+def test_the_search_places_the_papers_order(shown):
+    phase(shown, "order")
+    shown.keyboard.press("End")
+    order = shown.inner_text("tbody tr:last-child .order").replace("\n", "")
+    assert order == "x1 v2 v1 v4 v5"
+    badges = shown.eval_on_selector_all(".badge", "all => all.map(b => b.textContent)")
+    assert sorted(filter(None, badges)) == ["1", "2", "3", "4", "5"]
+
+
+def test_a_slider_recomputes_everything(shown):
+    box = shown.locator(".sliders input[type=number]").first
+    box.fill("3")
+    box.press("Enter")
+    x1, x2 = 3.0, 5.0
+    numbers = shown.evaluate("() => explorer.state().model.values")
+    assert numbers[-1] == pytest.approx(math.log(x1) + x1 * x2 - math.sin(x2), rel=1e-15)
+    phase(shown, "reverse")
+    shown.keyboard.press("End")
+    results = shown.eval_on_selector_all("tr .result", "cells => cells.map(c => c.textContent)")
+    assert f"{1 / 3 + 5:.3f}" in results
+    shown.locator(".sliders input[type=range]").first.evaluate(
+        "(range) => { range.value = 4; range.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    assert shown.evaluate("() => explorer.state().model.values[0]") == 4
+    shown.click("text=Reset")
+    assert shown.evaluate("() => explorer.state().model.values[0]") == 2
+
+
+def test_a_node_lights_up_its_row_its_name_and_its_source_line(shown):
+    product = shown.locator("g.node", has_text="mul")
+    name = product.get_attribute("data-node")
+    product.hover()
+    assert shown.locator(f"tr.lit-node[data-node='{name}']").count() == 1
+    assert "product = x1 * x2" in shown.locator(".code li.lit-node").inner_text()
+    shown.locator(".code li", has_text="return").hover()
+    assert shown.locator("g.node.lit-node").count() == 4
+    shown.locator(f"tr[data-node='{name}']").hover()
+    assert shown.locator(f"g.lit-node[data-node='{name}']").count() == 1
+
+
+def test_focus_lights_up_as_hovering_does(shown):
+    shown.locator("g.node", has_text="sin").focus()
+    assert "sin(x2)" in shown.locator(".code li.lit-node").inner_text()
+
+
+def test_the_keys_play_and_stop(shown):
+    phase(shown, "forward")
+    shown.locator(".canvas").focus()
+    shown.keyboard.press(" ")
+    assert shown.locator("[aria-label=Pause]").count() == 1
+    shown.wait_for_timeout(1500)
+    shown.keyboard.press(" ")
+    assert shown.locator("[aria-label=Play]").count() == 1
+    assert position(shown)[0] >= 1
+
+
+def test_steps_go_on_from_phase_to_phase(shown):
+    shown.locator(".canvas").focus()
+    shown.keyboard.press("Home")
+    for _ in range(60):
+        shown.keyboard.press("ArrowRight")
+    assert shown.evaluate("() => explorer.state().id") == "reverse"
+    assert position(shown)[0] == position(shown)[1]
+
+
+def test_a_screen_reader_is_told_each_step(shown):
+    assert shown.locator("[aria-live=polite]").count() == 1
+    phase(shown, "forward")
+    shown.keyboard.press("ArrowRight")
+    assert "seed" in shown.locator("[aria-live]").inner_text()
+    label = shown.locator("g.node", has_text="mul").get_attribute("aria-label")
+    assert label == "v1 = x1 × x2, value 10"
+    unnamed = shown.eval_on_selector_all(
+        "button, input, select",
+        "all => all.filter(e => !e.ariaLabel && !e.textContent.trim()).length",
+    )
+    assert unnamed == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_are_readable_and_can_be_switched(browser, tmp_path, scheme):
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(ad.explore(paper, 2.0, 5.0, path=tmp_path / "page.html").as_uri())
+    contrast = """() => {
+        const style = getComputedStyle(document.querySelector("#explorer"));
+        const light = (text) => {
+            const [r, g, b] = text.match(/\\d+/g).map((n) => {
+                const c = n / 255;
+                return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+            });
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        };
+        const [a, b] = [light(style.color), light(style.backgroundColor)];
+        return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    }"""
+    assert page.evaluate(contrast) > 10
+    before = page.evaluate("() => getComputedStyle(document.querySelector('#explorer')).color")
+    page.click("[aria-label='Light or dark']")
+    after = page.evaluate("() => getComputedStyle(document.querySelector('#explorer')).color")
+    assert before != after
+    assert page.evaluate(contrast) > 10
+    page.close()
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (390, 844), (320, 640)])
+def test_nothing_is_wider_than_the_screen(tab, tmp_path, size):
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    tab.goto(ad.explore(paper, 2.0, 5.0, path=tmp_path / "page.html").as_uri())
+    for name in PHASES:
+        phase(tab, name)
+        tab.click("[aria-label='To the end']")
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= size[0]
+
+
+def test_it_prints_every_table(shown):
+    shown.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    shown.emulate_media(media="print")
+    assert shown.locator(".print table").count() == 4
+    assert shown.locator(".print table").first.is_visible()
+    assert not shown.locator("footer").is_visible()
+
+
+def test_a_network_of_two_layers_is_explored(tab, tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(150, 4))
+    target = np.sin(x[:, 0]) + x[:, 1]
+
+    def loss(w1, b1, w2, b2):
+        hidden = np.tanh(x @ w1 + b1)
+        return np.mean((hidden @ w2 + b2 - target) ** 2)
+
+    weights = (rng.normal(size=(4, 8)), np.zeros(8), rng.normal(size=8), 0.0)
+    tab.goto(ad.explore(loss, *weights, path=tmp_path / "page.html").as_uri())
+    assert "single numbers" in tab.inner_text(".sliders")
+    for name in PHASES:
+        phase(tab, name)
+        tab.click("[aria-label='To the end']")
+    assert "(4, 8) float64" in tab.inner_text(".table")
+
+
+def test_ten_thousand_nodes_do_not_make_it_slow(tab, tmp_path):
+    def loop(x):
+        for _ in range(5000):
+            x = ad.sin(x) * 1.001
+        return x
+
+    path = ad.explore(loop, 0.5, path=tmp_path / "page.html")
+    start = time.perf_counter()
+    tab.goto(path.as_uri())
+    tab.wait_for_selector("g.node")
+    assert time.perf_counter() - start < 5
+    assert "folded" in tab.inner_text(".note")
+    for name in PHASES:
+        phase(tab, name)
+        took = tab.evaluate(
+            """() => { const start = performance.now();
+                for (let i = 0; i < 5; i++) explorer.on();
+                return (performance.now() - start) / 5; }"""
+        )
+        assert took < 200
+    box = tab.locator(".sliders input[type=number]").first
+    box.fill("0.25")
+    box.press("Enter")
+    last = tab.evaluate("() => explorer.state().model.values.at(-1)")
+    assert last == pytest.approx(loop(0.25), rel=1e-9)
+
+
+@pytest.fixture(scope="module")
+def address():
+    with server.make_server() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_address[1]}/"
+        running.shutdown()
+        thread.join()
+
+
+def test_a_formula_is_typed_and_explored(tab, address):
+    tab.goto(address)
+    tab.wait_for_selector("g.node")
+    tab.fill("#formula", "x**2 * y")
+    tab.fill("#at", "x=2, y=5")
+    tab.press("#formula", "Enter")
+    tab.wait_for_function("() => document.querySelector('h1').textContent.includes('**')")
+    assert tab.evaluate("() => explorer.state().model.values.at(-1)") == 20
+    assert all(url.startswith((address, "data:")) for url in tab.requests)
+
+
+def test_a_small_function_is_typed_and_its_lines_are_linked(tab, address):
+    tab.goto(address)
+    tab.wait_for_selector("g.node")
+    tab.fill("#formula", "def f(x, y):\n    a = x * y\n    return a + sin(a)")
+    tab.fill("#at", "x=2 y=3")
+    tab.click("text=Explore")
+    tab.wait_for_selector(".code li")
+    tab.locator("g.node", has_text="mul").hover()
+    assert "a = x * y" in tab.locator(".code li.lit-node").inner_text()
+
+
+def test_a_wrong_formula_gets_its_caret(browser, address):
+    page = browser.new_page()
+    page.goto(address)
+    page.wait_for_selector("g.node")
+    page.fill("#formula", "x1 + lgo(x2)")
+    page.press("#formula", "Enter")
+    page.wait_for_selector("#error:not([hidden])")
+    assert "did you mean log?" in page.inner_text("#error")
+    assert "^" in page.inner_text("#error")
+    page.close()
+
+
+def test_what_the_page_cannot_compute_is_asked_of_the_server(tab, address):
+    special = pytest.importorskip("scipy.special")
+    tab.goto(address)
+    tab.wait_for_selector("g.node")
+    tab.fill("#formula", "jv(0, x)")
+    tab.fill("#at", "x=1")
+    tab.press("#formula", "Enter")
+    tab.wait_for_function("() => document.querySelector('h1').textContent.includes('jv')")
+    box = tab.locator(".sliders input[type=number]").first
+    box.fill("2.5")
+    box.press("Enter")
+    tab.wait_for_function("() => explorer.state().model.values[0] === 2.5")
+    value = tab.evaluate("() => explorer.state().model.values[1]")
+    assert value == pytest.approx(special.jv(0, 2.5), rel=1e-15)
