@@ -243,7 +243,28 @@ class _Reader:
                     stack += [(arg, depth + 1) for arg in args]
         in_text = sorted(reversed(order), key=lambda node: (node.lineno, node.col_offset))
         done = {node: self._instruction(node) for node in in_text}  # the first mistake is told
+        self._check_constants([(node, *done[node]) for node in reversed(order)])
         self.code += [done[node] for node in reversed(order)]
+
+    def _check_constants(self, code: Sequence[tuple[ast.expr, str, Any]]) -> None:
+        """Compute the parts without variables, and refuse those that are no finite number."""
+        known: list[Any] = []  # None for what depends on a variable
+        for node, kind, what in code:
+            args = [known.pop() for _ in range(TABLE[what].arity)][::-1] if kind == "call" else []
+            if kind == "number":
+                known.append(what)
+            elif None in args or not args:
+                known.append(None)
+            else:
+                known.append(self._constant(node, what, args))
+
+    def _constant(self, node: ast.expr, name: str, args: list[Any]) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            number = _applied(name, args)
+        if not abs(number) < math.inf:
+            raise self._at(node, "this part is too large for a number, or outside a domain")
+        return number
 
     def _instruction(self, node: ast.expr) -> Instruction:
         match node:

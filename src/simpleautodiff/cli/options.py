@@ -17,6 +17,7 @@ EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
+MODES = ("forward", "reverse")
 SHOWS = ("plain", "values", "tangents", "adjoints", "reachable", "order")
 
 
@@ -137,8 +138,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
-        text = "text is the default, or what the name of --output ends in"
-        parser.add_argument("--format", choices=command.formats, help=text)
+        text = f"{', '.join(command.formats)}; text, or as the name of --output ends"
+        parser.add_argument("--format", choices=command.formats, metavar="FORMAT", help=text)
     if command.formats or name == "explore":
         parser.add_argument("--output", metavar="FILE", help="write to this file")
     return parser
@@ -158,9 +159,9 @@ def _port(text: str) -> int:
 
 _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
-    "mode": {"choices": ("forward", "reverse"), "help": "which way the chain rule goes"},
+    "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
-    "show": {"choices": SHOWS, "help": "what stands in the graph"},
+    "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 
@@ -179,8 +180,9 @@ def _check_misspelt(parser: argparse.ArgumentParser, words: Sequence[str]) -> No
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) > 1 and plain[0].isidentifier() and "=" not in plain[1]:
         near = difflib.get_close_matches(plain[0], COMMANDS, 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(COMMANDS)}"
-        parser.error(f"there is no command {plain[0]!r}; {hint}")
+        if near:
+            parser.prog = "simpleautodiff"
+            parser.error(f"there is no command {plain[0]!r}; did you mean {near[0]}?")
 
 
 def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

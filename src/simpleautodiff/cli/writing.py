@@ -100,14 +100,23 @@ def complain(message: str, code: int, file: str = "") -> int:
     label = "simpleautodiff:"
     if coloured(sys.stderr):
         label = f"{RED}{label}{PLAIN}"
-    _say(f"{label} {_without_place(message, file)}")
+    _say(f"{label} {_folded(_without_place(message, file))}")
     return code
+
+
+def _folded(message: str) -> str:
+    """Break long lines on a terminal; what is indented is shown as it is."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return message
+    width = shutil.get_terminal_size().columns - len("simpleautodiff: ")
+    lines = message.splitlines()
+    return "\n".join(line if line.startswith(" ") else wrapped(line, width) for line in lines)
 
 
 def warn(messages: Iterable[str], file: str = "") -> None:
     """Write each warning once; places in `file` are told."""
     for message in dict.fromkeys(_without_place(message, file) for message in messages):
-        _say(f"warning: {message}")
+        _say(_folded(f"warning: {message}"))
 
 
 def let_go() -> int:
