@@ -1,5 +1,6 @@
 """Formulas: what is read, and what is refused quickly."""
 
+import inspect
 import math
 import time
 
@@ -97,7 +98,7 @@ def test_whole_numbers_stay_exact():
         ("a = b = x; a", "one name stands before"),
         ("f(x) = x**2", "only a name can stand before ="),
         ("e = x; e", "e is a constant"),
-        ("sin = x; sin", "sin is a function"),
+        ("sin = x; sin", "sin is a function: choose another name"),
         ("_a = x; x", "letters, digits"),
         ("a" * 41, "at most 40 letters"),
         ("x\x00", "null|cannot be read"),
@@ -173,6 +174,12 @@ def test_parameters_have_the_order_of_the_definition():
     f, names = parse("def f(y, x, unused):\n    return x / y")
     assert names == ["y", "x", "unused"]
     assert f(2.0, 3.0, 0.0) == 1.5
+
+
+def test_a_formula_has_named_parameters():
+    f, _ = parse("x / y")
+    assert str(inspect.signature(f)) == "(x, y)"
+    assert ad.grad(f, "y")(1.0, 2.0) == -0.25
 
 
 def test_long_sums_are_not_deep():

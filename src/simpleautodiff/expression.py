@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import inspect
 import keyword
 import math
 import re
@@ -113,7 +114,14 @@ def parse(text: str) -> tuple[Callable[..., Any], list[str]]:
         return _run(code, dict(zip(names, values, strict=True)))
 
     formula.__name__ = formula.__qualname__ = "formula"
+    formula.__signature__ = signature_of(names)  # type: ignore[attr-defined]
     return formula, names
+
+
+def signature_of(names: Sequence[str]) -> inspect.Signature:
+    """Return the signature of a function with these parameters, given by place or by name."""
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
 def _run(code: Sequence[Instruction], variables: dict[str, Any]) -> Any:
@@ -210,6 +218,8 @@ class _Reader:
                 raise self._at(statement, "the lines after this one are never reached")
             case _:
                 raise self._refused(statement)
+        if name in _CALLED - _LETTERS:
+            raise self._at(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name))
         self._given.add(name)

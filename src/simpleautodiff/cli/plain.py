@@ -47,7 +47,7 @@ class PlainTrace:
         title = f"Reverse mode: derivatives of {y}"
         return PlainTable(title, tables.adjoints_table(self.program))
 
-    def figure(self, show: str) -> PlainFigure:
+    def figure(self, show: str, wrt: str) -> PlainFigure:
         """Return the graph."""
         return PlainFigure(self.program)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from simpleautodiff.cli.data import plainly
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.expression import CONSTANTS, MAX_CHARACTERS, parse
+from simpleautodiff.expression import CONSTANTS, MAX_CHARACTERS, parse, signature_of
 
 _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
 
@@ -59,7 +59,7 @@ class Problem:
 
     def headline(self, y: str) -> str:
         """Write what is explained, in lines of at most 80 columns."""
-        lines = self.text.splitlines()
+        lines = [line.rstrip() for line in re.split(r"; *|\n", self.text) if line.strip()]
         if len(lines) > 1:
             return "\n".join([*(f"  {line}" for line in lines), f"at {self.at}"])
         if len(f"{y} = {self.text}   at {self.at}") <= 80:
@@ -111,6 +111,7 @@ def _from_file(file: str, name: str, point: Sequence[str]) -> Problem:
         return function(**dict(zip(names, values, strict=True)))
 
     called.__name__ = called.__qualname__ = name
+    called.__signature__ = signature_of(names)  # type: ignore[attr-defined]
     text = f"{name}({', '.join(names)}) of {os.path.basename(file)}"
     return Problem(text, called, names, [given[name] for name in names], file)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,19 @@ from simpleautodiff.cli.data import as_json
 from simpleautodiff.cli.derivatives import derived
 from simpleautodiff.cli.plain import with_tables
 from simpleautodiff.cli.problem import Problem
+from simpleautodiff.errors import FormulaError
 from simpleautodiff.transform import derivative, grad
 
 MANY = 20  # with more steps than this, only the result is put into words
+LATEX = r"""{comment}
+\documentclass{{article}}
+\usepackage{{amsmath,booktabs,tikz}}
+{setup}
+\begin{{document}}
+\noindent
+{body}
+{words}
+\end{{document}}"""
 PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -62,7 +73,7 @@ class Shown:
     def figure(self, show: str | None = None) -> Any:
         """Return the graph, with what the mode puts into it."""
         by_mode = {"forward": "tangents", "reverse": "adjoints", None: "values"}
-        return self.trace.figure(show=show or by_mode[self.mode])
+        return self.trace.figure(show=show or by_mode[self.mode], wrt=self.wrt)
 
     def words(self) -> list[str]:
         """Explain each step in words; of a long program, the result alone."""
@@ -90,13 +101,19 @@ def graph(shown: Shown, format: str, show: str | None = None) -> str:
 
 
 def _drawn(figure: Any, format: str) -> str:
-    if format == "html":
-        return f'<figure role="img">{_inline(figure.svg())}</figure>'
-    return str({"svg": figure.svg, "tikz": figure.tikz, "text": figure.text}[format]())
+    """Draw a figure; a construction is several, one for each step."""
+    if not isinstance(figure, list):
+        return _one_drawn(figure, format)
+    if format not in ("text", "html"):
+        raise FormulaError(f"a construction is {len(figure)} figures: --format text or html")
+    return "\n\n".join(_one_drawn(each, format) for each in figure)
 
 
-def _inline(svg: str) -> str:
-    return svg[max(svg.find("<svg"), 0) :]
+def _one_drawn(figure: Any, format: str) -> str:
+    if format != "html":
+        return str(getattr(figure, format)())
+    svg = figure.svg()
+    return f"<figure>{svg[max(svg.find('<svg'), 0) :]}</figure>"
 
 
 def explanation(shown: Shown, format: str) -> str:
@@ -110,21 +127,44 @@ def explanation(shown: Shown, format: str) -> str:
 def _text(shown: Shown) -> str:
     parts = [shown.headline]
     parts += [f"{writing.title(table.title)}\n{table.to('text')}" for table in shown.tables()]
-    parts.append(f"{writing.title('Graph')}\n{_drawn(shown.figure(), 'text')}")
+    parts.append(f"{writing.title('Graph')}\n{_sketch(shown)}")
     words = "\n".join(writing.wrapped(line) for line in shown.words())
     return "\n\n".join([*parts, f"{writing.title('In words')}\n{words}"])
 
 
+def _sketch(shown: Shown) -> str:
+    """Draw the graph in letters; names alone, where numbers would make it too wide."""
+    drawn = _drawn(shown.figure(), "text")
+    if max(map(writing.columns, drawn.splitlines())) <= shutil.get_terminal_size().columns:
+        return drawn
+    return _drawn(shown.figure("plain"), "text")
+
+
 def _markdown(shown: Shown) -> str:
     tables = [table.to("markdown") for table in shown.tables()]
-    graph = f"**Graph**\n\n```text\n{_drawn(shown.figure(), 'text')}\n```"
+    graph = f"**Graph**\n\n```text\n{_sketch(shown)}\n```"
     return "\n\n".join([f"`{shown.headline}`", *tables, graph, *shown.words()])
 
 
 def _latex(shown: Shown) -> str:
-    comment = "\n".join(f"% {line}" for line in shown.headline.splitlines())
-    tables = [table.to("latex") for table in shown.tables()]
-    return "\n\n".join([comment, *tables, _drawn(shown.figure(), "tikz")])
+    """Write a document: the tables and the graph; the words stand in comments."""
+    parts = []
+    for table in shown.tables():
+        title = table.title.replace("_", r"\_")
+        parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\n\n{table.to('latex')}")
+    head, _, drawing = _drawn(shown.figure(), "tikz").rpartition(r"\begin{document}")
+    setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
+    drawing = drawing.replace(r"\end{document}", "").strip()
+    return LATEX.format(
+        comment=_commented(shown.headline),
+        setup="\n".join(setup).strip(),
+        body="\n\n".join([*parts, r"\paragraph{Graph} \mbox{}", drawing]),
+        words=_commented("\n".join(shown.words())),
+    )
+
+
+def _commented(text: str) -> str:
+    return "\n".join(f"% {line}" for line in text.splitlines())
 
 
 def _html(shown: Shown) -> str:
