@@ -116,7 +116,10 @@ def _explore(options: argparse.Namespace) -> None:
             "explore FORMULA x=1 --output page.html writes a page; explore alone opens one where "
             "formulas are typed"
         )
-    rendering.explore(_shown(options) if options.formula else None, options.output, options.port)
+    if options.output:
+        rendering.explore(_problem(options), options.output)
+    else:
+        rendering.serve(options.port)
 
 
 def _paper(options: argparse.Namespace) -> None:

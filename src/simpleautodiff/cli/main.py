@@ -54,6 +54,6 @@ def _told(error: Exception) -> str:
     if isinstance(error, AutodiffError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'standard output'}: {error.strerror}"
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error}\n  {frame.filename}:{frame.lineno}: {frame.line}"

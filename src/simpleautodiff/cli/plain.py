@@ -51,7 +51,7 @@ class PlainTrace:
         """Return the graph."""
         return PlainFigure(self.program)
 
-    def explain(self, name: str) -> str:
+    def explain(self, name: str, wrt: str) -> str:
         """Return a step as a sentence."""
         step = next(step for step in self.program.steps if step.name == name)
         return f"{name} is {step.call}, which is {step.value}."

@@ -111,6 +111,7 @@ def _from_file(file: str, name: str, point: Sequence[str]) -> Problem:
         return function(**dict(zip(names, values, strict=True)))
 
     called.__name__ = called.__qualname__ = name
+    called.__wrapped__ = function  # type: ignore[attr-defined]  # so that its source is found
     called.__signature__ = signature_of(names)  # type: ignore[attr-defined]
     text = f"{name}({', '.join(names)}) of {os.path.basename(file)}"
     return Problem(text, called, names, [given[name] for name in names], file)

@@ -80,7 +80,7 @@ class Shown:
         names = [step.name for step in self.trace.steps if step.operator]
         if len(names) > MANY:
             names = [self.trace.names[node] for node in self.trace.outputs]
-        return [self.trace.explain(name) for name in names]
+        return [self.trace.explain(name, self.wrt) for name in names]
 
 
 def _forget_places(trace: Any) -> None:
@@ -128,7 +128,7 @@ def _text(shown: Shown) -> str:
     parts = [shown.headline]
     parts += [f"{writing.title(table.title)}\n{table.to('text')}" for table in shown.tables()]
     parts.append(f"{writing.title('Graph')}\n{_sketch(shown)}")
-    words = "\n".join(writing.wrapped(line) for line in shown.words())
+    words = "\n".join(map(writing.wrapped, "\n".join(shown.words()).splitlines()))
     return "\n\n".join([*parts, f"{writing.title('In words')}\n{words}"])
 
 
@@ -212,18 +212,23 @@ def step(shown: Shown) -> None:
     interact(Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else ""))
 
 
-def explore(shown: Shown | None, output: str | None, port: int) -> None:
-    """Write the explorer's page of one function, or serve the page where one types formulas."""
-    if shown is not None:
-        shown.trace.explore(output)
-        return
-    from simpleautodiff.display.explorer.server import serve
+def explore(problem: Problem, output: str) -> None:
+    """Write the explorer's page of one function."""
+    from simpleautodiff.display.explorer.page import explore as write_page
 
-    serve(port)
+    what = problem.function if problem.file else problem.text
+    write_page(what, *problem.values, path=output, title=problem.text)
+
+
+def serve(port: int) -> None:
+    """Serve the page where one types formulas, until Ctrl-C."""
+    from simpleautodiff.display.explorer.server import serve as serve_pages
+
+    serve_pages(port)
 
 
 def paper(folder: str) -> int:
     """Write the paper's tables and figures and return how many files there are."""
-    from simpleautodiff.display.gallery import write_paper
+    from simpleautodiff.display.gallery import gallery
 
-    return len(list(write_paper(folder)))
+    return len(gallery(folder))
