@@ -36,8 +36,15 @@ PAGE = """<!doctype html>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
 body {{ padding: 0 1rem; color-scheme: light dark; }}
 h1 {{ font-size: 1.3rem; white-space: pre-wrap; }}
-h2 {{ font-size: 1.1rem; margin-top: 2rem; }}
+h2 {{ margin-top: 2rem; }}
 section {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; margin: 1.5rem 0; }}
+caption, h2 {{ font-size: 1.1rem; font-weight: 600; text-align: left; padding-bottom: 0.3rem; }}
+th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowrap; }}
+th {{ font-weight: normal; }}
+thead th {{ font-size: 0.85rem; opacity: 0.7; }}
+tbody {{ border-top: 1px solid; }}
+figure {{ margin: 0; background: white; }}
 svg {{ max-width: 100%; height: auto; }}
 </style>
 <h1>{title}</h1>
@@ -128,7 +135,7 @@ def _text(shown: Shown) -> str:
     parts = [shown.headline]
     parts += [f"{writing.title(table.title)}\n{table.to('text')}" for table in shown.tables()]
     parts.append(f"{writing.title('Graph')}\n{_sketch(shown)}")
-    words = "\n".join(map(writing.wrapped, "\n".join(shown.words()).splitlines()))
+    words = "\n".join(map(writing.paragraph, shown.words()))
     return "\n\n".join([*parts, f"{writing.title('In words')}\n{words}"])
 
 
@@ -155,10 +162,11 @@ def _latex(shown: Shown) -> str:
     head, _, drawing = _drawn(shown.figure(), "tikz").rpartition(r"\begin{document}")
     setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
     drawing = drawing.replace(r"\end{document}", "").strip()
+    graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
     return LATEX.format(
         comment=_commented(shown.headline),
         setup="\n".join(setup).strip(),
-        body="\n\n".join([*parts, r"\paragraph{Graph} \mbox{}", drawing]),
+        body="\n\n".join([*parts, graph]),
         words=_commented("\n".join(shown.words())),
     )
 
@@ -169,13 +177,17 @@ def _commented(text: str) -> str:
 
 def _html(shown: Shown) -> str:
     tables = [table.to("html") for table in shown.tables()]
-    words = "".join(f"<p>{html.escape(line)}</p>" for line in shown.words())
+    words = "".join(f"<p>{_broken(line)}</p>" for line in shown.words())
     parts = [
         *(f"<section>{table}</section>" for table in tables),
         f"<section><h2>Graph</h2>{_drawn(shown.figure(), 'html')}</section>",
         f"<section><h2>In words</h2>{words}</section>",
     ]
     return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))
+
+
+def _broken(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")
 
 
 def _data(shown: Shown) -> str:

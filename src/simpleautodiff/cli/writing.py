@@ -63,6 +63,13 @@ def wrapped(line: str, width: int = 80) -> str:
     return textwrap.fill(line, width, subsequent_indent="  ", **options)  # type: ignore[arg-type]
 
 
+def paragraph(text: str) -> str:
+    """Wrap each line of a text; all but the first are indented."""
+    first, *others = text.splitlines()
+    indented = [textwrap.indent(wrapped(line, 78), "  ") for line in others]
+    return "\n".join([wrapped(first), *indented])
+
+
 def _cut(line: str, width: int) -> str:
     if columns(line) <= width:
         return line
