@@ -1,0 +1,153 @@
+"""One function for each command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import asdict
+from itertools import combinations_with_replacement
+from typing import Any
+
+from simpleautodiff.check import check_grad
+from simpleautodiff.cli import rendering, writing
+from simpleautodiff.cli.data import as_json, plainly
+from simpleautodiff.cli.derivatives import derived, label, partial
+from simpleautodiff.cli.problem import Problem, read_problem
+from simpleautodiff.cli.progress import Progress, each
+from simpleautodiff.errors import FormulaError
+
+
+def run(options: argparse.Namespace) -> None:
+    """Carry out one command."""
+    _COMMANDS[options.command](options)
+
+
+def _problem(options: argparse.Namespace) -> Problem:
+    return read_problem(options.formula, options.point)
+
+
+def _shown(options: argparse.Namespace) -> rendering.Shown:
+    """Record what is to be shown: the function, or its derivative of one order less."""
+    problem = _problem(options)
+    wrt = getattr(options, "wrt", None) or problem.names[0]
+    problem.index(wrt)
+    order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
+    with Progress("recording"):
+        return rendering.Shown(derived(problem, wrt, order - 1), wrt, mode)
+
+
+def _written(options: argparse.Namespace, text: str) -> None:
+    writing.write(text, options.output, fit=options.format == "text")
+
+
+def _explain(options: argparse.Namespace) -> None:
+    shown = _shown(options)
+    with Progress("drawing"):
+        text = rendering.explanation(shown, options.format)
+    _written(options, text)
+
+
+def _table(options: argparse.Namespace) -> None:
+    shown = _shown(options)
+    with Progress("sweeping"):
+        text = rendering.table(shown, options.format)
+    _written(options, text)
+
+
+def _graph(options: argparse.Namespace) -> None:
+    shown = _shown(options)
+    with Progress("drawing"):
+        text = rendering.graph(shown, options.format, options.show)
+    _written(options, text)
+
+
+def _grad(options: argparse.Namespace) -> None:
+    problem = _problem(options)
+    wanted = options.wrt.split(",") if options.wrt else problem.names
+    wanted = [name.strip() for name in wanted]
+    ways = list(combinations_with_replacement(wanted, options.order))
+    mode = options.mode or ("reverse" if options.order == 1 else "forward")
+    found = {names: partial(problem, names, mode) for names in each(ways, "differentiating")}
+    if options.format == "json":
+        derivatives = {",".join(names): plainly(number) for names, number in found.items()}
+        text = _json(problem, order=options.order, mode=mode, derivatives=derivatives)
+    elif len(found) == 1:
+        text = _digits(next(iter(found.values())))
+    else:
+        text = "\n".join(f"{label(problem, names)} = {_digits(d)}" for names, d in found.items())
+    _written(options, text)
+
+
+def _check(options: argparse.Namespace) -> None:
+    problem = _problem(options)
+    with Progress("checking"):
+        checks = check_grad(problem.function, *problem.values, order=options.order)
+    if options.format == "json":
+        agreed = [asdict(check) for check in checks]
+        _written(options, _json(problem, order=options.order, checks=agreed))
+        return
+    lines = []
+    for number, check in enumerate(checks, 1):
+        single = len(checks) == len(problem.names)
+        names = (problem.names[number - 1],) * options.order
+        lines.append(label(problem, names) if single else f"number {number}")
+        between = f" ± {check.error:.1g}" if check.error else ""
+        lines.append(f"  forward       {_digits(check.forward)}")
+        lines.append(f"  reverse       {_digits(check.reverse)}")
+        lines.append(f"  {check.method:12}  {_digits(check.reference)}{between}")
+    _written(options, "\n".join([*lines, "They agree."]))
+
+
+def _source(options: argparse.Namespace) -> None:
+    problem = _problem(options)
+    wrt = options.wrt or problem.names[0]
+    with Progress("recording"):
+        text = rendering.source(problem, wrt, options.order, options.mode, options.format)
+    writing.write(text, options.output)
+
+
+def _step(options: argparse.Namespace) -> None:
+    rendering.step(_shown(options))
+
+
+def _explore(options: argparse.Namespace) -> None:
+    if (options.formula is None) != (options.output is None):
+        raise FormulaError(
+            "explore FORMULA x=1 --output page.html writes a page; explore alone opens one where "
+            "formulas are typed"
+        )
+    if options.output:
+        rendering.explore(_problem(options), options.output)
+    else:
+        rendering.serve(options.port)
+
+
+def _paper(options: argparse.Namespace) -> None:
+    with Progress("drawing the paper's tables and figures"):
+        files = rendering.paper(options.folder)
+    writing.write(f"wrote {files} files to {options.folder}")
+
+
+_COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
+    "explain": _explain,
+    "grad": _grad,
+    "table": _table,
+    "graph": _graph,
+    "source": _source,
+    "step": _step,
+    "explore": _explore,
+    "check": _check,
+    "paper": _paper,
+}
+
+
+def _digits(number: Any) -> str:
+    """Write a number in 17 significant digits, which say exactly which float it is."""
+    listed = number.tolist() if hasattr(number, "tolist") else number
+    if isinstance(listed, list):
+        return f"[{', '.join(map(_digits, listed))}]"
+    return str(listed) if isinstance(listed, complex) else f"{float(listed):.17g}"
+
+
+def _json(problem: Problem, **answer: Any) -> str:
+    return as_json({"formula": problem.text, "at": problem.point, **answer})

@@ -1,0 +1,68 @@
+"""Which derivative is meant: with respect to what, of which order, by which mode."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.cli.problem import Problem
+from simpleautodiff.jacobians import jacfwd, jacrev
+from simpleautodiff.transform import derivative, grad
+
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
+    """Return the derivative with respect to some inputs, one after the other.
+
+    Examples
+    --------
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> partial(read_problem("x**3 * y", ["x=2", "y=5"]), ["x", "x"], "forward")
+    60.0
+    """
+    places = [problem.index(name) for name in names]
+    function = problem.function
+    if any(np.ndim(problem.values[place]) for place in places):
+        for place in places:
+            function = (jacfwd if mode == "forward" else jacrev)(function, place)
+    elif mode == "forward":
+        for place, times in Counter(places).items():
+            function = derivative(function, times, place)
+    else:
+        for place in places:
+            function = grad(function, place)
+    return function(*problem.values)
+
+
+def label(problem: Problem, names: Sequence[str]) -> str:
+    """Write a derivative's name: ∂y/∂x, ∂²y/∂x², ∂²y/∂x1∂x2.
+
+    Examples
+    --------
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> label(read_problem("x1 * x2", ["x1=2", "x2=5"]), ["x1", "x2", "x2"])
+    '∂³y/∂x1∂x2²'
+    """
+    below = "".join(f"∂{name}{_raised(times)}" for name, times in Counter(names).items())
+    return f"∂{_raised(len(names))}{problem.y}/{below}"
+
+
+def derived(problem: Problem, wrt: str, order: int) -> Problem:
+    """Return the problem of explaining a derivative, which is a function like any other."""
+    place = problem.index(wrt)
+    function = problem.function
+    for _ in range(order):
+        function = grad(function, place)
+    if not order:
+        return problem
+    inner = "; ".join(line.strip() for line in problem.text.splitlines())
+    text = f"∂{_raised(order)}({inner})/∂{wrt}{_raised(order)}"
+    return Problem(text, function, problem.names, problem.values, problem.file)
+
+
+def _raised(times: int) -> str:
+    return "" if times == 1 else str(times).translate(_RAISED)

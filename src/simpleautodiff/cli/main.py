@@ -1,0 +1,59 @@
+"""From the words of a command line to an answer and an exit code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Sequence
+
+from simpleautodiff.cli import commands, writing
+from simpleautodiff.cli.options import parse_options
+from simpleautodiff.cli.problem import file_of
+from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning
+
+DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    0: done. 1: a check found derivatives that disagree, a function of the user's raised an error,
+    or a file could not be written. 2: the input cannot be used. 130: interrupted by Ctrl-C.
+
+    Examples
+    --------
+    >>> main(["grad", "x**2*y", "x=2", "y=5", "--wrt", "x"])
+    20
+    0
+    """
+    file = ""
+    try:
+        options = parse_options(sys.argv[1:] if argv is None else argv)
+        file = file_of(getattr(options, "formula", None))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", DomainWarning)
+            commands.run(options)
+        writing.warn((str(warning.message) for warning in caught), file)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return writing.let_go()
+    except Exception as error:
+        return writing.complain(_told(error), _code(error), file)
+    return DONE
+
+
+def _code(error: Exception) -> int:
+    is_input = isinstance(error, AutodiffError) and not isinstance(error, CheckError)
+    return UNUSABLE if is_input else FAILED
+
+
+def _told(error: Exception) -> str:
+    """Say what was raised and, of a function of the user's, on which line."""
+    if isinstance(error, AutodiffError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error}\n  {frame.filename}:{frame.lineno}: {frame.line}"

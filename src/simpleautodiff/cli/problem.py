@@ -1,0 +1,217 @@
+"""What to differentiate and where: a formula or a function in a file, and a point."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib.util
+import inspect
+import json
+import os
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.cli.data import plainly
+from simpleautodiff.errors import AutodiffError, FormulaError
+from simpleautodiff.expression import CONSTANTS, MAX_CHARACTERS, parse, signature_of
+
+_IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A function, what it is called in the answer, its inputs and their values."""
+
+    text: str
+    function: Callable[..., Any]
+    names: list[str]
+    values: list[Any]
+    file: str = ""
+
+    @property
+    def y(self) -> str:
+        """The name of the result: y, or another letter if an input has it."""
+        taken = {name[0] for name in self.names}
+        return next((letter for letter in "yzfgh" if letter not in taken), "result")
+
+    @property
+    def at(self) -> str:
+        """The point: ``x1 = 2, x2 = 5``."""
+        pairs = zip(self.names, self.values, strict=True)
+        return ", ".join(f"{name} = {_written(value)}" for name, value in pairs)
+
+    @property
+    def point(self) -> dict[str, Any]:
+        """The point as JSON has it."""
+        return dict(zip(self.names, map(plainly, self.values), strict=True))
+
+    def index(self, name: str) -> int:
+        """Return the place of an input."""
+        if name not in self.names:
+            raise FormulaError(f"there is no variable {name!r}{_near(name, self.names)}")
+        return self.names.index(name)
+
+    def headline(self, y: str) -> str:
+        """Write what is explained, in lines of at most 80 columns."""
+        lines = [line.rstrip() for line in re.split(r"; *|\n", self.text) if line.strip()]
+        if len(lines) > 1:
+            return "\n".join([*(f"  {line}" for line in lines), f"at {self.at}"])
+        if len(f"{y} = {self.text}   at {self.at}") <= 80:
+            return f"{y} = {self.text}   at {self.at}"
+        folded = textwrap.wrap(f"{y} = {self.text}", 80, subsequent_indent="      ")
+        return "\n".join([*folded, *textwrap.wrap(f"at {self.at}", 80, subsequent_indent="   ")])
+
+
+def read_problem(target: str, point: Sequence[str]) -> Problem:
+    """Read a formula, `model.py:function`, or `-`, and a point given as texts `name=value`."""
+    text = (_standard_input() if target == "-" else target).strip()
+    in_file = _IN_FILE.fullmatch(text)
+    if in_file:
+        return _from_file(in_file["file"], in_file["name"] or "", point)
+    function, names = parse(text)
+    given = _point(names, names, point)
+    if not names:
+        raise FormulaError("the formula has no variable, so there is nothing to differentiate")
+    return Problem(textwrap.dedent(text), function, names, [given[name] for name in names])
+
+
+def file_of(target: str | None) -> str:
+    """Return the name of the file that a target is in, without its folder; else nothing."""
+    in_file = _IN_FILE.fullmatch((target or "").strip())
+    return os.path.basename(in_file["file"]) if in_file else ""
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise FormulaError("there is no standard input to read a formula from")
+    try:
+        text = sys.stdin.read(MAX_CHARACTERS + 1)
+    except UnicodeDecodeError:
+        raise FormulaError("standard input is not a text") from None
+    if len(text) > MAX_CHARACTERS:
+        raise FormulaError(f"the formula is too long; {MAX_CHARACTERS:,} characters are read")
+    return text
+
+
+def _from_file(file: str, name: str, point: Sequence[str]) -> Problem:
+    function = _imported(file, name)
+    required, optional = _parameters(function, f"{file}:{name}")
+    given = _point(required, required + optional, point)
+    names = [name for name in required + optional if name in given]
+    if not names:
+        raise FormulaError(f"{name} has no parameter with a value: nothing to differentiate")
+
+    def called(*values: Any) -> Any:
+        return function(**dict(zip(names, values, strict=True)))
+
+    called.__name__ = called.__qualname__ = name
+    called.__wrapped__ = function  # type: ignore[attr-defined]  # so that its source is found
+    called.__signature__ = signature_of(names)  # type: ignore[attr-defined]
+    text = f"{name}({', '.join(names)}) of {os.path.basename(file)}"
+    return Problem(text, called, names, [given[name] for name in names], file)
+
+
+def _imported(file: str, name: str) -> Callable[..., Any]:
+    """Import a file of the user's, as Python would run it, and return a function of it."""
+    there = _functions(file)
+    if name not in there:
+        some = ", ".join(f"{os.path.basename(file)}:{one}" for one in there[:5])
+        has = f"it has {some}" if there else "it has no functions"
+        what = f"there is no function {name!r} in {file}" if name else "say which function"
+        raise FormulaError(f"{what}; {has}")
+    sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
+    spec = importlib.util.spec_from_file_location(os.path.basename(file)[:-3], file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(spec.name, module)
+    spec.loader.exec_module(module)
+    function = getattr(module, name)
+    if not callable(function):
+        raise FormulaError(f"{name} of {file} is not a function")
+    return function  # type: ignore[no-any-return]
+
+
+def _functions(file: str) -> list[str]:
+    """Return the names that a file defines, without running it."""
+    try:
+        with open(file, encoding="utf-8") as opened:
+            body = ast.parse(opened.read(), file).body
+    except OSError as error:
+        raise FormulaError(f"cannot read {file}: {error.strerror}") from None
+    except (SyntaxError, ValueError) as error:
+        raise FormulaError(f"{file} is not Python: {error}") from None
+    names = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    assigned = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    return names + [target.id for target in assigned if isinstance(target, ast.Name)]
+
+
+def _parameters(function: Callable[..., Any], what: str) -> tuple[list[str], list[str]]:
+    """Return the parameters that need a value, and those that have one."""
+    required: list[str] = []
+    optional: list[str] = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            (required if parameter.default is parameter.empty else optional).append(name)
+        elif parameter.kind is parameter.POSITIONAL_ONLY or not optional + required:
+            raise FormulaError(f"{what} has a parameter {parameter} that cannot be given by name")
+    return required, optional
+
+
+def _point(required: list[str], known: list[str], point: Sequence[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for text in point:
+        name, equals, number = (part.strip() for part in text.partition("="))
+        if not equals:
+            raise FormulaError(f"a value is given as name=number, such as x1=2; got {text!r:.60}")
+        if name not in known:
+            what = "is a constant" if name in CONSTANTS else "is not in the formula"
+            raise FormulaError(f"{name!r} {what}{_near(name, known)}")
+        if name in values:
+            raise FormulaError(f"{name} has two values")
+        values[name] = _value(name, number)
+    missing = [name for name in required if name not in values]
+    if missing:
+        wanted = " ".join(f"{name}=..." for name in missing)
+        raise FormulaError(f"no value for {', '.join(missing)}: add {wanted}")
+    return values
+
+
+def _near(name: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1)
+    there = f"; its variables are {', '.join(known) or 'none'}"
+    return f"{there}; did you mean {near[0]}?" if near and len(known) > 1 else there
+
+
+def _value(name: str, text: str) -> Any:
+    """Read a number, a constant formula such as pi/2, or an array such as [1, 2]."""
+    try:
+        return _array(text) if text.startswith("[") else float(text)
+    except ValueError:
+        pass
+    try:
+        function, names = parse(text)
+        if not names:
+            return float(function())
+    except (AutodiffError, TypeError):
+        pass
+    raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number")
+
+
+def _array(text: str) -> Any:
+    array = np.array(json.loads(text), dtype=float)
+    if not array.size:
+        raise ValueError
+    return array
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.17g}"
+    return f"array of shape {value.shape}" if value.size > 6 else str(value.tolist())

@@ -1,0 +1,80 @@
+"""A bar on standard error for what takes long, drawn only on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sized
+from types import TracebackType
+from typing import TypeVar
+
+T = TypeVar("T")
+PATIENCE = 0.5  # seconds without a bar
+WIDTH = 30
+
+
+class Progress:
+    """Say that something is going on, how far it is, and for how long.
+
+    Examples
+    --------
+    >>> with Progress("counting", 2) as progress:
+    ...     progress.step()
+    >>> progress.line(3.2)
+    'counting  ███████████████               1/2  3 s'
+    """
+
+    def __init__(self, what: str, total: int = 0) -> None:
+        self.what, self.total, self.done = what, total, 0
+        self._start = time.perf_counter()
+        self._stop = threading.Event()
+        self._shown = sys.stderr is not None and sys.stderr.isatty()
+        self._thread = threading.Thread(target=self._draw, daemon=True)
+
+    def line(self, seconds: float) -> str:
+        """Write the bar, or only the time where the total is not known."""
+        if not self.total:
+            return f"{self.what}  {seconds:.0f} s"
+        filled = "█" * (WIDTH * self.done // self.total)
+        return f"{self.what}  {filled:{WIDTH - 1}} {self.done}/{self.total}  {seconds:.0f} s"
+
+    def step(self) -> None:
+        """Note that one more is done."""
+        self.done += 1
+
+    def __enter__(self) -> Progress:
+        if self._shown:
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: object, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._shown:
+            self._thread.join()
+
+    def _draw(self) -> None:
+        drawn = False
+        while not self._stop.wait(PATIENCE if not drawn else 0.2):
+            drawn = True
+            sys.stderr.write(f"\r\x1b[K{self.line(time.perf_counter() - self._start)[:79]}")
+            sys.stderr.flush()
+        if drawn:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def each(items: Iterable[T], what: str) -> Iterator[T]:
+    """Go through some items, with a bar.
+
+    Examples
+    --------
+    >>> list(each([1, 2, 3], "counting"))
+    [1, 2, 3]
+    """
+    with Progress(what, len(items) if isinstance(items, Sized) else 0) as progress:
+        for item in items:
+            yield item
+            progress.step()

@@ -1,0 +1,246 @@
+"""Tables, graphs, words and programs in each format, by the modules that make them."""
+
+from __future__ import annotations
+
+import html
+import json
+import shutil
+from dataclasses import replace
+from typing import Any
+
+import simpleautodiff as ad
+from simpleautodiff.cli import writing
+from simpleautodiff.cli.data import as_json
+from simpleautodiff.cli.derivatives import derived
+from simpleautodiff.cli.plain import with_tables
+from simpleautodiff.cli.problem import Problem
+from simpleautodiff.errors import FormulaError
+from simpleautodiff.transform import derivative, grad
+
+MANY = 20  # with more steps than this, only the result is put into words
+LATEX = r"""{comment}
+\documentclass{{article}}
+\usepackage{{amsmath,booktabs,tikz}}
+{setup}
+\begin{{document}}
+\noindent
+{body}
+{words}
+\end{{document}}"""
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; }}
+body {{ padding: 0 1rem; color-scheme: light dark; }}
+h1 {{ font-size: 1.3rem; white-space: pre-wrap; }}
+h2 {{ margin-top: 2rem; }}
+section {{ overflow-x: auto; }}
+table {{ border-collapse: collapse; margin: 1.5rem 0; }}
+caption, h2 {{ font-size: 1.1rem; font-weight: 600; text-align: left; padding-bottom: 0.3rem; }}
+th, td {{ padding: 0.15rem 1.2rem 0.15rem 0; text-align: left; white-space: nowrap; }}
+th {{ font-weight: normal; }}
+thead th {{ font-size: 0.85rem; opacity: 0.7; }}
+tbody {{ border-top: 1px solid; }}
+figure {{ margin: 0; background: white; }}
+svg {{ max-width: 100%; height: auto; }}
+</style>
+<h1>{title}</h1>
+{body}
+</html>"""
+
+
+class Shown:
+    """A problem that has been recorded, and which sweeps of it are asked for."""
+
+    def __init__(self, problem: Problem, wrt: str, mode: str | None) -> None:
+        self.problem, self.wrt, self.mode = problem, wrt, mode
+        trace: Any = ad.trace(problem.function, *problem.values, names=problem.names)
+        self.trace: Any = with_tables(trace)
+        if not problem.file:
+            _forget_places(self.trace)
+        self.y = problem.y if len(self.trace.outputs) == 1 else f"{problem.y}1"
+
+    @property
+    def headline(self) -> str:
+        """What is explained, and where."""
+        return self.problem.headline(self.y)
+
+    def tables(self) -> list[Any]:
+        """Return the tables: the values, and the sweeps that are asked for."""
+        found = [self.trace.values()]
+        if self.mode != "reverse":
+            found.append(self.trace.tangents(self.wrt))
+        if self.mode != "forward":
+            found.append(self.trace.adjoints())
+        return found
+
+    def figure(self, show: str | None = None) -> Any:
+        """Return the graph, with what the mode puts into it."""
+        by_mode = {"forward": "tangents", "reverse": "adjoints", None: "values"}
+        return self.trace.figure(show=show or by_mode[self.mode], wrt=self.wrt)
+
+    def words(self) -> list[str]:
+        """Explain each step in words; of a long program, the result alone."""
+        names = [step.name for step in self.trace.steps if step.operator]
+        if len(names) > MANY:
+            names = [self.trace.names[node] for node in self.trace.outputs]
+        return [self.trace.explain(name, self.wrt) for name in names]
+
+
+def _forget_places(trace: Any) -> None:
+    """Drop source lines and variables: those of a formula are this program's, not the user's."""
+    trace.lines.clear()
+    trace.variables.clear()
+    trace.steps = [replace(step, line="") for step in trace.steps]
+
+
+def table(shown: Shown, format: str) -> str:
+    """Return one table: the values, or the sweep that was asked for."""
+    return str(shown.tables()[-1 if shown.mode else 0].to(format))
+
+
+def graph(shown: Shown, format: str, show: str | None = None) -> str:
+    """Return the graph alone."""
+    return _drawn(shown.figure(show), format)
+
+
+def _drawn(figure: Any, format: str) -> str:
+    """Draw a figure; a construction is several, one for each step."""
+    if not isinstance(figure, list):
+        return _one_drawn(figure, format)
+    if format not in ("text", "html"):
+        raise FormulaError(f"a construction is {len(figure)} figures: --format text or html")
+    return "\n\n".join(_one_drawn(each, format) for each in figure)
+
+
+def _one_drawn(figure: Any, format: str) -> str:
+    if format != "html":
+        return str(getattr(figure, format)())
+    svg = figure.svg()
+    return f"<figure>{svg[max(svg.find('<svg'), 0) :]}</figure>"
+
+
+def explanation(shown: Shown, format: str) -> str:
+    """Return all of it: what is computed, the tables, the graph, the words."""
+    if format in ("svg", "tikz"):
+        return graph(shown, format)
+    writers = {"text": _text, "markdown": _markdown, "latex": _latex, "html": _html, "json": _data}
+    return writers[format](shown)
+
+
+def _text(shown: Shown) -> str:
+    parts = [shown.headline]
+    parts += [f"{writing.title(table.title)}\n{table.to('text')}" for table in shown.tables()]
+    parts.append(f"{writing.title('Graph')}\n{_sketch(shown)}")
+    words = "\n".join(map(writing.paragraph, shown.words()))
+    return "\n\n".join([*parts, f"{writing.title('In words')}\n{words}"])
+
+
+def _sketch(shown: Shown) -> str:
+    """Draw the graph in letters; names alone, where numbers would make it too wide."""
+    drawn = _drawn(shown.figure(), "text")
+    if max(map(writing.columns, drawn.splitlines())) <= shutil.get_terminal_size().columns:
+        return drawn
+    return _drawn(shown.figure("plain"), "text")
+
+
+def _markdown(shown: Shown) -> str:
+    tables = [table.to("markdown") for table in shown.tables()]
+    graph = f"**Graph**\n\n```text\n{_sketch(shown)}\n```"
+    return "\n\n".join([f"`{shown.headline}`", *tables, graph, *shown.words()])
+
+
+def _latex(shown: Shown) -> str:
+    """Write a document: the tables and the graph; the words stand in comments."""
+    parts = []
+    for table in shown.tables():
+        title = table.title.replace("_", r"\_")
+        parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\n\n{table.to('latex')}")
+    head, _, drawing = _drawn(shown.figure(), "tikz").rpartition(r"\begin{document}")
+    setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
+    drawing = drawing.replace(r"\end{document}", "").strip()
+    graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
+    return LATEX.format(
+        comment=_commented(shown.headline),
+        setup="\n".join(setup).strip(),
+        body="\n\n".join([*parts, graph]),
+        words=_commented("\n".join(shown.words())),
+    )
+
+
+def _commented(text: str) -> str:
+    return "\n".join(f"% {line}" for line in text.splitlines())
+
+
+def _html(shown: Shown) -> str:
+    tables = [table.to("html") for table in shown.tables()]
+    words = "".join(f"<p>{_broken(line)}</p>" for line in shown.words())
+    parts = [
+        *(f"<section>{table}</section>" for table in tables),
+        f"<section><h2>Graph</h2>{_drawn(shown.figure(), 'html')}</section>",
+        f"<section><h2>In words</h2>{words}</section>",
+    ]
+    return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))
+
+
+def _broken(text: str) -> str:
+    return html.escape(text).replace("\n", "<br>")
+
+
+def _data(shown: Shown) -> str:
+    problem = shown.problem
+    return as_json(
+        {
+            "formula": problem.text,
+            "at": problem.point,
+            "output": shown.y,
+            "wrt": shown.wrt,
+            "tables": [json.loads(table.to("json")) for table in shown.tables()],
+            "words": shown.words(),
+        }
+    )
+
+
+def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
+    """Return the derivative as a program: Python, or LaTeX."""
+    from simpleautodiff.display.source import source as written
+
+    place = problem.index(wrt)
+    if mode == "forward":
+        return str(written(derivative(problem.function, order, place), *problem.values).to(format))
+    inner = derived(problem, wrt, order - 1)
+    return str(written(grad(inner.function, place), *problem.values).to(format))
+
+
+def step(shown: Shown) -> None:
+    """Step through a derivative by keys."""
+    from simpleautodiff.display.stepper import Stepper
+    from simpleautodiff.display.terminal import interact
+
+    mode = shown.mode or "reverse"
+    interact(Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else ""))
+
+
+def explore(problem: Problem, output: str) -> None:
+    """Write the explorer's page of one function."""
+    from simpleautodiff.display.explorer.page import explore as write_page
+
+    what = problem.function if problem.file else problem.text
+    write_page(what, *problem.values, path=output, title=problem.text)
+
+
+def serve(port: int) -> None:
+    """Serve the page where one types formulas, until Ctrl-C."""
+    from simpleautodiff.display.explorer.server import serve as serve_pages
+
+    serve_pages(port)
+
+
+def paper(folder: str) -> int:
+    """Write the paper's tables and figures and return how many files there are."""
+    from simpleautodiff.display.gallery import gallery
+
+    return len(gallery(folder))
