@@ -13,7 +13,7 @@ from typing import Any
 
 from simpleautodiff.arguments import Selection, call, name_of
 from simpleautodiff.errors import ArgumentError, ResultError, source_line
-from simpleautodiff.kinks import LocatedTape
+from simpleautodiff.kinks import Call, CallTape
 from simpleautodiff.node import Node, Result
 from simpleautodiff.number import check_value
 from simpleautodiff.order import ends, execution_order, in_paper_order
@@ -91,6 +91,7 @@ class Program:
         names: dict[Node, str] | None = None,
         lines: dict[Node, str] | None = None,
         outputs: Sequence[Node] = (),
+        calls: dict[Node, tuple[Call, ...]] | None = None,
     ) -> None:
         if numbering not in ("paper", "execution"):
             raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
@@ -106,6 +107,8 @@ class Program:
         letter = _free_letter(self.names.values())
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
+        self.calls = calls or {}
+        self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
         self.steps = [self._step(node) for node in self.nodes]
 
@@ -188,7 +191,7 @@ def trace(
     (5.5, 5.5)
     """
     leaves, rebuild = flatten(args)
-    tape = LocatedTape()
+    tape = CallTape()
     try:
         with paused_gc, tape:
             inputs = [
@@ -208,10 +211,12 @@ def trace(
             for node, place in zip(tape, tape.places, strict=True)
             if node in needed and node.primitive is not None
         }
+        calls = dict(zip(tape, tape.calls, strict=True))
         nodes = [node for node in tape if node in needed]
     finally:
         tape.clear()
-    return Program(nodes, numbering, dict(zip(inputs, own, strict=True)), lines, outputs)
+    names = dict(zip(inputs, own, strict=True))
+    return Program(nodes, numbering, names, lines, outputs, calls)
 
 
 def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

@@ -1,0 +1,1 @@
+"""What is shown: tables, figures, words; all of it drawn from a program."""

@@ -1,0 +1,2 @@
+"""x."""
+def sketch(picture): return ""

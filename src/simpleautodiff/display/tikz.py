@@ -1,0 +1,2 @@
+"""x."""
+def tikz(picture, layout): return ""
