@@ -11,6 +11,10 @@ from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
 from simpleautodiff.diagnose import find_nan as find_nan
+from simpleautodiff.display.figure import Figure as Figure
+from simpleautodiff.display.figure import figure as figure
+from simpleautodiff.display.fold import Folded as Folded
+from simpleautodiff.display.fold import fold as fold
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -134,6 +138,8 @@ __all__ = [
     "CheckError",
     "DomainError",
     "DomainWarning",
+    "Figure",
+    "Folded",
     "FormulaError",
     "Kink",
     "KinkError",
@@ -180,12 +186,14 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "figure",
     "find_kinks",
     "find_nan",
     "floor",
     "floor_divide",
     "fmax",
     "fmin",
+    "fold",
     "forward",
     "gamma",
     "grad",

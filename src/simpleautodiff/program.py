@@ -215,8 +215,8 @@ def trace(
         nodes = [node for node in tape if node in needed]
     finally:
         tape.clear()
-    names = dict(zip(inputs, own, strict=True))
-    return Program(nodes, numbering, names, lines, outputs, calls)
+    called = dict(zip(inputs, own, strict=True))
+    return Program(nodes, numbering, called, lines, outputs, calls)
 
 
 def _input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

@@ -66,8 +66,9 @@ def _starts(columns: Columns) -> list[Columns]:
     starts = [columns, [column[::-1] for column in columns]]
     if sum(map(len, columns)) <= SMALL:
         chance = random.Random(1)
-        for _ in range(STARTS):
-            starts.append([chance.sample(column, len(column)) for column in columns])
+        starts += [
+            [chance.sample(column, len(column)) for column in columns] for _ in range(STARTS)
+        ]
     return starts
 
 
@@ -109,9 +110,7 @@ def _by_median(column: list[str], fixed: list[str], near: dict[str, list[str]]) 
     return [next(moving) if name in median else name for name in column]
 
 
-def _exchange(
-    columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]]
-) -> None:
+def _exchange(columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]]) -> None:
     """Exchange neighbours while that lessens the crossings."""
     place = {name: i for column in columns for i, name in enumerate(column)}
     better = True

@@ -6,15 +6,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from simpleautodiff.display.fold import Folded, fold, unfolded
-from simpleautodiff.display.layout import Layout
-from simpleautodiff.display.pictures import pictures
+from simpleautodiff.display import fold as folding
+from simpleautodiff.display.fold import Folded
 from simpleautodiff.display.graphviz import best_layout
+from simpleautodiff.display.layout import Layout
 from simpleautodiff.display.picture import Picture
+from simpleautodiff.display.pictures import pictures
 from simpleautodiff.display.sketch import sketch
 from simpleautodiff.display.svg import svg
 from simpleautodiff.display.tikz import tikz
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.node import Node
+from simpleautodiff.order import execution_order
 from simpleautodiff.program import Program
 
 FORMATS = ("svg", "tikz", "text")
@@ -89,19 +92,19 @@ class Figures(list[Figure]):
 
 
 def figure(
-    program: Program | Folded,
+    program: Program | Folded | Node,
     show: str = "values",
     *,
     wrt: str | None = None,
     output: str = "",
-    fold_by: str | None = "auto",
+    fold: str | None = "auto",
 ) -> Any:
     """Draw a program, as the paper draws its example.
 
     Parameters
     ----------
     program
-        What `trace` returns, or what `fold` makes of it.
+        What `trace` returns, or what `fold` makes of it, or a node: that which it depends on.
     show
         `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
         `wrt`; `"adjoints"`: derivatives of `output`, with dashed edges back; `"construction"`: a
@@ -109,23 +112,40 @@ def figure(
         from `wrt`; `"order"`: the order of the forward sweep and the first path of its search.
     wrt, output
         Names of nodes; the first input and the first output if not given.
-    fold_by
-        How a large program is folded (see `fold`); None: not at all.
+    fold
+        How a large program is folded (see `simpleautodiff.fold`); None: not at all.
+
+    Returns
+    -------
+    Figure
+        Or a list of them, for a construction.
 
     Examples
     --------
     >>> import simpleautodiff as ad
     >>> program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2, 2.0, 5.0)
-    >>> print(figure(program, "plain").text())
+    >>> print(ad.figure(program, "plain"))
+              ┌────┐
+    ┌────┐ ┌─▶│ v1 ├───┐
+    │ x1 ├─┤  └────┘   │  ┌────┐
+    └────┘ │           └─▶│ v3 ├───▶ y = f(x1, x2)
+           │  ┌────┐ ┌───▶│    │
+    ┌────┐ └─▶│ v2 ├─┘    └────┘
+    │ x2 ├───▶│    │
+    └────┘    └────┘
+    >>> ad.figure(program).svg().startswith("<svg")
+    True
     """
-    if isinstance(program, Folded):
-        folded = program
-    elif fold_by is None:
-        folded = unfolded(program)
-    else:
-        folded = fold(program, fold_by)
-    found = pictures(folded, show, wrt, output)
+    found = pictures(_folded(program, fold), show, wrt, output)
     if show != "construction":
         return Figure(found[0])
     whole = best_layout(found[-1])
     return Figures(Figure(picture, whole) for picture in found)
+
+
+def _folded(program: Program | Folded | Node, by: str | None) -> Folded:
+    if isinstance(program, Folded):
+        return program
+    if isinstance(program, Node):
+        program = Program(execution_order(program))
+    return folding.unfolded(program) if by is None else folding.fold(program, by)

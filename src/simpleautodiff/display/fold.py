@@ -26,7 +26,8 @@ WAYS = ("auto", "call", "line", "loop")
 class Box:
     """A stretch of a program: one step, or several under one title.
 
-    `kind` is "input", "step", "call", "line", "loop" or "steps"; a loop is its body `times` over.
+    `kind` is "input", "step", "call", "line", "loop", "steps" or "inputs"; a loop is its body
+    `times` over. The title of a loop has a line for each of the first parts of its body.
     """
 
     kind: str
@@ -258,7 +259,7 @@ def _loop(bodies: Sequence[Sequence[Box]]) -> Box:
     each = [one[0] if len(one) == 1 else _box("pass", "", one) for one in bodies]
     nodes = tuple(node for one in each for node in one.nodes)
     titles = list(dict.fromkeys(_said(box) for box in body))
-    title = "; ".join(titles[:3]) + "; …" * (len(titles) > 3)
+    title = "\n".join(titles[:4]) + "\n…" * (len(titles) > 4)
     mark = ("loop", tuple(box.mark for box in body))
     return Box("loop", title, nodes, tuple(each), len(each), mark, min(b.line for b in body))
 

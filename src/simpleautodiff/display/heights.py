@@ -6,7 +6,9 @@ pooling: whoever would overlap is moved as one block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 ROUNDS = 16
@@ -21,9 +23,13 @@ class Item(NamedTuple):
 
 
 def settled(
-    columns: Sequence[Sequence[Item]], links: Sequence[tuple[str, str, float]]
+    columns: Sequence[Sequence[Item]],
+    links: Sequence[tuple[str, str, float]],
+    chains: Sequence[Sequence[str]] = (),
 ) -> dict[str, float]:
     """Return the height of each item; links pull their ends together, the heavier the more.
+
+    The inner items of a chain are put on one level where there is room for that.
 
     Examples
     --------
@@ -45,8 +51,32 @@ def settled(
             _settle(column, y, [after, before] if last else [after])
         for column in columns:
             _settle(column, y, [before, after] if last else [before])
+    _straighten(columns, chains, y)
     top = min(y.values(), default=0.0)
     return {name: height - top for name, height in y.items()}
+
+
+def _straighten(
+    columns: Sequence[Sequence[Item]], chains: Sequence[Sequence[str]], y: dict[str, float]
+) -> None:
+    """Put the lanes of each long edge on one level, if possible that of one of its ends."""
+    where = {item.name: (i, k) for i, column in enumerate(columns) for k, item in enumerate(column)}
+    for chain in chains:
+        lanes = chain[1:-1]
+        if not lanes:
+            continue
+        low, high = -math.inf, math.inf
+        for name in lanes:
+            i, k = where[name]
+            column = columns[i]
+            if k:
+                low = max(low, y[column[k - 1].name] + column[k - 1].down + column[k].up)
+            if k + 1 < len(column):
+                high = min(high, y[column[k + 1].name] - column[k + 1].up - column[k].down)
+        if low <= high:
+            mean = sum(y[name] for name in lanes) / len(lanes)
+            wanted = min(y[chain[0]], y[chain[-1]], key=lambda end: abs(end - mean))
+            y |= dict.fromkeys(lanes, min(max(wanted, low), high))
 
 
 def _settle(
@@ -58,7 +88,7 @@ def _settle(
     wanted, weights = [], []
     least = 0.0
     shifts = [0.0]
-    for above, below in zip(column, column[1:], strict=False):
+    for above, below in pairwise(column):
         least += above.down + below.up
         shifts.append(least)
     for item, shift in zip(column, shifts, strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from simpleautodiff.node import Node, Result
@@ -13,6 +14,7 @@ from simpleautodiff.tables import output_names as output_names
 from simpleautodiff.text import Term, render, short
 
 LONG = 30  # letters of a line
+_UNSET = re.compile(r"(, (None|False))+\)$")  # settings that nobody has set
 _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/", "neg": "−", "matmul": "@", "power": "^"}
 
 
@@ -56,7 +58,7 @@ def sign(node: Node) -> str:
 
 def symbolic(program: Program, node: Node) -> str:
     """Write the right-hand side of a step in names: ``v4 - v3``."""
-    return cut(_filled(node, [_named(program, arg) for arg in node.args]).text)
+    return cut(_UNSET.sub(")", _filled(node, [_named(program, arg) for arg in node.args]).text))
 
 
 def numeric(node: Node) -> str:
@@ -74,7 +76,9 @@ def expanded(program: Program) -> dict[Node, str]:
         if node.primitive is None:
             terms[node] = Term(program.names[node])
             continue
-        term = _filled(node, [terms[a] if type(a) is Result else _named(program, a) for a in node.args])
+        term = _filled(
+            node, [terms[a] if type(a) is Result else _named(program, a) for a in node.args]
+        )
         if len(term.text) > LONG:
             term = _filled(node, [_named(program, arg) for arg in node.args])
         terms[node] = term

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from simpleautodiff.display.crossings import arranged
 from simpleautodiff.display.heights import Item, settled
@@ -94,7 +95,7 @@ class _Plan:
 
     def _links(self) -> Iterator[tuple[str, str]]:
         for chain in self.chains.values():
-            yield from zip(chain, chain[1:], strict=False)
+            yield from pairwise(chain)
 
     def _columns(self) -> list[list[str]]:
         depth = max(self.layer.values(), default=0) + 1
@@ -109,7 +110,7 @@ class _Plan:
     def _heights(self) -> dict[str, float]:
         items = [[self._item(name) for name in column] for column in self.columns]
         links = [(a, b, self._pull(a, b)) for a, b in self._links()]
-        return settled(items, links)
+        return settled(items, links, list(self.chains.values()))
 
     def _item(self, name: str) -> Item:
         if name in self.vertex:
@@ -178,7 +179,7 @@ class _Plan:
         start, end = self.vertex[pair[0]], self.vertex[pair[1]]
         at = self.x[start.name] + _reach(start, leaves), self.y[start.name] + leaves
         route = [at]
-        for a, b in zip(chain, chain[1:], strict=False):
+        for a, b in pairwise(chain):
             offset = arrives if b == chain[-1] else shift
             _level(route, self.bounds[self._layer_of(a)][1])
             x0, y0 = route[-1]

@@ -15,7 +15,7 @@ _CLASSES = {
     278: "/ijlt:;",
     333: "()[]frI-'",
     389: "sJ`",
-    444: "acez?\"",
+    444: 'acez?"',
     500: "0123456789bdghknopquvxy_*$∂√#",
     564: "+−=×<>~·|±∞≈",
     611: "ELTZPSF",
@@ -33,6 +33,7 @@ _TOKEN = re.compile(
     r"(?P<name>[^\W\d_][\u0304\u0307]?\w*)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
     r"|(?P<space>\s+)|(?P<sign>.)"
 )
+_WORD = re.compile(r"([A-Za-z][\u0304\u0307]?\w+|[A-Za-z][\u0304\u0307])")
 _SIGNS = {
     "×": r"\times ",
     "−": "-",
@@ -69,7 +70,7 @@ def runs(text: str) -> list[Run]:
     Examples
     --------
     >>> [run.text for run in runs("v4 = log(x1)")]
-    ['v', '4', ' = ', 'log ', 'x', '1']
+    ['v', '4', ' = log ', 'x', '1']
     """
     text = _WITHOUT_PARENTHESES.sub(r"\1 \2", text)
     found: list[Run] = []
@@ -79,27 +80,26 @@ def runs(text: str) -> list[Run]:
         if token == "^":
             raised = True
             continue
-        for run in _token(match.lastgroup or "", token, text[match.end() : match.end() + 1]):
-            found.append(run._replace(level=1) if raised else run)
+        some = _name(token) if match.lastgroup == "name" else [Run(_minus(token))]
+        found += [run._replace(level=1) for run in some] if raised else some
         raised = raised and token == "-"
     return _joined(found)
 
 
-def _token(kind: str, token: str, following: str) -> list[Run]:
-    if kind == "name":
-        return _name(token, following)
-    return [Run("−" if token == "-" else token)]
+def _minus(token: str) -> str:
+    return "−" if token == "-" else token
 
 
-def _name(name: str, following: str) -> list[Run]:
+def _name(name: str) -> list[Run]:
+    """Cut a name: a letter is italic, digits after it stand lower; a word is upright."""
     letter = re.match(r"[^\W\d_][\u0304\u0307]?", name)
     assert letter is not None
     rest = name[letter.end() :]
     if rest.isdigit():
         return [Run(letter.group(), "italic"), Run(rest, level=-1)]
-    if not rest:
-        return [Run(name, "roman" if following == "(" and name.isupper() else "italic")]
-    return [Run(name, "roman" if following == "(" or name in _FUNCTIONS else "italic")]
+    if rest.startswith("_") and rest.strip("_"):
+        return [Run(letter.group(), "italic"), Run(rest.strip("_"), level=-1)]
+    return [Run(name, "roman" if rest else "italic")]
 
 
 def _joined(found: list[Run]) -> list[Run]:
@@ -155,7 +155,7 @@ def _latex_run(run: Run) -> str:
     if run.style == "italic":
         body = _latex_letter(run.text)
     else:
-        words = re.split(r"([A-Za-z]\w+)", run.text)
+        words = _WORD.split(unicodedata.normalize("NFD", run.text))
         body = "".join(_latex_word(word) for word in words)
     return {0: body, -1: f"_{{{body}}}", 1: f"^{{{body}}}"}[run.level]
 
@@ -166,23 +166,32 @@ def _latex_letter(name: str) -> str:
         return f"{_ACCENTS[bare[1]]}{{{bare[0]}}}"
     if len(name) == 1:
         return _latex_greek(name)
-    return f"\\mathit{{{name.replace('_', chr(92) + '_')}}}"
+    return f"\\mathit{{{name}}}"
 
 
 def _latex_greek(letter: str) -> str:
     """Write α as TeX does; other letters stand for themselves."""
     kind, _, rest = unicodedata.name(letter, "").partition(" LETTER ")
     if kind not in ("GREEK SMALL", "GREEK CAPITAL") or " " in rest:
-        return letter
+        return _latin(letter)
     return f"\\{rest.lower() if kind == 'GREEK SMALL' else rest.title()} "
 
 
 def _latex_word(word: str) -> str:
     if word in _FUNCTIONS:
         return f"\\{word}"
+    if word[1:2] in _ACCENTS:
+        return f"{_ACCENTS[word[1]]}{{{_latex_word(word[0] + word[2:])}}}"
     if len(word) > 1 and word[0].isalpha():
         return f"\\mathrm{{{word.replace('_', chr(92) + '_')}}}"
-    return "".join(_SIGNS.get(letter, letter) for letter in word)
+    signs = "".join(_SIGNS.get(letter) or _latin(letter) for letter in word)
+    spaced = re.sub(r"(?<=[\d,.)]) $", r"\\ ", signs)  # before a word
+    return re.sub(r"(?<=\d),(?=\d)", "{,}", spaced)  # inside a number
+
+
+def _latin(letter: str) -> str:
+    """Keep what every TeX can print."""
+    return letter if letter.isascii() else "?"
 
 
 def latex_code(text: str) -> str:
@@ -197,4 +206,4 @@ def latex_code(text: str) -> str:
     special |= {letter: f"\\{letter}" for letter in "_{}#$%&"}
     special |= {"×": r"$\times$", "…": r"\ldots{}", "→": r"$\rightarrow$", "−": "$-$"}
     special |= {"·": r"$\cdot$", "–": "--"}
-    return f"\\texttt{{{''.join(special.get(letter, letter) for letter in text)}}}"
+    return f"\\texttt{{{''.join(special.get(letter) or _latin(letter) for letter in text)}}}"

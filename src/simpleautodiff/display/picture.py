@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from simpleautodiff.display.markup import width
 
 RADIUS = 24.0  # of a circle, in pixels
 FACE, LABEL, CODE = 19.0, 13.0, 12.0  # sizes of letters
+BOLD = ("value", "tangent", "adjoint", "times")  # tones of heavier letters
 LEADING = 17.0  # from one line of a label to the next
 
 
@@ -22,7 +23,7 @@ class Line:
 
     def width(self, size: float) -> float:
         """Return how wide the line will be."""
-        return width(self.text, size, self.code)
+        return width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Vertex:
     @cached_property
     def body(self) -> tuple[float, float]:
         """Half the width and half the height of the circle or box."""
-        face = self.face.width(FACE)
+        face = self.face.width(CODE if self.face.code else FACE)
         if self.shape == "box":
             wide = max([self.face.width(CODE), *(line.width(CODE) for line in self.below)])
             return wide / 2 + 14, (1 + len(self.below)) * LEADING / 2 + 9
@@ -78,7 +79,10 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """All that a figure shows. `legend` explains tones of edges, or is a line of text."""
+    """All that a figure shows. `legend` explains tones of edges, or is a line of text.
+
+    Vertices that are `hidden` keep their places and are not drawn.
+    """
 
     vertices: tuple[Vertex, ...]
     edges: tuple[Edge, ...]
@@ -86,10 +90,6 @@ class Picture:
     description: str = ""
     legend: tuple[tuple[str, str], ...] = ()
     hidden: frozenset[str] = field(default_factory=frozenset)
-
-    def without(self, hidden: frozenset[str]) -> Picture:
-        """Return the picture with some vertices left blank; the others keep their places."""
-        return replace(self, hidden=hidden)
 
     @property
     def shown(self) -> list[Vertex]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from simpleautodiff.display import labels
@@ -98,11 +99,17 @@ def construction(folded: Folded) -> list[Picture]:
     """Show the graph after each step: the new node in red, what it does not need in grey."""
     written = labels.expanded(folded.program)
     whole = _picture(folded, lambda node: _built(folded, node, written), "", outputs=False)
-    vertices = [_operator_face(folded, box, v) for box, v in zip(folded.boxes, whole.vertices, strict=True)]
+    vertices = [
+        _operator_face(folded, box, v) for box, v in zip(folded.boxes, whole.vertices, strict=True)
+    ]
     parents: dict[str, set[str]] = {vertex.name: set() for vertex in vertices}
     for edge in whole.edges:
         parents[edge.head] |= {edge.tail, *parents[edge.tail]}
-    inputs = {v.name for v, box in zip(vertices, folded.boxes, strict=True) if box.kind.startswith("input")}
+    inputs = {
+        v.name
+        for v, box in zip(vertices, folded.boxes, strict=True)
+        if box.kind.startswith("input")
+    }
     order = [v.name for v in _in_execution(folded, vertices) if v.name not in inputs]
     built = set(inputs)
     result = [_stage(whole, vertices, built, built, "", "The inputs")]
@@ -115,7 +122,9 @@ def construction(folded: Folded) -> list[Picture]:
 
 def _in_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
     rank = {node: i for i, node in enumerate(folded.program.execution)}
-    pairs = sorted(zip(folded.boxes, vertices, strict=True), key=lambda pair: rank[pair[0].nodes[0]])
+    pairs = sorted(
+        zip(folded.boxes, vertices, strict=True), key=lambda pair: rank[pair[0].nodes[0]]
+    )
     return [vertex for _, vertex in pairs]
 
 
@@ -146,9 +155,7 @@ def _stage(
     )
     hidden = frozenset(vertex.name for vertex in vertices) - built
     said = "; ".join(line.text for v in vertices if v.name == new for line in v.below)
-    return replace(
-        whole, vertices=toned, edges=edges, title=title, hidden=hidden, description=said
-    )
+    return replace(whole, vertices=toned, edges=edges, title=title, hidden=hidden, description=said)
 
 
 def reachable(folded: Folded, wrt: str) -> Picture:
@@ -171,7 +178,7 @@ def order(folded: Folded, wrt: str) -> Picture:
     picture = _picture(folded, lambda node: (), f"Topological order from {wrt}", outputs=False)
     picture = _highlighted(picture, set(found), set(_pairs(children, set(found))))
     number = {name: str(i) for i, name in enumerate(found, 1)}
-    steps = set(zip(path, path[1:], strict=False))
+    steps = set(pairwise(path))
     return replace(
         picture,
         vertices=tuple(replace(v, badge=number.get(v.name, "")) for v in picture.vertices),
@@ -253,7 +260,7 @@ def _output(folded: Folded, name: str) -> str:
 def _vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
     name = folded.name(box)
     if not box.single:
-        told = [Line(labels.cut(box.title, 44), "title", code=True)]
+        told = [Line(labels.cut(text, 44), code=True) for text in box.title.split("\n")]
         told += [Line(amount(box), "times" if box.times > 1 else "quiet")]
         told += [Line(line.text, line.tone) for line in below(box.nodes[-1])[-1:]]
         return Vertex(name, told[0], tuple(told[1:]), "box", hint=f'unfold("{name}")')

@@ -9,6 +9,7 @@ from html import escape
 from simpleautodiff.display.layout import Layout, Point
 from simpleautodiff.display.markup import SMALL, runs
 from simpleautodiff.display.picture import (
+    BOLD,
     CODE,
     FACE,
     LABEL,
@@ -62,7 +63,7 @@ _FIXED = f"""
 .ad-figure .ad-code{{font-family:{_MONO};font-size:{CODE:g}px}}
 .ad-figure .ad-legend{{text-anchor:start}}
 .ad-figure .ad-i{{font-style:italic}}
-.ad-figure .ad-value,.ad-figure .ad-tangent,.ad-figure .ad-adjoint,.ad-figure .ad-times{{font-weight:600}}
+{",".join(f".ad-figure .ad-{tone}" for tone in BOLD)}{{font-weight:600}}
 .ad-figure .ad-body{{stroke-width:1.4}}
 .ad-figure .ad-new,.ad-figure .ad-reached{{stroke-width:2}}
 .ad-figure .ad-edge{{fill:none;stroke-width:1.3}}
