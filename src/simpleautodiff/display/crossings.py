@@ -37,10 +37,10 @@ def _inversions(pairs: list[tuple[int, int]]) -> int:
     return total
 
 
-def arranged(columns: Columns, links: Sequence[Link]) -> Columns:
+def arranged(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Columns:
     """Return the layers in an order with few crossings, as close to the given one as that allows.
 
-    Small graphs are tried from several beginnings, the same ones every time.
+    Small graphs are tried from some more beginnings, `starts`, the same ones every time.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def arranged(columns: Columns, links: Sequence[Link]) -> Columns:
         before[b].append(a)
         after[a].append(b)
     best, least = columns, crossings(columns, links)
-    for start in _starts(columns):
+    for start in _starts(columns, starts):
         if least == 0:
             break
         found, count = _improved(start, links, before, after)
@@ -62,13 +62,11 @@ def arranged(columns: Columns, links: Sequence[Link]) -> Columns:
     return best
 
 
-def _starts(columns: Columns) -> list[Columns]:
+def _starts(columns: Columns, more: int) -> list[Columns]:
     starts = [columns, [column[::-1] for column in columns]]
     if sum(map(len, columns)) <= SMALL:
         chance = random.Random(1)
-        starts += [
-            [chance.sample(column, len(column)) for column in columns] for _ in range(STARTS)
-        ]
+        starts += [[chance.sample(column, len(column)) for column in columns] for _ in range(more)]
     return starts
 
 

@@ -196,7 +196,15 @@ def _folded(program: Program, steps: Sequence[Box], by: str, depth: int) -> list
         boxes = _by_call(program, steps, by, depth)
     if by in ("auto", "line"):
         boxes = _by_line(program, boxes)
-    return repeats(boxes, _loop) if by in ("auto", "loop") else boxes
+    return _by_loop(boxes) if by in ("auto", "loop") else boxes
+
+
+def _by_loop(boxes: list[Box]) -> list[Box]:
+    """Fold repetitions; where they differ from pass to pass, by the lines that jump back."""
+    folded = repeats(boxes, _loop)
+    if len(folded) <= MOST:
+        return folded
+    return min(folded, passes(repeats(boxes, _loop, 1), _loop), key=len)
 
 
 def _by_call(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
@@ -284,9 +292,7 @@ def _opened(boxes: list[Box], room: int) -> list[Box]:
 def _few(boxes: list[Box], most: int) -> list[Box]:
     """Fold what is still too long: repetitions, irregular loops, and at last equal stretches."""
     if len(boxes) > most:
-        boxes = repeats(boxes, _loop)
-    if len(boxes) > most:
-        boxes = passes(boxes, _loop)
+        boxes = _by_loop(boxes)
     if len(boxes) > most:
         size = -(-len(boxes) // most)
         stretches = [boxes[i : i + size] for i in range(0, len(boxes), size)]

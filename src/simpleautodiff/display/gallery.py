@@ -10,7 +10,8 @@ from simpleautodiff.display.figure import Figure, figure
 from simpleautodiff.display.markup import latex, latex_code
 from simpleautodiff.linear import ZERO
 from simpleautodiff.node import Node
-from simpleautodiff.program import Program, trace
+from simpleautodiff.order import execution_order
+from simpleautodiff.program import Program
 from simpleautodiff.rules.arithmetic import add, mul, sub
 from simpleautodiff.rules.elementary import log
 from simpleautodiff.rules.trigonometric import sin
@@ -42,7 +43,8 @@ def example() -> Program:
     >>> [step.call for step in example().steps if step.operator]
     ['log(x1)', 'mul(x1, x2)', 'sin(x2)', 'add(v1, v2)', 'sub(v4, v3)']
     """
-    return trace(lambda x1, x2: sub(add(log(x1), mul(x1, x2)), sin(x2)), 2, 5)
+    x1, x2 = Node(2), Node(5)
+    return Program(execution_order(sub(add(log(x1), mul(x1, x2)), sin(x2))))
 
 
 def gallery(folder: str | Path) -> list[Path]:

@@ -8,12 +8,11 @@ smooth curve, inside one it is level, so that it never runs through a label.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from simpleautodiff.display.crossings import arranged
 from simpleautodiff.display.heights import Item, settled
+from simpleautodiff.display.layering import layered
 from simpleautodiff.display.picture import Edge, Picture, Vertex
 
 Point = tuple[float, float]
@@ -32,28 +31,6 @@ class Layout:
     routes: list[list[Point]]
     width: float
     height: float
-
-
-def layers(vertices: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return the layer of each vertex: inputs in the first, the others as late as costs nothing.
-
-    Examples
-    --------
-    >>> layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
-    {'a': 0, 'b': 1, 'c': 2, 'd': 3}
-    """
-    parents: dict[str, list[str]] = {name: [] for name in vertices}
-    children: dict[str, list[str]] = {name: [] for name in vertices}
-    for tail, head in dict.fromkeys(edges):
-        parents[head].append(tail)
-        children[tail].append(head)
-    layer: dict[str, int] = {}
-    for name in vertices:
-        layer[name] = max((layer[parent] + 1 for parent in parents[name]), default=0)
-    for name in reversed(vertices):
-        if parents[name] and len(children[name]) >= max(len(parents[name]), 1):
-            layer[name] = min(layer[child] for child in children[name]) - 1
-    return layer
 
 
 def laid_out(picture: Picture) -> Layout:
@@ -82,34 +59,15 @@ class _Plan:
         self.twins = {pair: 0 for pair in self.pairs}
         for edge in picture.edges:
             self.twins[_pair(edge)] += 1
-        self.layer = layers([v.name for v in picture.vertices], self.pairs)
-        self.chains = {pair: self._chain(*pair) for pair in self.pairs}
-        self.columns = self._columns()
+        layering = layered([v.name for v in picture.vertices], self.pairs)
+        self.layer, self.columns, self.chains = layering
+        self.links = list(layering.links())
         self.y = self._heights()
         self.x, self.bounds = self._across()
 
-    def _chain(self, tail: str, head: str) -> list[str]:
-        """Return what an edge passes: its tail, a lane in each layer between, its head."""
-        between = range(self.layer[tail] + 1, self.layer[head])
-        return [tail, *[f"{tail}\n{head}\n{i}" for i in between], head]
-
-    def _links(self) -> Iterator[tuple[str, str]]:
-        for chain in self.chains.values():
-            yield from pairwise(chain)
-
-    def _columns(self) -> list[list[str]]:
-        depth = max(self.layer.values(), default=0) + 1
-        columns: list[list[str]] = [[] for _ in range(depth)]
-        for name, layer in self.layer.items():
-            columns[layer].append(name)
-        for (tail, _), chain in self.chains.items():
-            for i, lane in enumerate(chain[1:-1], self.layer[tail] + 1):
-                columns[i].append(lane)
-        return arranged(columns, list(self._links()))
-
     def _heights(self) -> dict[str, float]:
         items = [[self._item(name) for name in column] for column in self.columns]
-        links = [(a, b, self._pull(a, b)) for a, b in self._links()]
+        links = [(a, b, self._pull(a, b)) for a, b in self.links]
         return settled(items, links, list(self.chains.values()))
 
     def _item(self, name: str) -> Item:
@@ -138,7 +96,7 @@ class _Plan:
     def _gap(self, layer: int) -> float:
         """Leave room between two layers: more where edges must climb."""
         here = set(self.columns[layer])
-        climbs = [abs(self.y[a] - self.y[b]) for a, b in self._links() if a in here]
+        climbs = [abs(self.y[a] - self.y[b]) for a, b in self.links if a in here]
         return min(48 + 0.25 * max(climbs, default=0.0), 130.0)
 
     def _ports(self, name: str, incoming: bool) -> dict[tuple[str, str], float]:

@@ -148,7 +148,7 @@ def latex(text: str) -> str:
     >>> print(latex("v4 = log(x1) + x2^2"))
     v_{4} = \log x_{1} + x_{2}^{2}
     """
-    return "".join(map(_latex_run, runs(text))).strip()
+    return re.sub(r"\s+", " ", "".join(map(_latex_run, runs(text)))).strip()
 
 
 def _latex_run(run: Run) -> str:
@@ -156,7 +156,8 @@ def _latex_run(run: Run) -> str:
         body = _latex_letter(run.text)
     else:
         words = _WORD.split(unicodedata.normalize("NFD", run.text))
-        body = "".join(_latex_word(word) for word in words)
+        body = "".join(map(_latex_word, words))
+        body = re.sub(r"(?<=[\d,.)]) (?=\\mathrm)", r"\\ ", body)  # else TeX drops it
     return {0: body, -1: f"_{{{body}}}", 1: f"^{{{body}}}"}[run.level]
 
 
@@ -185,8 +186,7 @@ def _latex_word(word: str) -> str:
     if len(word) > 1 and word[0].isalpha():
         return f"\\mathrm{{{word.replace('_', chr(92) + '_')}}}"
     signs = "".join(_SIGNS.get(letter) or _latin(letter) for letter in word)
-    spaced = re.sub(r"(?<=[\d,.)]) $", r"\\ ", signs)  # before a word
-    return re.sub(r"(?<=\d),(?=\d)", "{,}", spaced)  # inside a number
+    return re.sub(r"(?<=\d),(?=\d)", "{,}", signs)  # inside a number
 
 
 def _latin(letter: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 LEAST = 3  # what is done twice is not yet a loop
-LONGEST = 1000  # steps of one pass
 
 
 class Marked(Protocol):
@@ -27,10 +26,10 @@ M = TypeVar("M", bound=Marked)
 Join = Callable[[Sequence[Sequence[M]]], M]
 
 
-def repeats(steps: Sequence[M], join: Join[M]) -> list[M]:
+def repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
     """Replace every stretch that is repeated in a row by what `join` makes of its copies.
 
-    Short stretches first: the loop inside a loop, then the loop around it.
+    Short stretches first: the loop inside a loop, then the loop around it; none above `longest`.
 
     Examples
     --------
@@ -46,14 +45,14 @@ def repeats(steps: Sequence[M], join: Join[M]) -> list[M]:
     before = len(found) + 1
     while len(found) < before:  # what was folded may be a part of a repetition
         before = len(found)
-        found = _one_round(found, join)
+        found = _one_round(found, join, longest)
     return found
 
 
-def _one_round(steps: list[M], join: Join[M]) -> list[M]:
+def _one_round(steps: list[M], join: Join[M], longest: int) -> list[M]:
     number: dict[Any, int] = {}
     marks, period = np.zeros(0, int), 1
-    while period <= min(len(steps) // LEAST, LONGEST):
+    while period <= min(len(steps) // LEAST, longest):
         if len(marks) != len(steps):
             marks = np.array([number.setdefault(step.mark, len(number)) for step in steps])
         steps = _at_period(steps, marks, period, join)
@@ -87,23 +86,28 @@ def _best_start(lines: list[int]) -> int:
 
 
 def passes(steps: Sequence[M], join: Join[M]) -> list[M]:
-    """Fold loops whose passes differ: a pass ends where the source lines jump back."""
+    """Fold loops whose passes differ: a pass ends where the source lines jump back.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def join(copies):
+    ...     return SimpleNamespace(line=f"×{len(copies)}")
+    >>> steps = [SimpleNamespace(line=line) for line in (1, 2, 3, 4, 2, 4, 2, 3, 4, 9)]
+    >>> [found.line for found in passes(steps, join)]
+    [1, '×3', 9]
+    """
     cut: list[list[M]] = []
     for step in steps:
         if cut and step.line > cut[-1][-1].line:
             cut[-1].append(step)
         else:
             cut.append([step])
-    result: list[M] = []
-    group: list[list[M]] = []
-    for one in [*cut, []]:
-        if group and (not one or not _overlap(group[-1], one)):
-            result += [join(group)] if len(group) >= LEAST else [s for g in group for s in g]
-            group = []
-        group.append(one)
-    return result
-
-
-def _overlap(a: Sequence[Marked], b: Sequence[Marked]) -> bool:
-    """Tell whether two passes share some lines."""
-    return a[0].line <= b[-1].line and b[0].line <= a[-1].line
+    if len(cut) < LEAST:
+        return list(steps)
+    low = min(one[0].line for one in cut[1:])
+    high = max(one[-1].line for one in cut[:-1])
+    before = [step for step in cut[0] if step.line < low]
+    after = [step for step in cut[-1] if step.line > high]
+    cut[0], cut[-1] = cut[0][len(before) :], cut[-1][: len(cut[-1]) - len(after)]
+    return [*before, join([one for one in cut if one]), *after]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simpleautodiff.display.crossings import arranged
-from simpleautodiff.display.layout import layers
+from simpleautodiff.display.layering import layers
 from simpleautodiff.display.markup import letters
 from simpleautodiff.display.picture import Picture, Vertex
 
