@@ -14,6 +14,10 @@ from simpleautodiff.diagnose import find_nan as find_nan
 from simpleautodiff.display.compare import Comparison as Comparison
 from simpleautodiff.display.compare import compare as compare
 from simpleautodiff.display.explorer.page import explore as explore
+from simpleautodiff.display.figure import Figure as Figure
+from simpleautodiff.display.figure import figure as figure
+from simpleautodiff.display.fold import Folded as Folded
+from simpleautodiff.display.fold import fold as fold
 from simpleautodiff.display.source import Source as Source
 from simpleautodiff.display.source import source as source
 from simpleautodiff.display.stepper import Stepper as Stepper
@@ -144,6 +148,8 @@ __all__ = [
     "Comparison",
     "DomainError",
     "DomainWarning",
+    "Figure",
+    "Folded",
     "FormulaError",
     "Kink",
     "KinkError",
@@ -196,12 +202,14 @@ __all__ = [
     "exp2",
     "explore",
     "expm1",
+    "figure",
     "find_kinks",
     "find_nan",
     "floor",
     "floor_divide",
     "fmax",
     "fmin",
+    "fold",
     "forward",
     "gamma",
     "grad",

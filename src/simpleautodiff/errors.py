@@ -23,6 +23,7 @@ import linecache
 import os
 import sys
 import warnings
+from collections.abc import Container
 from types import FrameType
 
 import numpy as np
@@ -92,10 +93,15 @@ class DomainWarning(RuntimeWarning):
     """A Python float left the domain of a function and became inf or nan."""
 
 
-def user_frame() -> FrameType | None:
-    """Return the innermost frame that is neither this library's nor NumPy's nor SciPy's."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_not_the_users(frame):
+def user_frame(
+    frame: FrameType | None = None, known: Container[FrameType | None] = ()
+) -> FrameType | None:
+    """Return the innermost frame that is neither this library's nor NumPy's nor SciPy's.
+
+    The search begins at `frame`, or else at the caller's, and ends at one that is `known`.
+    """
+    frame = frame or sys._getframe(1)
+    while frame is not None and frame not in known and _is_not_the_users(frame):
         frame = frame.f_back
     return frame
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import CodeType
-from typing import Any
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +30,10 @@ class LocatedTape(Tape):
     def append(self, node: Node, /) -> None:
         """Take the new node in, and note where the user's code stands."""
         super().append(node)
-        frame = user_frame()
+        self.note(user_frame())
+
+    def note(self, frame: FrameType | None) -> None:
+        """Note the place of one node."""
         self.places.append((frame.f_code.co_filename, frame.f_lineno) if frame else ("", 0))
         self.instructions.append((frame.f_code, frame.f_lasti) if frame else None)
 
@@ -38,6 +42,54 @@ class LocatedTape(Tape):
         if self.instructions[node.index] == self.caller:
             return ""
         return source_line(*self.places[node.index])
+
+
+class Call(NamedTuple):
+    """One call of a function of the user's: where it was called, and a number of its own."""
+
+    function: str
+    place: tuple[str, int]
+    number: int
+
+
+class CallTape(LocatedTape):
+    """A tape that also notes in which calls of the user's functions each node was made.
+
+    It keeps their frames until it is cleared, so that two calls are never taken for one.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[tuple[Call, ...]] = []
+        self._known: dict[FrameType | None, tuple[Call, ...]] = {None: (), sys._getframe(1): ()}
+
+    def note(self, frame: FrameType | None) -> None:
+        """Note the place of one node, and the calls that lead to it."""
+        super().note(frame)
+        if frame not in self._known:
+            self._learn(frame)
+        self.calls.append(self._known[frame])
+
+    def _learn(self, frame: FrameType | None) -> None:
+        """Find the calls that lead to a frame; those of its callers are known from then on."""
+        new = []
+        while frame not in self._known:
+            assert frame is not None
+            new.append(frame)
+            frame = frame.f_back and user_frame(frame.f_back, self._known)
+        calls = self._known[frame]
+        for inner in reversed(new):
+            outer = inner.f_back
+            place = (outer.f_code.co_filename, outer.f_lineno) if outer else ("", 0)
+            name = inner.f_code.co_name
+            if name == "<lambda>" or not name.startswith("<"):  # a comprehension is no call
+                calls = (*calls, Call(name, place, len(self._known)))
+            self._known[inner] = calls
+
+    def clear(self) -> None:
+        """Let go of the nodes and of the frames."""
+        super().clear()
+        self._known.clear()
 
 
 @dataclass(frozen=True, slots=True)

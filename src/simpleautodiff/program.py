@@ -17,7 +17,7 @@ import numpy as np
 
 from simpleautodiff.arguments import Selection, call, name_of
 from simpleautodiff.errors import ArgumentError, ResultError
-from simpleautodiff.kinks import LocatedTape
+from simpleautodiff.kinks import Call, CallTape
 from simpleautodiff.node import Node, Result
 from simpleautodiff.number import check_value, has_kind, in_kind
 from simpleautodiff.order import ends, execution_order, in_paper_order
@@ -98,6 +98,7 @@ class Program:
         lines: dict[Node, str] | None = None,
         outputs: Sequence[Node] = (),
         variables: dict[Node, str] | None = None,
+        calls: dict[Node, tuple[Call, ...]] | None = None,
     ) -> None:
         if numbering not in ("paper", "execution"):
             raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
@@ -114,6 +115,8 @@ class Program:
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
         self.variables = variables or {}
+        self.calls = calls or {}
+        self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
         self.steps = [self._step(node) for node in self.nodes]
 
@@ -217,6 +220,7 @@ class Recording(NamedTuple):
     lines: dict[Node, str]
     outputs: list[Node]
     instructions: list[tuple[CodeType, int] | None]  # one for each node
+    calls: dict[Node, tuple[Call, ...]]
 
 
 def trace(
@@ -229,8 +233,8 @@ def trace(
 
     Inputs are called by the parameters of `f`, or as `names` says.
     """
-    recording = record(f, args, names)
-    return Program(recording.nodes, numbering, recording.names, recording.lines, recording.outputs)
+    made = record(f, args, names)
+    return Program(made.nodes, numbering, made.names, made.lines, made.outputs, calls=made.calls)
 
 
 def record(
@@ -238,7 +242,7 @@ def record(
 ) -> Recording:
     """Run `f` once and return what its results were computed from."""
     leaves, rebuild = flatten(args)
-    tape = LocatedTape()
+    tape = CallTape()
     try:
         with paused_gc, tape:
             inputs = [
@@ -259,9 +263,10 @@ def record(
             None if tape.instructions[node.index] == tape.caller else tape.instructions[node.index]
             for node in kept
         ]
+        calls = {node: tape.calls[node.index] for node in kept}
     finally:
         tape.clear()
-    return Recording(kept, dict(zip(inputs, own, strict=True)), lines, outputs, instructions)
+    return Recording(kept, dict(zip(inputs, own, strict=True)), lines, outputs, instructions, calls)
 
 
 def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

@@ -12,7 +12,6 @@ import simpleautodiff as ad
 from simpleautodiff.cli import writing
 from simpleautodiff.cli.data import as_json
 from simpleautodiff.cli.derivatives import derived
-from simpleautodiff.cli.plain import with_tables
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.transform import derivative, grad
@@ -58,7 +57,7 @@ class Shown:
     def __init__(self, problem: Problem, wrt: str, mode: str | None) -> None:
         self.problem, self.wrt, self.mode = problem, wrt, mode
         trace: Any = ad.trace(problem.function, *problem.values, names=problem.names)
-        self.trace: Any = with_tables(trace)
+        self.trace: Any = trace
         if not problem.file:
             _forget_places(self.trace)
         self.y = problem.y if len(self.trace.outputs) == 1 else f"{problem.y}1"

@@ -105,6 +105,8 @@ def trace(
     """
     found = record(f, args, names)
     variables = variables_of(found.nodes, found.instructions)
-    traced = Trace(found.nodes, numbering, found.names, found.lines, found.outputs, variables)
+    traced = Trace(
+        found.nodes, numbering, found.names, found.lines, found.outputs, variables, found.calls
+    )
     traced.f, traced.args = f, args
     return traced

@@ -1,0 +1,113 @@
+"""Repetitions in a list of steps: the same stretch several times in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+LEAST = 3  # what is done twice is not yet a loop
+
+
+class Marked(Protocol):
+    """A step that can be compared: equal marks do the same; `line` is its source line, or 0."""
+
+    @property
+    def mark(self) -> Any:
+        """What the step does."""
+
+    @property
+    def line(self) -> int:
+        """Where it stands."""
+
+
+M = TypeVar("M", bound=Marked)
+Join = Callable[[Sequence[Sequence[M]]], M]
+
+
+def repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
+    """Replace every stretch that is repeated in a row by what `join` makes of its copies.
+
+    Short stretches first: the loop inside a loop, then the loop around it; none above `longest`.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def step(mark):
+    ...     return SimpleNamespace(mark=mark, line=0)
+    >>> def join(copies):
+    ...     return step(f"{len(copies)}({''.join(s.mark for s in copies[0])})")
+    >>> [found.mark for found in repeats([step(letter) for letter in "abababc"], join)]
+    ['3(ab)', 'c']
+    """
+    found = list(steps)
+    before = len(found) + 1
+    while len(found) < before:  # what was folded may be a part of a repetition
+        before = len(found)
+        found = _one_round(found, join, longest)
+    return found
+
+
+def _one_round(steps: list[M], join: Join[M], longest: int) -> list[M]:
+    number: dict[Any, int] = {}
+    marks, period = np.zeros(0, int), 1
+    while period <= min(len(steps) // LEAST, longest):
+        if len(marks) != len(steps):
+            marks = np.array([number.setdefault(step.mark, len(number)) for step in steps])
+        steps = _at_period(steps, marks, period, join)
+        period += 1
+    return steps
+
+
+def _at_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) -> list[M]:
+    """Fold what repeats with one period."""
+    same = np.concatenate(([False], marks[:-period] == marks[period:], [False]))
+    edges = np.flatnonzero(same[1:] != same[:-1])
+    result: list[M] = []
+    done = 0
+    for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        first = max(start, done)
+        count = (stop + period - first) // period
+        if count < LEAST:
+            continue
+        spare = (stop + period - first) % period
+        first += _best_start([steps[first + i].line for i in range(spare + 1)])
+        result += steps[done:first]
+        copies = [steps[first + i * period : first + (i + 1) * period] for i in range(count)]
+        result.append(join(copies))
+        done = first + count * period
+    return result + steps[done:]
+
+
+def _best_start(lines: list[int]) -> int:
+    """Begin a loop at its upper line, where there is a choice."""
+    return lines.index(min(lines))
+
+
+def passes(steps: Sequence[M], join: Join[M]) -> list[M]:
+    """Fold loops whose passes differ: a pass ends where the source lines jump back.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> def join(copies):
+    ...     return SimpleNamespace(line=f"×{len(copies)}")
+    >>> steps = [SimpleNamespace(line=line) for line in (1, 2, 3, 4, 2, 4, 2, 3, 4, 9)]
+    >>> [found.line for found in passes(steps, join)]
+    [1, '×3', 9]
+    """
+    cut: list[list[M]] = []
+    for step in steps:
+        if cut and step.line > cut[-1][-1].line:
+            cut[-1].append(step)
+        else:
+            cut.append([step])
+    if len(cut) < LEAST:
+        return list(steps)
+    low = min(one[0].line for one in cut[1:])
+    high = max(one[-1].line for one in cut[:-1])
+    before = [step for step in cut[0] if step.line < low]
+    after = [step for step in cut[-1] if step.line > high]
+    cut[0], cut[-1] = cut[0][len(before) :], cut[-1][: len(cut[-1]) - len(after)]
+    return [*before, join([one for one in cut if one]), *after]

@@ -1,0 +1,81 @@
+"""The command line with tables, graphs, words, sources and pages in every format."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from simpleautodiff.cli import main
+
+EXAMPLE = ["log(x1) + x1*x2 - sin(x2)", "x1=2", "x2=5"]
+
+
+def out(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("format", "pieces"),
+    [
+        ("markdown", ["**Values**", "**Graph**", "v5 = v4 - v3"]),
+        ("latex", [r"\documentclass", r"\begin{tabular}", r"\begin{tikzpicture}"]),
+        ("html", ["<!doctype html>", "<caption>Values</caption>", "<svg", "In words"]),
+        ("svg", ["<svg"]),
+        ("tikz", [r"\begin{tikzpicture}"]),
+    ],
+)
+def test_explain_in_every_format(format, pieces, capsys):
+    text = out(capsys, *EXAMPLE, "--format", format)
+    for piece in pieces:
+        assert piece in text
+    assert text.count(r"\begin{document}") == text.count(r"\end{document}") <= 1
+
+
+def test_explain_in_json(capsys):
+    answer = json.loads(out(capsys, *EXAMPLE, "--format", "json"))
+    assert next(table["title"] for table in answer["tables"]) == "Values"
+    assert answer["tables"][1]["rows"][-1]["value"] == 5.5
+    assert len(answer["words"]) == 5
+
+
+def test_formulas_have_no_source_lines(capsys):
+    assert ".py" not in out(capsys, *EXAMPLE)
+
+
+def test_graphs(capsys, tmp_path):
+    ElementTree.fromstring(out(capsys, "graph", *EXAMPLE, "--format", "svg"))
+    assert "x̄1 = 5.5" in out(capsys, "graph", *EXAMPLE, "--mode", "reverse")
+    file = tmp_path / "graph.tex"
+    out(capsys, "graph", *EXAMPLE, "--output", str(file))
+    assert r"\begin{tikzpicture}" in file.read_text()
+    assert main(["graph", *EXAMPLE, "--show", "construction", "--format", "svg"]) == 2
+    assert "--format text or html" in capsys.readouterr().err
+    assert out(capsys, "graph", *EXAMPLE, "--show", "construction").count("x1") > 5
+
+
+def test_source_runs(capsys):
+    for mode in ("forward", "reverse"):
+        space = {}
+        exec(out(capsys, "source", *EXAMPLE, "--mode", mode), space)
+        (function,) = [f for name, f in space.items() if name.endswith("of_formula")]
+        assert function(2.0, 5.0) == 5.5
+    assert r"\begin{align*}" in out(capsys, "source", *EXAMPLE, "--format", "latex")
+
+
+def test_steps_by_keys(capsys, monkeypatch):
+    import io
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("nnnq"))
+    assert "v1 = log(x1) = log(2) = 0.693" in out(capsys, "step", *EXAMPLE)
+
+
+def test_explore_writes_a_page(capsys, tmp_path):
+    file = tmp_path / "page.html"
+    out(capsys, "explore", *EXAMPLE, "--output", str(file))
+    assert file.read_text().startswith("<!doctype html>")
+
+
+def test_paper_writes_a_folder(capsys, tmp_path):
+    text = out(capsys, "paper", str(tmp_path / "paper"))
+    assert len(list((tmp_path / "paper").iterdir())) == int(text.split()[1]) > 10
