@@ -5,12 +5,17 @@ import importlib.util
 import math
 import struct
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.structure import flatten
+
+spec = importlib.util.spec_from_file_location("cases", Path(__file__).parent / "test_arrays.py")
+cases = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cases)
 
 
 def paper(x1, x2):
@@ -156,6 +161,20 @@ def test_arrays_agree_to_the_last_bit(f, kind):
         for ours, theirs in zip(flatten(found)[0], flatten(wanted)[0], strict=True):
             assert np.asarray(ours).dtype == np.asarray(theirs).dtype
             np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(("name", "f", "x"), cases.CASES, ids=[case[0] for case in cases.CASES])
+def test_every_function_of_arrays_can_be_written_shown_and_explained(name, f, x):
+    total = lambda x: np.sum(f(x) * 0.75)
+    wanted = ad.grad(total)(x)
+    np.testing.assert_array_equal(ad.source(ad.grad(total), x).function()(x), wanted)
+    t = ad.trace(total, x)
+    np.testing.assert_allclose(t.adjoints()["x"], wanted, rtol=1e-9, atol=1e-12)
+    for table in (t.values(), t.tangents(), t.adjoints()):
+        assert all(row.result for row in table.rows)
+        assert table.to("latex").count("{") == table.to("latex").count("}")
+    for step in t.steps[-3:]:
+        assert t.explain(step.name).endswith(".")
 
 
 def test_large_constants_stand_at_the_top():

@@ -329,7 +329,7 @@ class _Reader:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"
-        near = difflib.get_close_matches(name.lower(), _CALLED, 1, cutoff=0.7)
+        near = difflib.get_close_matches(name.lower(), _CALLED, 1, cutoff=0.6)
         return f"; did you mean {near[0]}?" if near else ""
 
     def _refused(self, node: ast.expr | ast.stmt) -> FormulaError:

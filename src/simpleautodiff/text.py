@@ -110,9 +110,12 @@ def latex_number(text: str) -> str:
 
 
 class Term:
-    """A formula as a number: its text, its LaTeX, how tightly it binds, the value behind it."""
+    """A formula as a number: its text, its LaTeX, how tightly it binds, the value behind it.
 
-    __slots__ = ("binds", "divides", "latex", "text", "value")
+    LaTeX is written when it is asked for: `latex` may be given as a function.
+    """
+
+    __slots__ = ("_latex", "binds", "divides", "text", "value")
 
     def __init__(
         self,
@@ -120,7 +123,7 @@ class Term:
         binds: int = CALL,
         value: Any = None,
         divides: Any = None,
-        latex: str | None = None,
+        latex: str | Callable[[], str] | None = None,
     ) -> None:
         named = isinstance(text, str)
         self.text = text if named else short(text)
@@ -128,19 +131,26 @@ class Term:
         self.value = value if named else text
         self.divides = divides  # the y of 1 / y
         if latex is None:
-            latex = latex_name(self.text) if named else latex_number(self.text)
-        self.latex = latex
+            latex = lambda: latex_name(self.text) if named else latex_number(self.text)  # noqa: E731
+        self._latex = latex
+
+    @property
+    def latex(self) -> str:
+        """The formula in LaTeX."""
+        return self._latex if isinstance(self._latex, str) else self._latex()
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the value behind the formula, which the rules of arrays ask for."""
         return tuple(getattr(self.value, "shape", ()))
 
-    def inside(self, binds: int) -> tuple[str, str]:
-        """Return text and LaTeX, in parentheses if the surroundings bind tighter."""
-        if self.binds < binds:
-            return f"({self.text})", f"({self.latex})"
-        return self.text, self.latex
+    def inside(self, binds: int) -> str:
+        """Return the text, in parentheses if the surroundings bind tighter."""
+        return f"({self.text})" if self.binds < binds else self.text
+
+    def latex_inside(self, binds: int) -> str:
+        """Return the LaTeX, in parentheses if the surroundings bind tighter."""
+        return f"({self.latex})" if self.binds < binds else self.latex
 
     def __repr__(self) -> str:
         return self.text
@@ -174,11 +184,14 @@ class Term:
         return _infix("matmul", self, as_term(other), SIGN, SIGN)
 
     def __neg__(self) -> Term:
-        text, latex = self.inside(CALL if self.binds == SIGN else PRODUCT)
-        return Term(f"-{text}", SIGN, _try(operator.neg, self.value), latex=f"-{latex}")
+        binds = CALL if self.binds == SIGN else PRODUCT
+        value = _try(operator.neg, self.value)
+        return Term(
+            f"-{self.inside(binds)}", SIGN, value, latex=lambda: f"-{self.latex_inside(binds)}"
+        )
 
     def __abs__(self) -> Term:
-        return Term(f"|{self.text}|", CALL, _try(abs, self.value), latex=f"|{self.latex}|")
+        return Term(f"|{self.text}|", CALL, _try(abs, self.value), latex=lambda: f"|{self.latex}|")
 
     def __floordiv__(self, other: Any) -> Term:
         return _infix("floor_divide", self, as_term(other), PRODUCT, SIGN)
@@ -251,14 +264,14 @@ def _try(function: Callable[..., Any], *values: Any) -> Any:
 
 def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
     row = TABLE[name]
-    (text_a, latex_a), (text_b, latex_b) = a.inside(left), b.inside(right)
-    if name == "power":
-        latex_b = b.latex  # it is small and high enough to stand alone
+    small = name == "power"  # an exponent needs no parentheses in LaTeX
     return Term(
-        row.text.format(text_a, text_b),
+        row.text.format(a.inside(left), b.inside(right)),
         row.binds,
         _try(_VALUES[name], a.value, b.value),
-        latex=row.latex.format(latex_a, latex_b),
+        latex=lambda: row.latex.format(
+            a.latex_inside(left), b.latex if small else b.latex_inside(right)
+        ),
     )
 
 
@@ -287,9 +300,10 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
         case "matmul", [a, b]:
             return a @ b
         case "getitem", [x, _]:
-            (text, latex), index = x.inside(CALL), _index_text(args[1])
-            return Term(f"{text}[{index}]", latex=f"{latex}[{latex_number(index)}]")
-    return Term(_call_text(row, terms, args), row.binds, latex=_call_latex(row, terms))
+            index = _index_text(args[1])
+            latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
+            return Term(f"{x.inside(CALL)}[{index}]", latex=latex)
+    return Term(_call_text(row, terms, args), row.binds, latex=lambda: _call_latex(row, terms))
 
 
 def _index_text(index: Any) -> str:
@@ -318,7 +332,7 @@ _SETTINGS = dict.fromkeys(("sum", "max", "min"), ("axis", "keepdims"))
 def _call_latex(row: Primitive, terms: list[Term]) -> str:
     """Fill in the LaTeX form; what is not enclosed there already gets parentheses if it needs."""
     latex = [
-        term.latex if _enclosed(row.latex, i) else term.inside(CALL)[1]
+        term.latex if _enclosed(row.latex, i) else term.latex_inside(CALL)
         for i, term in enumerate(terms)
     ]
     return row.latex.format(*latex)

@@ -99,14 +99,15 @@ def rich(table: Table) -> str:
         return text(table)
     drawn = RichTable(title=table.title, title_justify="left", header_style="bold")
     columns, notes = _columns(table), _notes(table)
+    noted = any(notes)
     for i in columns:
         style = {0: "bold cyan", len(table.heads) - 1: "green"}.get(i, "")
         drawn.add_column(table.heads[i], style=style, overflow="fold")
-    if any(notes):
+    if noted:
         drawn.add_column("source", style="dim", overflow="fold")
     ends = {id(section[-1]) for section in table.sections if section}
     for row, note in zip(table.rows, notes, strict=True):
-        cells = [_plain(row.cells[i].text) for i in columns] + [_plain(note)] * any(notes)
+        cells = [_plain(row.cells[i].text) for i in columns] + [_plain(note)] * noted
         drawn.add_row(*cells, end_section=id(row) in ends)
     console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
     console.print(drawn)
@@ -128,11 +129,12 @@ def _terminal_width() -> int:
 def markdown(table: Table) -> str:
     """Write a Markdown table under its title."""
     columns, notes = _columns(table), _notes(table)
-    heads = [table.heads[i] for i in columns] + ["source"] * any(notes)
+    noted = any(notes)
+    heads = [table.heads[i] for i in columns] + ["source"] * noted
     lines = [f"**{table.title}**", "", _bars(heads), _bars(["---"] * len(heads))]
     for row, note in zip(table.rows, notes, strict=True):
         cells = [_marked(row.cells[i].text) for i in columns]
-        lines.append(_bars(cells + [_code(note)] * any(notes)))
+        lines.append(_bars(cells + [_code(note)] * noted))
     return "\n".join(lines)
 
 
@@ -168,7 +170,8 @@ def latex(table: Table) -> str:
 def html(table: Table) -> str:
     """Write an HTML table with a caption and heads; names have their digits as subscripts."""
     columns, notes = _columns(table), _notes(table)
-    heads = [table.heads[i] for i in columns] + ["source"] * any(notes)
+    noted = any(notes)
+    heads = [table.heads[i] for i in columns] + ["source"] * noted
     lines = ['<table class="simpleautodiff">', f"<caption>{markup.escape(table.title)}</caption>"]
     head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
     lines.append(f"<thead><tr>{head}</tr></thead>")
@@ -177,7 +180,7 @@ def html(table: Table) -> str:
         lines.append("<tbody>")
         for row in section:
             note = markup.escape(next(notes_left))
-            last = f"<td><code>{note}</code></td>" if note else "<td></td>" * any(notes)
+            last = f"<td><code>{note}</code></td>" if note else "<td></td>" * noted
             lines.append(_html_row(row, columns, last))
         lines.append("</tbody>")
     return "\n".join([*lines, "</table>"])

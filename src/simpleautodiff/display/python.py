@@ -78,7 +78,10 @@ def expression(node: Node, pieces: list[Piece]) -> Piece:
     if row.name in _INFIX:
         sign, binds = _INFIX[row.name]
         a, b = pieces
-        return Piece(f"{a.inside(binds)} {sign} {b.inside(binds + 1)}", binds)
+        right = b.inside(binds + 1)
+        if sign == "+" and b.binds == SIGN and right.startswith("-"):
+            sign, right = "-", right[1:]  # the same number
+        return Piece(f"{a.inside(binds)} {sign} {right}", binds)
     writer = _WRITERS.get(row.name)
     written = writer(pieces, values, node.value) if writer else None
     return written or _call(row, pieces, values)

@@ -97,6 +97,7 @@ class Watched(list[Any]):
     def __setitem__(self, place: SupportsIndex | slice, value: Any) -> None:
         if self.reads[1] == place:
             self.reads = [None, self.reads[0]]
-        child = None if self.reads[1] is None else self.tape[self.reads[1]].value
-        self.below.change(self.tape[place].value, child, value)  # type: ignore[union-attr]
+        child = None if self.reads[1] is None else self.tape[self.reads[1]]
+        through = child.value if child is not None and child.primitive is not None else None
+        self.below.change(self.tape[place].value, through, value)  # type: ignore[union-attr]
         super().__setitem__(place, value)

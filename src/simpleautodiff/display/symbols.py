@@ -6,10 +6,12 @@ is more than a formula, its number or ∂v/∂u is written instead.
 
 from __future__ import annotations
 
+import math
 import unicodedata
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any, final
 
 import numpy as np
@@ -48,12 +50,12 @@ def barred(name: str) -> str:
 
 def tangent_term(name: str, value: Any = None) -> Term:
     """Return ẋ1 as a term."""
-    return Term(dotted(name), value=value, latex=latex_name(name, "dot"))
+    return Term(dotted(name), value=value, latex=lambda: latex_name(name, "dot"))
 
 
 def adjoint_term(name: str, value: Any = None) -> Term:
     """Return x̄1 as a term."""
-    return Term(barred(name), value=value, latex=latex_name(name, "bar"))
+    return Term(barred(name), value=value, latex=lambda: latex_name(name, "bar"))
 
 
 def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
@@ -99,7 +101,10 @@ def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Te
 
 def partial_name(of: str, wrt: str) -> Term:
     """Return ∂v/∂u as a term."""
-    latex = rf"\frac{{\partial {latex_name(of)}}}{{\partial {latex_name(wrt)}}}"
+
+    def latex() -> str:
+        return rf"\frac{{\partial {latex_name(of)}}}{{\partial {latex_name(wrt)}}}"
+
     return Term(f"∂{of}/∂{wrt}", latex=latex)
 
 
@@ -136,6 +141,8 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
 def _same(value: Any, expected: Any) -> bool:
     if value is None:
         return True  # nobody knows better
+    if type(value) is float is type(expected):
+        return math.isclose(value, expected) or value == expected or value != value
     try:
         return bool(np.allclose(value, expected, equal_nan=True))
     except (TypeError, ValueError):
@@ -216,9 +223,13 @@ def _product(seed: Term, derivative: Any) -> Term:
 
 
 def _sum(terms: Sequence[Term]) -> Term:
-    total = terms[0]
-    for term in terms[1:]:
-        minus = term.text.startswith("-")
-        texts = [f" - {t[1:]}" if minus else f" + {t}" for t in (term.text, term.latex)]
-        total = Term(total.text + texts[0], latex=total.latex + texts[1])
-    return total
+    return reduce(joined, terms)
+
+
+def joined(a: Term, b: Term) -> Term:
+    """Write a + b, or a - b where b begins with a minus."""
+
+    def both(first: str, second: str) -> str:
+        return f"{first} - {second[1:]}" if second.startswith("-") else f"{first} + {second}"
+
+    return Term(both(a.text, b.text), latex=lambda: both(a.latex, b.latex))

@@ -14,6 +14,7 @@ from simpleautodiff.display import formats
 from simpleautodiff.display.symbols import (
     adjoint_term,
     adjoint_terms,
+    joined,
     partial_name,
     quietly,
     tangent_term,
@@ -193,7 +194,7 @@ def adjoints_table(program: Program, output: str = "") -> Table:
     nodes = {name: node for node, name in program.names.items()}
     sweep = []
     for item in program.accumulations(output):
-        sweep.append(_accumulation(program, nodes[item.child], item, totals))
+        sweep.append(_accumulation(program, nodes, item, totals))
         totals[item.parent] = item.total
     inputs = []
     for node, name in _named(program, program.inputs):
@@ -205,30 +206,20 @@ def adjoints_table(program: Program, output: str = "") -> Table:
 
 
 def _accumulation(
-    program: Program, child: Node, item: Accumulation, totals: Mapping[str, Any]
+    program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
 ) -> Row:
     """Return the row of one accumulation: ū = ū + v̄ ∂v/∂u."""
     bar, old = totals[item.child], totals[item.parent]
     partial = partial_name(item.child, item.parent)
-    symbols, numbers = adjoint_terms(program, child, item.index, item.derivative, bar)
-    chain = Term(
-        f"{adjoint_term(item.child).text} {partial.text}",
-        latex=rf"{adjoint_term(item.child).latex} {partial.latex}",
-    )
+    symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
+    child = adjoint_term(item.child)
+    chain = Term(f"{child.text} {partial.text}", latex=lambda: f"{child.latex} {partial.latex}")
     if not item.first:
         before = adjoint_term(item.parent)
-        chain, symbols = _joined(before, chain), _joined(before, symbols)
-        numbers = _joined(Term(old), numbers)
+        chain, symbols = joined(before, chain), joined(before, symbols)
+        numbers = joined(Term(old), numbers)
     cells = (adjoint_term(item.parent), chain, symbols, numbers)
-    return _row(program, program.node(item.parent), cells, item.total)
-
-
-def _joined(before: Term, term: Term) -> Term:
-    text, latex = (
-        f"{a} - {b[1:]}" if b.startswith("-") else f"{a} + {b}"
-        for a, b in ((before.text, term.text), (before.latex, term.latex))
-    )
-    return Term(text, latex=latex)
+    return _row(program, nodes[item.parent], cells, item.total)
 
 
 EMPTY = Term("", latex="")
@@ -241,7 +232,7 @@ def _row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> R
 
 def _result(value: Any) -> Term:
     text = shown(value)
-    return Term(text, value=value, latex=latex_number(text))
+    return Term(text, value=value, latex=lambda: latex_number(text))
 
 
 def _named(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
