@@ -295,7 +295,7 @@ def test_lines_without_def_take_their_variables_as_they_appear():
     [
         ("def f(x):\n    import os\n    return x", "assignments and a return alone"),
         ("def f(x):\n    while x: x = 1\n    return x", "assignments and a return alone"),
-        ("def f(x):\n    return x.__class__", "Attribute"),
+        ("def f(x):\n    return x.__class__", "no dots in its names"),
         ("def f(x):\n    return __import__('os')", "there is no function '__import__'"),
         ("def f(x):\n    return x + z", "z has no value yet"),
         ("def f(x):\n    a = x", "ends with `return"),
@@ -370,7 +370,7 @@ def test_a_formula_is_explained(port):
         ([1, 2], "a request is"),
         ({"formula": "__import__('os').system('x')", "at": {}}, "formula"),
         ({"formula": "(" * 10_000 + "x" + ")" * 10_000, "at": {"x": 1}}, "characters"),
-        ({"formula": "x+" * 4999 + "x", "at": {"x": 1}}, "deeper than"),
+        ({"formula": "x+" * 4999 + "x", "at": {"x": 1}}, "too long or nested too deeply"),
         ("{", "not JSON"),
         ("[" * 50_000, "not JSON"),
     ],
@@ -385,9 +385,8 @@ def test_towers_of_powers_end_at_once(port):
     start = time.perf_counter()
     status, answer = explain(port, {"formula": "x + 9**9**9", "at": {"x": 1}})
     assert time.perf_counter() - start < 5
-    assert status == 200
-    assert answer["value"] == "inf"
-    assert answer["warnings"]
+    assert status == 400
+    assert "9**9**9" in answer["error"]
 
 
 def test_numbers_outside_a_domain_are_told(port):

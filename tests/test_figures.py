@@ -443,6 +443,12 @@ class TestSketch:
         edges = sorted((edge.tail, edge.head) for edge in picture.edges)
         assert followed(sketch(picture), names) == edges
 
+    @pytest.mark.parametrize(("name", "show"), CASES)
+    def test_every_name_and_number_is_there(self, name, show):
+        drawing = figure(PROGRAMS[name], show)
+        for vertex in drawing.picture.vertices:
+            assert all(line.text in drawing.text() for line in (vertex.face, *vertex.below))
+
     def test_accents_do_not_move_the_frame(self):
         lines = figure(example(), "tangents").text().split("\n")
         for row, line in enumerate(lines):

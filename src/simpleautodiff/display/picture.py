@@ -49,7 +49,7 @@ class Vertex:
             wide = max([self.face.width(CODE), *(line.width(CODE) for line in self.below)])
             return wide / 2 + 14, (1 + len(self.below)) * LEADING / 2 + 9
         if self.shape == "none":
-            return face / 2 + 4, FACE / 2
+            return face / 2 + 7, FACE / 2
         return max(RADIUS, face / 2 + 11), RADIUS
 
     @cached_property

@@ -80,8 +80,9 @@ def svg(picture: Picture, layout: Layout) -> str:
     height = layout.height + _LEGEND_ROW * len(picture.legend)
     width = max(layout.width, _legend_width(picture))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    kept = 'xml:space="preserve"'  # the spaces between the parts of a formula
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="ad-figure" role="img" {size}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="ad-figure" role="img" {kept} {size}>',
         f"<title>{escape(picture.title)}</title>",
         f"<desc>{escape(picture.description)}</desc>",
         f"<style>{_style()}</style>",

@@ -10,8 +10,8 @@ from simpleautodiff.display.markup import latex, latex_code
 from simpleautodiff.display.picture import RADIUS, Edge, Line, Picture, Vertex
 
 _PIXELS = RADIUS / 0.6  # in a centimetre: a circle is 1.2 cm wide
-_HEAD = r"""\documentclass[tikz,border=6pt]{standalone}
-\usepackage{amsmath}
+_HEAD = r"""\documentclass[border=6pt]{standalone}
+\usepackage{amsmath,tikz}
 \usetikzlibrary{arrows.meta}
 \definecolor{tangent}{HTML}{0A5CAD}
 \definecolor{adjoint}{HTML}{A83A00}
