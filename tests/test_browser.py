@@ -247,16 +247,27 @@ def test_it_prints_every_table(shown):
     assert not shown.locator("footer").is_visible()
 
 
+IRISES = np.array(  # Anderson's, five of each kind: length and width of sepals and of petals
+    [
+        *([5.1, 3.5, 1.4, 0.2], [4.9, 3.0, 1.4, 0.2], [4.7, 3.2, 1.3, 0.2], [4.6, 3.1, 1.5, 0.2]),
+        *([5.0, 3.6, 1.4, 0.2], [7.0, 3.2, 4.7, 1.4], [6.4, 3.2, 4.5, 1.5], [6.9, 3.1, 4.9, 1.5]),
+        *([5.5, 2.3, 4.0, 1.3], [6.5, 2.8, 4.6, 1.5], [6.3, 3.3, 6.0, 2.5], [5.8, 2.7, 5.1, 1.9]),
+        *([7.1, 3.0, 5.9, 2.1], [6.3, 2.9, 5.6, 1.8], [6.5, 3.0, 5.8, 2.2]),
+    ]
+)
+
+
 def test_a_network_of_two_layers_is_explored(tab, tmp_path):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(150, 4))
-    target = np.sin(x[:, 0]) + x[:, 1]
+    x = IRISES - IRISES.mean(0)
 
     def loss(w1, b1, w2, b2):
         hidden = np.tanh(x @ w1 + b1)
-        return np.mean((hidden @ w2 + b2 - target) ** 2)
+        scores = hidden @ w2 + b2
+        likelihood = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
+        return -np.mean(likelihood[np.arange(15), np.repeat([0, 1, 2], 5)])
 
-    weights = (rng.normal(size=(4, 8)), np.zeros(8), rng.normal(size=8), 0.0)
+    weights = (rng.normal(size=(4, 8)), np.zeros(8), rng.normal(size=(8, 3)), np.zeros(3))
     tab.goto(ad.explore(loss, *weights, path=tmp_path / "page.html").as_uri())
     assert "single numbers" in tab.inner_text(".sliders")
     for name in PHASES:

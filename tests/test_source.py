@@ -325,3 +325,8 @@ def test_a_long_loop_is_written_in_time_that_grows_with_its_length():
 
     text = ad.source(ad.grad(f), 0.3)
     assert bits(text.function()(0.3)) == bits(ad.grad(f)(0.3))
+
+
+def test_without_a_point_every_parameter_gets_a_number():
+    f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+    assert ad.source(ad.grad(f)).function()(2.0, 5.0) == 5.5

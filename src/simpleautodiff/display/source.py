@@ -92,7 +92,7 @@ def source(
     args
         A point. Loops, branches, shapes and conditions are taken as they are at this point; a
         function without them is right everywhere. At the point itself the text gives the same
-        numbers to the last bit.
+        numbers to the last bit. Without a point the function gets a number for each parameter.
     simplify
         Give SymPy's symbols in place of the numbers, and write the simplified formula.
     names
@@ -119,8 +119,18 @@ def source(
     x_{2} + \frac{1}{x_{1}}
     '''
     check_function(function)
-    signature = Signature(function, args, names)
+    signature = Signature(function, args or _some_point(function), names)
     return _simplified(signature) if simplify else _recorded(signature)
+
+
+def _some_point(function: Callable[..., Any]) -> tuple[float, ...]:
+    """Return a number for each argument that a function needs."""
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(
+        0.5 + 0.25 * k
+        for k, p in enumerate(parameters)
+        if p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    )
 
 
 class Signature:
