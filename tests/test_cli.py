@@ -446,3 +446,18 @@ def test_the_page_lists_every_command_and_its_formats():
     assert {name: tuple(rows[name].split()) for name in COMMANDS} == {
         name: command.formats for name, command in COMMANDS.items()
     }
+
+
+def test_check_of_arrays_and_at_jumps(capsys, tmp_path):
+    (tmp_path / "m.py").write_text("import numpy as np\ndef g(w): return np.sum(np.tanh(w) ** 2)\n")
+    assert main(["check", f"{tmp_path / 'm.py'}:g", "w=[1,2]"]) == 0
+    assert "They agree." in capsys.readouterr().out
+    assert main(["check", "floor(x)*x", "x=2"]) == 0
+    assert "a kink or a jump is near" in capsys.readouterr().out
+
+
+def test_words_of_one_mode(capsys):
+    assert main(["explain", "x*y", "x=2", "y=3", "--mode", "forward"]) == 0
+    out = capsys.readouterr().out
+    assert "Forward from x" in out
+    assert "Reverse from" not in out

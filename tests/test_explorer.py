@@ -485,3 +485,24 @@ def test_serve_says_where_it_is_and_ends_when_interrupted(monkeypatch, capsys):
 def test_every_file_of_the_page_is_there():
     for name in ("page.html", "home.html", "home.js", "home.css", "explorer.css"):
         assert asset(name)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ad.where(x < 1, x, x * x),
+        lambda x: x * x if x > 0 else -x,
+        lambda x: np.where(x > 1.0, x, 2 * x),
+    ],
+)
+def test_a_function_that_compares_has_no_sliders(f, tmp_path):
+    page = ad.explore(f, 2.0, path=tmp_path / "page.html").read_text()
+    assert "may go another way" in page
+    smooth = ad.explore(lambda x: ad.maximum(x, 1.0), 2.0, path=tmp_path / "page.html").read_text()
+    assert "may go another way" not in smooth
+
+
+def test_linear_maps_have_no_address_on_the_page(tmp_path):
+    matrix = np.ones((2, 2))
+    page = ad.explore(lambda x: np.sum(matrix @ x), np.ones(2), path=tmp_path / "page.html")
+    assert "object at 0x" not in page.read_text()

@@ -314,3 +314,14 @@ def test_names_in_latex():
     assert latex_name("p['w']", "bar") == r"\bar{\texttt{p['w']}}"
     powers = ad.trace(lambda x: ad.exp(x) ** 2 + 1e-9, 1.0).values().to("latex")
     assert r"10^{-9}" in powers
+
+
+def test_complex_numbers_keep_their_parentheses():
+    table = str(ad.trace(lambda z: ad.real((-3 - 4j) * z), 1 + 2j).values())
+    assert "(-3 - 4i) × (1 + 2i)" in table
+
+
+def test_a_trace_shows_itself_in_a_notebook():
+    shown = ad.trace(lambda x: x * x, 3.0)._repr_mimebundle_()
+    assert "<svg" in shown["text/html"]
+    assert "v1" in shown["text/plain"]

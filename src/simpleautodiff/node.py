@@ -50,6 +50,8 @@ class Level:
     Levels are numbered as they open; those typed by hand have the number they are given.
     """
 
+    compared = False  # whether the code has asked which of two numbers is larger
+
     def __init__(self, number: float | None = None) -> None:
         self.number = next(_numbers) if number is None else number
         self.open = False

@@ -72,6 +72,9 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     """Compare the plain numbers: a comparison has no derivative; it decides which way code goes."""
 
     def comparison(self: Any, other: Any) -> Any:
+        for x in (self, other):
+            if isinstance(x, Traced):
+                x.level.compared = True
         return compare(plain(self), plain(other))
 
     return comparison

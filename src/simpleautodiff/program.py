@@ -90,6 +90,8 @@ class Program:
     v5 sub ('v4', 'v3')
     """
 
+    compared = False  # whether the way through the code may depend on the numbers
+
     def __init__(
         self,
         execution: Sequence[Node],
@@ -221,6 +223,7 @@ class Recording(NamedTuple):
     outputs: list[Node]
     instructions: list[tuple[CodeType, int] | None]  # one for each node
     calls: dict[Node, tuple[Call, ...]]
+    compared: bool  # whether the way through the code may depend on the numbers
 
 
 def trace(
@@ -234,7 +237,9 @@ def trace(
     Inputs are called by the parameters of `f`, or as `names` says.
     """
     made = record(f, args, names)
-    return Program(made.nodes, numbering, made.names, made.lines, made.outputs, calls=made.calls)
+    program = Program(made.nodes, numbering, made.names, made.lines, made.outputs, calls=made.calls)
+    program.compared = made.compared
+    return program
 
 
 def record(
@@ -266,7 +271,15 @@ def record(
         calls = {node: tape.calls[node.index] for node in kept}
     finally:
         tape.clear()
-    return Recording(kept, dict(zip(inputs, own, strict=True)), lines, outputs, instructions, calls)
+    return Recording(
+        kept,
+        dict(zip(inputs, own, strict=True)),
+        lines,
+        outputs,
+        instructions,
+        calls,
+        tape.compared,
+    )
 
 
 def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:

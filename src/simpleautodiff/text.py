@@ -243,6 +243,8 @@ def as_term(number: Any) -> Term:
 def _binds(number: Any, text: str) -> int:
     if isinstance(number, Fraction) and number.denominator != 1:
         return PRODUCT
+    if isinstance(number, (complex, np.complexfloating)):
+        return SUM if number.real and number.imag else PRODUCT
     if text.startswith("-"):
         return SIGN
     return (

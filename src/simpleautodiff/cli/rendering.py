@@ -86,7 +86,9 @@ class Shown:
         names = [step.name for step in self.trace.steps if step.operator]
         if len(names) > MANY:
             names = [self.trace.names[node] for node in self.trace.outputs]
-        return [self.trace.explain(name, self.wrt) for name in names]
+        other = {"forward": "Reverse from", "reverse": "Forward from"}.get(self.mode or "", "?")
+        told = [self.trace.explain(name, self.wrt).splitlines() for name in names]
+        return ["\n".join(line for line in some if not line.startswith(other)) for some in told]
 
 
 def _forget_places(trace: Any) -> None:

@@ -43,6 +43,11 @@ class Trace(Program):
         """
         return adjoints_table(self, output)
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        table = self.values()
+        drawn = self.figure().svg()
+        return {"text/html": f"{drawn}\n{table.to('html')}", "text/plain": str(table)}
+
     def explain(self, name: str, wrt: str = "", output: str = "") -> str:
         """Say in words how the derivatives of one step come about; see `words.explain`."""
         from simpleautodiff.display.words import explain
@@ -108,5 +113,5 @@ def trace(
     traced = Trace(
         found.nodes, numbering, found.names, found.lines, found.outputs, variables, found.calls
     )
-    traced.f, traced.args = f, args
+    traced.f, traced.args, traced.compared = f, args, found.compared
     return traced

@@ -15,7 +15,7 @@ from simpleautodiff.display.explorer.placing import place
 from simpleautodiff.display.saying import brief, partial_symbols, symbols
 from simpleautodiff.display.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.linear import ZERO
+from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Node, Result
 from simpleautodiff.number import shape
 from simpleautodiff.program import Program
@@ -63,6 +63,8 @@ def obstacle(program: Program) -> str:
         return "Arrays are shown as they were computed; sliders are for single numbers."
     if not all(_is_real(node.value) for node in program.nodes):
         return "Sliders are for real numbers."
+    if program.compared:
+        return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
         if name and (name not in scripted() or TABLE.get(name) is not node.primitive):
@@ -105,7 +107,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: set[int])
     ]
     return record | {
         "text": symbols(program, node),
-        "partials": {k: None if d is ZERO else number(d) for k, d, _ in local},
+        "partials": {k: None if d is ZERO or type(d) is Linear else number(d) for k, d, _ in local},
         "slopes": {k: text for k, _, text in local},
         "line": program.lines.get(node, ""),
     }
