@@ -22,6 +22,7 @@ from simpleautodiff.display.symbols import (
     value_terms,
 )
 from simpleautodiff.node import Node
+from simpleautodiff.number import shape
 from simpleautodiff.program import Accumulation, Program
 from simpleautodiff.text import Term, latex_number, shown
 
@@ -163,8 +164,19 @@ def values_table(program: Program) -> Table:
 def tangents_table(program: Program, wrt: str) -> Table:
     """Return the tangents: the forward sweep from one input."""
     dot = Program.tangents(program, wrt)
+    whole = together(program, wrt)
+    start = Term("all ones", latex=r"\text{all ones}")
     inputs = [
-        _row(program, node, (tangent_term(name), partial_name(name, wrt), EMPTY), dot[name])
+        _row(
+            program,
+            node,
+            (
+                tangent_term(name),
+                start if whole and name == wrt else partial_name(name, wrt),
+                EMPTY,
+            ),
+            dot[name],
+        )
         for node, name in _named(program, program.inputs)
     ]
     steps = [
@@ -177,8 +189,15 @@ def tangents_table(program: Program, wrt: str) -> Table:
         cells = (tangent_term(end), tangent_term(name), EMPTY, _result(dot[name]))
         ends.append(Row(cells, dot[name], end))
     title = f"Forward mode: derivatives with respect to {wrt}"
+    if whole:
+        title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
     return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
+
+
+def together(program: Program, wrt: str) -> bool:
+    """Tell whether a sweep moves all elements of an array at once: one was not chosen."""
+    return any(name == wrt and shape(node.value) for node, name in program.names.items())
 
 
 @quietly()

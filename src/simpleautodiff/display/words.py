@@ -15,7 +15,7 @@ from simpleautodiff.display.symbols import (
     tangent_terms,
     value_terms,
 )
-from simpleautodiff.display.tables import output_names
+from simpleautodiff.display.tables import output_names, together
 from simpleautodiff.kinks import happens
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Node, Result
@@ -84,7 +84,8 @@ def _kinks(node: Node) -> list[str]:
 
 def _forward(program: Program, node: Node, wrt: str) -> str:
     """Say how the tangent of a step follows from those of its parents."""
-    name, head = program.names[node], f"Forward from {wrt}: "
+    whole = ", all elements together" if together(program, wrt) else ""
+    name, head = program.names[node], f"Forward from {wrt}{whole}: "
     if node.primitive is None:
         same = name == wrt.partition("[")[0]
         reason = f"{name} is where the sweep starts" if same else f"{name} is another input"
