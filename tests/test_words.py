@@ -120,3 +120,8 @@ def test_every_step_of_many_programs_can_be_explained():
 def test_an_unknown_name_is_refused(example):
     with pytest.raises(ad.ArgumentError, match="there is no 'v9'"):
         example.explain("v9")
+
+
+def test_the_result_can_be_asked_for_by_its_own_name():
+    t = ad.trace(lambda x1, x2: x1 * x2, 2.0, 5.0)
+    assert t.explain("y") == t.explain("v1")

@@ -114,9 +114,16 @@ class Primitive:
         """Write the call with its numbers: ``log(0.0)``."""
         return f"{self.name}({', '.join(map(_short_repr, args))})"
 
+    def _is_outside(self, args: tuple[Any, ...]) -> bool:
+        """Tell whether arguments lie outside the domain; those that cannot be asked may do."""
+        try:
+            return self.domain is not REALS and not self.domain.contains(*args)
+        except (ArithmeticError, TypeError, ValueError):
+            return self.domain is not REALS
+
     def complaint(self, args: tuple[Any, ...], prefix: str = "") -> str:
         """Say which operation was asked outside which domain."""
-        domain = "" if self.domain is REALS else f"; {self.name} needs {self.domain.text}"
+        domain = f"; {self.name} needs {self.domain.text}" if self._is_outside(args) else ""
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
 
 

@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
-from simpleautodiff.display.tables import Table, adjoints_table, tangents_table, values_table
+from simpleautodiff.display.tables import (
+    Table,
+    adjoints_table,
+    output_names,
+    tangents_table,
+    values_table,
+)
 from simpleautodiff.display.variables import variables_of
 from simpleautodiff.program import Program, record
 
@@ -52,7 +58,8 @@ class Trace(Program):
         """Say in words how the derivatives of one step come about; see `words.explain`."""
         from simpleautodiff.display.words import explain
 
-        return explain(self, name, wrt, output)
+        ends = {end: self.names[node] for end, node in output_names(self)}
+        return explain(self, ends.get(name, name), wrt, output)
 
     def source(self, simplify: bool = False) -> Any:
         """Return the function as straight-line Python; see `simpleautodiff.source`."""
