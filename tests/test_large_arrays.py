@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff import keeping, lean, node, sweep, wrapping
+from simpleautodiff import keeping, node, sweep, wrapping
 from simpleautodiff.rules import TABLE, shapes
 from simpleautodiff.rules.row import UFUNCS
 
@@ -22,7 +22,7 @@ spec.loader.exec_module(cases)
 
 @pytest.fixture
 def all_large(monkeypatch):
-    for module in (keeping, lean, node, sweep, wrapping, shapes):
+    for module in (keeping, node, sweep, wrapping, shapes):
         monkeypatch.setattr(module, "SMALL", 0)
     for function in {id(f): f for f in UFUNCS.values()}.values():
         names = getattr(function, "__globals__", {})

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.errors import LostDerivativeError
+
 SMALL = 4096  # elements: up to here a copy costs less than the bookkeeping of an operation
 
 _lock = threading.Lock()
@@ -44,18 +46,26 @@ class Keeper:
                     part.flags.writeable = False
         return array
 
-    def changed(self) -> bool:
+    def _has_changed(self) -> bool:
         """Tell whether a sample of the arrays has changed since they were locked."""
         return not all(
             np.array_equal(_sample(array), before, equal_nan=array.dtype.kind in "fc")
             for array, before in self.samples.values()
         )
 
-    def release(self) -> None:
-        """Give the arrays back to be written to, unless another derivative holds them."""
+    def release(self, unchanged: bool) -> None:
+        """Give the arrays back; complain of a change, if they are to be as they were."""
+        changed = unchanged and self._has_changed()
         self.samples.clear()
-        if not self.held:
-            return
+        self._unlock()
+        if changed:
+            raise LostDerivativeError(
+                "an array that a recorded operation has used was changed through another view of "
+                "it before the derivative was computed. Use a copy in the operation: x * c.copy()"
+            )
+
+    def _unlock(self) -> None:
+        """Let the arrays be written to again, unless another derivative holds them."""
         with _lock:
             for key in self.held:
                 _locked[key][1] -= 1

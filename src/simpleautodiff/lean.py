@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from simpleautodiff.keeping import SMALL
 from simpleautodiff.node import Node, Result, Tape
-from simpleautodiff.primitives import Primitive
 
 
 @final
@@ -16,17 +14,6 @@ class LeanTape(Tape):
     """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
 
     lean = True
-
-    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
-        """Make a node and let go of what is not needed."""
-        node: Node = Result()
-        node.value = value
-        node.primitive = primitive
-        node.args = args
-        node.level = self
-        node.index = len(self)
-        self.append(node)
-        return self.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
 
     def slim(self, node: Node) -> Node:
         """Return the node for the user; on the tape stays one without values that are not read.

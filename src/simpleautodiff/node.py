@@ -24,7 +24,6 @@ from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
     DomainError,
-    LostDerivativeError,
     RuleError,
     TraceError,
     ValueKindError,
@@ -119,7 +118,7 @@ class Recorder(Level):
         node.level = self
         node.index = len(self)
         self.append(node)
-        return node
+        return self.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
 
 
 class Tape(list["Node"], Recorder):
@@ -132,15 +131,8 @@ class Tape(list["Node"], Recorder):
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
-        if self.keeper is None:
-            return
-        changed = exception[0] is None and self.keeper.changed()
-        self.keeper.release()
-        if changed:
-            raise LostDerivativeError(
-                "an array that a recorded operation has used was changed through another view of "
-                "it before the derivative was computed. Use a copy in the operation: x * c.copy()"
-            )
+        if self.keeper is not None:
+            self.keeper.release(unchanged=exception[0] is None)
 
     def input(self, value: Any) -> Node:
         """Begin the graph: a node with no parents."""
