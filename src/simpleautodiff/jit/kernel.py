@@ -1,0 +1,22 @@
+"""A flat program with its arguments and results: what is compiled, and what is called."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simpleautodiff.jit.flat import Flat
+
+
+class Leaf(NamedTuple):
+    """One argument or result: numbers of one kind, side by side in memory."""
+
+    kind: str
+    size: int
+
+
+class Kernel(NamedTuple):
+    """A flat program whose inputs and outputs are those of its leaves, one after the other."""
+
+    flat: Flat
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Leaf, ...]
