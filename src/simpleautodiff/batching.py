@@ -9,34 +9,29 @@ row, and what has no such rule example by example. Batches may hold nodes and be
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, cast, final
+from collections.abc import Callable
+from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.dispatch import FUNCTIONS
 from simpleautodiff.dispatch.shaping import stack
-from simpleautodiff.dispatch.table import array_function
-from simpleautodiff.dispatch.ufuncs import array_ufunc, is_plain
 from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.many import Many, ManyLevel, highest
 from simpleautodiff.node import Level, apply
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import flat_places, getitem, scatter
 from simpleautodiff.rules.shapes import broadcast_to, lead, reshape, shape_of, shifted
 from simpleautodiff.structure import flatten, map_leaves
-from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain
+from simpleautodiff.traced import plain
 
 
 @final
-class BatchLevel(Level):
+class BatchLevel(ManyLevel):
     """A level on which operations act on a batch of `size` examples."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size
-        self.running: list[Any] = []  # functions of NumPy whose programs are being run
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a primitive on all examples."""
@@ -49,15 +44,6 @@ class BatchLevel(Level):
         if primitive.batch is None:
             return self.one_by_one(lambda *one: apply(primitive, *one), args)
         return Batch(primitive.batch(self.size, which, *values), self)
-
-    @contextmanager
-    def running_program_of(self, function: Any) -> Iterator[None]:
-        """Note whose program is running: it may want the plain answer of its own function."""
-        self.running.append(function)
-        try:
-            yield
-        finally:
-            self.running.pop()
 
     def _by_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a primitive whose settings differ from example to example."""
@@ -81,6 +67,12 @@ class BatchLevel(Level):
             return tuple([Batch(part, self) for part in result])
         return Batch(result, self)
 
+    def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a function of arrays that has no derivative to every example."""
+        if function in _ALONG_AXES and type(args[0]) is Batch:
+            return _along_axes(function, *args, **kwargs)
+        return self.one_by_one(function, args, kwargs)
+
     def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
         """Apply a function to one example after the other, and join the results."""
         leaves, rebuild = flatten((args, kwargs or {}))
@@ -100,22 +92,11 @@ def _is_batch(x: Any, level: Level) -> bool:
     return type(x) is Batch and x.level is level
 
 
-def _highest(args: Any) -> BatchLevel:
-    levels = [x.level for x in flatten(args)[0] if type(x) is Batch]
-    return cast("BatchLevel", max(levels, key=lambda level: level.number))
-
-
-def _is_differentiated(args: Any) -> bool:
-    """Tell whether any argument carries a derivative: a node, or a batch of one."""
-    return any(isinstance(x, Traced) and x is not plain(x) for x in flatten(args)[0])
-
-
 @final
-class Batch(Traced):
+class Batch(Many):
     """Many examples that look like one: `value` has an axis in front that the code does not see."""
 
     __slots__ = ()
-    many = True
 
     def __init__(self, value: Any, level: Level) -> None:
         self.value = value
@@ -131,9 +112,10 @@ class Batch(Traced):
         """The kind of number."""
         return np.result_type(plain(self.value))
 
-    def zeros(self) -> Any:
-        """Return zeros of the shape and kind of one example."""
-        return np.zeros(self.shape, self.dtype)
+    def plainly(self) -> Batch:
+        """Return the batch of the innermost numbers."""
+        inner = plain(self.value)
+        return self if inner is self.value else Batch(inner, self.level)
 
     def astype(self, dtype: Any, copy: bool = True) -> Batch:
         """Return the batch in another kind of number."""
@@ -143,7 +125,7 @@ class Batch(Traced):
         parts = flatten(index)[0]
         if not any(type(part) is Batch for part in parts):
             return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
-        return _chosen(_highest((self, index)), self, index)
+        return _chosen(highest((self, index)), self, index)  # type: ignore[arg-type]
 
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
@@ -158,38 +140,11 @@ class Batch(Traced):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise self._lost("a plain array")
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        level = _highest(inputs)
-        known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL
-        plainly = not _is_differentiated(inputs) and (not known or ufunc in level.running)
-        if method == "__call__" and not kwargs and (is_plain(ufunc) or plainly):
-            return _without_derivative(ufunc, *inputs)
-        with level.running_program_of(ufunc):
-            return array_ufunc(self, ufunc, method, *inputs, **kwargs)
-
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        level, again = _highest((args, kwargs)), _is_differentiated((args, kwargs))
-        if function in FUNCTIONS and (again or function not in level.running):
-            with level.running_program_of(function):
-                return array_function(self, function, types, args, kwargs)
-        args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
-        if function in _SHAPES:
-            return function(*map_leaves(_outline, args), **kwargs)
-        if function in _ALONG_AXES and type(args[0]) is Batch:
-            return _along_axes(function, *args, **kwargs)
-        return _highest((args, kwargs)).one_by_one(function, args, kwargs)
-
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"
 
 
-_SHAPES = {np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj}
 _ALONG_AXES = {np.argmax, np.argmin, np.argsort, np.any, np.all, np.count_nonzero}
-
-
-def _outline(x: Any) -> Any:
-    """Return an empty array of the shape and kind of one example."""
-    return np.empty(x.shape, x.dtype) if type(x) is Batch else x
 
 
 def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
@@ -222,42 +177,6 @@ def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool)
     places = level.one_by_one(lambda one: flat_places(one, full), (index,)).value
     starts = np.arange(level.size).reshape(-1, *(1,) * (np.ndim(places) - 1))
     return places + starts * math.prod(full) if own else places
-
-
-def _without_derivative(function: Any, *args: Any) -> Any:
-    args = tuple(map(plain, args))
-    return _highest(args).elementwise(function, args)
-
-
-def _install() -> None:
-    """Give batches the operators that have no derivative."""
-    binary: dict[str, Any] = {
-        **{name: getattr(np, word) for name, word in _COMPARISONS.items()},
-        **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
-        "xor": operator.xor,
-    }
-    for name, function in binary.items():
-        setattr(Batch, f"__{name}__", _binary(function))
-        if name in ("and", "or", "xor"):
-            setattr(Batch, f"__r{name}__", _binary(lambda a, b, f=function: f(b, a)))
-    Batch.__invert__ = lambda self: _without_derivative(np.invert, self)  # type: ignore[operator]
-
-
-_COMPARISONS = {
-    "lt": "less",
-    "le": "less_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "eq": "equal",
-    "ne": "not_equal",
-}
-
-
-def _binary(function: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: _without_derivative(function, self, other)
-
-
-_install()
 
 
 def batch(value: Any, axis: int, level: BatchLevel) -> Batch:

@@ -28,6 +28,10 @@ class Traced:
 
     __hash__ = object.__hash__
 
+    def plainly(self) -> Any:
+        """Return the innermost number; of what stands for many, that which stands for them."""
+        return plain(self.value)
+
     def __bool__(self) -> bool:
         raise LostDerivativeError(
             f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
@@ -159,7 +163,7 @@ def plain(x: Any) -> Any:
     """
     while isinstance(x, Traced):
         if x.many:
-            return type(x)(plain(x.value), x.level) if isinstance(x.value, Traced) else x  # type: ignore[call-arg]
+            return x.plainly()
         x = x.value
     return x
 
