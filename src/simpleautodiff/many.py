@@ -52,12 +52,17 @@ class Many(Traced):
 
     __slots__ = ()
     many = True
+    opaque = True
     shape: Any
     dtype: Any
 
     def zeros(self) -> Any:
         """Return zeros of the shape and kind of one."""
         return np.zeros(self.shape, self.dtype)
+
+    def lifted(self, number: int) -> Any:
+        """Return a whole number in this kind."""
+        return self.dtype.type(number)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         level = highest(inputs)

@@ -146,8 +146,10 @@ def lift(number: int, like: Any) -> Any:
     kind = type(like)
     if kind in (float, int, bool):
         return float(number)
-    if kind is np.ndarray or is_array(like):
+    if kind is np.ndarray:
         return like.dtype.type(number)
+    if hasattr(like, "lifted"):
+        return like.lifted(number)
     if _library_of(kind) in ("sympy", ""):  # how a user's own type is built, only the user knows
         return zero_like(like) + number
     return kind(number)
@@ -159,7 +161,7 @@ def zero_like(value: Any) -> Any:
         return 0
     if isinstance(value, np.ndarray):
         return np.zeros_like(value)
-    if is_array(value):
+    if hasattr(value, "zeros"):
         return value.zeros()
     if isinstance(value, (int, float, complex, Fraction, decimal.Decimal, np.generic)):
         return type(value)(0)

@@ -54,7 +54,7 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
         if adjoint is None:
             continue
         primitive = node.primitive
-        if type(adjoint) is not float and type(adjoint) is not int:
+        if type(adjoint) is not float and type(adjoint) not in SINGLE:
             if primitive is not None:
                 arrays = arrays or ArraySweep(bar, once)
                 if type(adjoint) is not Masked and (
@@ -114,6 +114,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
                 bar[arg.index] = term if old is None else old + term
 
 
+SINGLE = {float, int}  # kinds of adjoints of single numbers
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
 
 

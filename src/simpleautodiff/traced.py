@@ -25,6 +25,7 @@ class Traced:
     value: Any
     level: Level
     many = False  # a batch: an array even where each example is a single number
+    opaque = False  # it has no number to go by
 
     __hash__ = object.__hash__
 
@@ -162,7 +163,7 @@ def plain(x: Any) -> Any:
     A batch stays one: of plain numbers.
     """
     while isinstance(x, Traced):
-        if x.many:
+        if x.opaque:
             return x.plainly()
         x = x.value
     return x

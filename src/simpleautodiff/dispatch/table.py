@@ -157,7 +157,7 @@ def as_array(x: Any) -> Any:
 
 def is_batch(x: Any) -> bool:
     """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
-    return getattr(plain(x), "many", False)
+    return getattr(plain(x), "opaque", False)
 
 
 def to_dtype(x: Any, dtype: Any) -> Any:

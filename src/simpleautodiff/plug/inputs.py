@@ -76,7 +76,7 @@ def order_of(tree: Any) -> int:
 def _order(x: Any) -> int:
     order = 0
     while isinstance(x, Traced):
-        order += 0 if x.many else getattr(x.level, "order", 1)
+        order += 0 if x.opaque else getattr(x.level, "order", 1)
         x = x.value
     return order
 
