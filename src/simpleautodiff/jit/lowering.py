@@ -294,12 +294,13 @@ def _truth(*functions: Any) -> Callable[[Lowered], Lowered]:
     return enter
 
 
-for _operation, _functions in {
+_COMPARISONS: dict[str, tuple[Any, ...]] = {
     "lt": (np.less, operator.lt),
     "le": (np.less_equal, operator.le),
     "eq": (np.equal, operator.eq),
     "ne": (np.not_equal, operator.ne),
-}.items():
+}
+for _operation, _functions in _COMPARISONS.items():
     for _function in _functions:
         TRUTHS[_function] = lambda flat, kind, x, y, _o=_operation: flat.make(_o, x, y)
 
@@ -318,12 +319,13 @@ def _on_truths(operation: str) -> Lowered:
     return lambda flat, kind, *args: flat.make(operation, *[flat.to(TRUTH, x) for x in args])
 
 
-for _operation, _functions in {
+_CONNECTIVES: dict[str, tuple[Any, ...]] = {
     "and": (np.logical_and, np.bitwise_and, operator.and_),
     "or": (np.logical_or, np.bitwise_or, operator.or_),
     "xor": (np.logical_xor, np.bitwise_xor, operator.xor),
     "not": (np.logical_not, np.invert),
-}.items():
+}
+for _operation, _functions in _CONNECTIVES.items():
     for _function in _functions:
         TRUTHS[_function] = _on_truths(_operation)
 

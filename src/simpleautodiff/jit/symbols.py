@@ -47,7 +47,7 @@ class Line(NamedTuple):
     @property
     def name(self) -> str:
         """The name of the row or of the function; "input" for an argument."""
-        return getattr(self.what, "name", None) or getattr(self.what, "__name__", "input")
+        return str(getattr(self.what, "name", getattr(self.what, "__name__", "input")))
 
 
 @final
@@ -79,6 +79,11 @@ class Symbol(Many):
 
     __slots__ = ("args", "concrete", "kwargs", "place", "what")
     level: SymbolLevel
+    what: Any  # the row or function that made it; None for an argument
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    concrete: Any  # its number at this call, while the program is recorded
+    place: int
 
     @property
     def shape(self) -> tuple[int, ...]:
