@@ -170,10 +170,12 @@ def _not_recorded(what: str, instead: str = "") -> NotRecordedError:
 class SymbolLevel(ManyLevel):
     """The level of symbols: it computes with the numbers of this call, and takes notes."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: bool = False) -> None:
         super().__init__()
+        self.rows = rows  # the program is of one row among many, so no code can go by a number
         self.symbols: list[Symbol] = []
         self.guards: list[Guard] = []
+        self.captured: dict[Symbol, Symbol] = {}  # of a level below, and what stands for it here
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
@@ -182,6 +184,7 @@ class SymbolLevel(ManyLevel):
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Take note of a step."""
+        args = tuple([self._kept(arg) for arg in args])
         kind = type(value)
         symbol: Symbol = Single() if kind is float or kind is int else Symbol()
         symbol.level = self
@@ -196,7 +199,13 @@ class SymbolLevel(ManyLevel):
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row on the numbers of this call."""
         value = evaluate(primitive, tuple([self._concrete(arg) for arg in args]))
-        return self.record(primitive, tuple([_kept(arg) for arg in args]), {}, value)
+        return self.record(primitive, args, {}, value)
+
+    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Record a function of rows as one step, its own program inside; None if that cannot be."""
+        from simpleautodiff.jit.rowwise import record_rows
+
+        return record_rows(self, f, leaves, axes, rebuild, size)
 
     def known(self, array: Any) -> Symbol:
         """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
@@ -213,7 +222,7 @@ class SymbolLevel(ManyLevel):
         if function in _BY_NUMBERS:
             raise _not_recorded(f"np.{function.__name__}, whose result may change its size,")
         value = function(*self._concrete(args), **self._concrete(kwargs))
-        args, kwargs = map_leaves(_kept, tuple(args)), map_leaves(_kept, kwargs)
+        args, kwargs = tuple(args), map_leaves(self._kept, kwargs)
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
         whole = self.record(function, args, kwargs, value)
@@ -225,6 +234,8 @@ class SymbolLevel(ManyLevel):
         """Let the code go by a truth value, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
+        if self.rows:
+            raise _not_recorded("a decision that each row makes for itself")
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
@@ -239,8 +250,42 @@ class SymbolLevel(ManyLevel):
             return tree
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
+    def _kept(self, arg: Any) -> Any:
+        """Return an argument as the program keeps it: of this level, and nobody changes it."""
+        kind = type(arg)
+        if kind is float or kind is int:
+            return arg
+        if isinstance(arg, Symbol):
+            return arg if arg.level is self else self._capture(arg)
+        if isinstance(arg, Traced):
+            raise _not_recorded("a node of another derivative")
+        if kind is np.ndarray:
+            return arg.copy()
+        if kind is tuple:
+            return tuple([self._kept(part) for part in arg])
+        return arg
+
+    def own(self, x: Any) -> Symbol:
+        """Return a result as a symbol of this level."""
+        if isinstance(x, Symbol):
+            return self._kept(x)  # type: ignore[no-any-return]
+        number = np.float64(x) if np.ndim(x) == 0 else np.asarray(x, np.float64)
+        return self.record(TABLE["pos"], (number,), {}, number)
+
+    def _capture(self, symbol: Symbol) -> Symbol:
+        """Return what stands here for a symbol of a level below: an argument more."""
+        if symbol not in self.captured:
+            self.captured[symbol] = self.input(symbol.concrete)
+        return self.captured[symbol]
+
     def finish(self, results: list[Any], inputs: int) -> Recorded:
-        """Return the program; the symbols let go of their numbers."""
+        """Return the program, its arguments first; the symbols let go of their numbers."""
+        results = [self._kept(x) for x in results]
+        if self.captured:
+            self.symbols.sort(key=lambda symbol: symbol.what is not None)  # which is stable
+            for place, symbol in enumerate(self.symbols):
+                symbol.place = place
+            inputs += len(self.captured)
         lines = [
             Line(s.what, _placed(s.args), _placed(s.kwargs), s.shape, _dtype(s.concrete))
             for s in self.symbols
@@ -254,11 +299,6 @@ class SymbolLevel(ManyLevel):
 
 _LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
 _BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
-
-
-def _kept(arg: Any) -> Any:
-    """Return an argument as a program keeps it: nobody changes its arrays."""
-    return arg.copy() if type(arg) is np.ndarray else arg
 
 
 def _placed(tree: Any) -> Any:
