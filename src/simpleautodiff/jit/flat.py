@@ -109,13 +109,20 @@ class Flat:
         """Return the place of an operation; only what is computed from constants is known."""
         row = OPERATIONS[operation]
         kind = self.kinds[args[-1]] if row.gives == "same" else row.gives
-        if operation in FOLDED and all([self.steps[arg][0] == "const" for arg in args]):
+        steps = self.steps
+        if steps[args[0]][0] == "const" and steps[args[-1]][0] == "const" and operation in FOLDED:
             self.folded += 1
             with np.errstate(all="ignore"):
                 return self.const(row.compute(*[self.number(arg) for arg in args]), kind)
         if row.commutes and args[0] > args[1]:
             args = args[1], args[0]
-        return self._new((operation, *args), kind)
+        step = (operation, *args)
+        place = self._places.get(step)
+        if place is None:
+            place = self._places[step] = len(steps)
+            steps.append(step)
+            self.kinds.append(kind)
+        return place
 
     def add(self, x: int, y: int) -> int:
         """Add two numbers."""
@@ -232,7 +239,13 @@ def from_bits(bits: int, kind: str) -> Any:
 # What is known without computing it. --------------------------------------------------------------
 
 
+# Most steps have nothing to simplify: that is seen first, because programs can be long.
+_PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
+
+
 def _simpler_add(flat: Flat, x: int, y: int) -> int | None:
+    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+        return None
     if flat.is_zero(x):
         return y
     if flat.is_zero(y):
@@ -248,6 +261,8 @@ def _simpler_add(flat: Flat, x: int, y: int) -> int | None:
 
 
 def _simpler_sub(flat: Flat, x: int, y: int) -> int | None:
+    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+        return None
     if flat.is_zero(y):
         return x
     if flat.is_zero(x):
@@ -262,6 +277,8 @@ def _simpler_sub(flat: Flat, x: int, y: int) -> int | None:
 
 
 def _simpler_mul(flat: Flat, x: int, y: int) -> int | None:
+    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+        return None
     if flat.is_zero(x) or flat.is_zero(y):
         return flat.zero(flat.kinds[x])
     for one, other in ((x, y), (y, x)):
@@ -350,8 +367,7 @@ def share_reciprocals(flat: Flat) -> Flat:
     x/y becomes x × (1/y), which may differ from it in the last bit.
     """
     divisors: dict[int, int] = {}
-    for place in flat.live():
-        step = flat.steps[place]
+    for step in flat.steps:
         if step[0] == "div":
             divisors[step[2]] = divisors.get(step[2], 0) + 1
     if flat.precise or all(count < 2 for count in divisors.values()):

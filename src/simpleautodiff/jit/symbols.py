@@ -287,7 +287,9 @@ class SymbolLevel(ManyLevel):
                 symbol.place = place
             inputs += len(self.captured)
         lines = [
-            Line(s.what, _placed(s.args), _placed(s.kwargs), s.shape, _dtype(s.concrete))
+            Line(s.what, tuple([_placed(x) for x in s.args]), _NOTHING, (), _FLOAT64)
+            if type(s) is Single and type(s.concrete) is float
+            else Line(s.what, _placed(s.args), _placed(s.kwargs), s.shape, _dtype(s.concrete))
             for s in self.symbols
         ]
         outputs = [Place(x.place) if isinstance(x, Symbol) else x for x in results]
@@ -303,11 +305,12 @@ _BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, n
 
 def _placed(tree: Any) -> Any:
     """Return arguments with places for symbols; most are symbols or plain numbers themselves."""
-    if isinstance(tree, Symbol):
+    kind = type(tree)
+    if kind is Single or kind is Symbol:
         return Place(tree.place)
-    if type(tree) in _LEAVES:
+    if kind in _LEAVES:
         return tree
-    if type(tree) is tuple:
+    if kind is tuple:
         return tuple([_placed(part) for part in tree])
     return map_leaves(lambda leaf: Place(leaf.place) if isinstance(leaf, Symbol) else leaf, tree)
 

@@ -16,13 +16,16 @@ from simpleautodiff.errors import TraceError
 from simpleautodiff.jit.flat import Flat, share_reciprocals
 from simpleautodiff.jit.kernel import Kernel, Leaf
 from simpleautodiff.jit.lowering import NUMBERS, TRUTHS, can_lower, kind_of, lower
-from simpleautodiff.jit.operations import TRUTH
+from simpleautodiff.jit.operations import DOUBLE, OPERATIONS, TRUTH
 from simpleautodiff.jit.symbols import Line, Place, Recorded, places
 from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.row import TABLE
 
 LARGEST = 256  # elements of an array that is unrolled
 MOST = 40_000  # elements of all arrays of a program that is unrolled
 
+FLOAT64 = np.dtype(np.float64)
+DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & NUMBERS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}
 EXTREMES = {"max": "maximum", "min": "minimum"}
@@ -82,11 +85,12 @@ class _Unrolling:
         self.values: list[Any] = []  # of each line a place, or an array of them
 
     def kernel(self) -> Kernel:
-        lines = self.recorded.lines
-        for number, line in enumerate(lines):
-            self.values.append(
-                self._input(line) if number < self.recorded.inputs else self._of(line)
-            )
+        lines, values, quick = self.recorded.lines, self.values, self._quick
+        for line in lines[: self.recorded.inputs]:
+            values.append(self._input(line))
+        for line in lines[self.recorded.inputs :]:
+            found = quick(line) if line.what in DIRECT and line.dtype is FLOAT64 else None
+            values.append(self._of(line) if found is None else found)
         outputs = [place for place in self.recorded.outputs if type(place) is Place]
         flat = self.flat
         flat.outputs = [int(x) for place in outputs for x in np.ravel(self.values[place])]
@@ -106,6 +110,21 @@ class _Unrolling:
         count = math.prod(line.shape)
         cells = [self.flat.input(kind) for _ in range(count)]
         return np.array(cells, np.int64).reshape(line.shape)
+
+    def _quick(self, line: Line) -> int | None:
+        """Return the place of an operation on single numbers, most of what long programs have."""
+        args, flat = [], self.flat
+        for arg in line.args:
+            if type(arg) is Place:
+                place = self.values[arg]
+                if type(place) is not int or flat.kinds[place] != DOUBLE:
+                    return None
+                args.append(place)
+            elif type(arg) is float or type(arg) is int:
+                args.append(flat.const(arg))
+            else:
+                return None
+        return flat.make(line.what.name, *args)
 
     def _of(self, line: Line) -> Any:
         """Return the places of one line."""
