@@ -80,7 +80,13 @@ def entry_names(name: str) -> list[str]:
 
 
 def floats_entry(
-    name: str, body: str, inputs: int, outputs: Structure, *, guarded: bool = False
+    name: str,
+    body: str,
+    inputs: int,
+    outputs: int,
+    structure: Structure | None = None,
+    *,
+    guarded: bool = False,
 ) -> str:
     """Return an entry for Python floats in, floats out.
 
@@ -90,28 +96,29 @@ def floats_entry(
         Of the entry.
     body : str
         Of the function that is called, `void body(ptr in, ptr out)`: numbers side by side.
-    inputs : int
-        How many floats are taken, each as an argument.
-    outputs
-        0 for a single float, `(0, 1)` for a tuple of two, `(0, (1, 2))` and so on: which number
-        of `out` stands where.
+    inputs, outputs : int
+        How many floats are taken, each as an argument, and how many the body writes.
+    structure
+        Which number of `out` stands where: 0 for a single float, `(0, 1)` for a tuple of two,
+        `(0, (1, 2))` and so on; unless given, a tuple of all.
     guarded : bool
         The body returns an i32, and its results count if that is 0.
 
     Examples
     --------
-    >>> "call void @f.body(ptr %in, ptr %out)" in floats_entry("f", "f.body", 2, (0, 1))
+    >>> "call void @f.body(ptr %in, ptr %out)" in floats_entry("f", "f.body", 2, 2)
     True
     """
     text = EntryText(name, inputs)
     text.line(f"%in = alloca [{max(inputs, 1)} x double]", first=True)
-    text.line(f"%out = alloca [{max(_size(outputs), 1)} x double]", first=True)
+    text.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
 
     def read(at: str) -> None:
         text.put("%in", at, "double", _number(text, at, Number()))
 
     text.each(inputs, read)
-    fills = _made(text, outputs, lambda leaf: None)
+    whole = tuple(range(outputs)) if structure is None else structure
+    fills = _made(text, whole, lambda leaf: None)
     text.call(body, guarded)
     for place, leaves in fills:
         _filled(text, place, leaves)
@@ -168,10 +175,6 @@ def arrays_entry(
 
 
 Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
-
-
-def _size(structure: Structure) -> int:
-    return 1 if isinstance(structure, int) else sum(map(_size, structure))
 
 
 def _number(text: EntryText, at: str, kind: Number) -> str:

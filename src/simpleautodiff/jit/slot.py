@@ -16,6 +16,8 @@ Python.
 from __future__ import annotations
 
 import ctypes
+import sys
+import threading
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -26,6 +28,8 @@ _HEAP_TYPE_WITH_VECTORCALL = 1 << 18 | 1 << 11  # Py_TPFLAGS_DEFAULT | Py_TPFLAG
 _TP_MEMBERS = 72
 _SSIZE, _READONLY = 19, 1
 _WORD = ctypes.sizeof(ctypes.c_void_p)
+
+_changing = threading.Lock()
 
 
 class _Member(ctypes.Structure):
@@ -69,7 +73,7 @@ class Slot:
 
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._slow = slow
-        self._codes: list[Code] = []
+        self._codes: set[Code] = set()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Take the slow way."""
@@ -84,14 +88,15 @@ class Slot:
         if not self._place:
             return
         names = [(code.address(name), _next(code, name)) for code, name in entries]
-        self._codes += [code for code, _ in entries if code not in self._codes]
-        for code, name in entries:
-            _set(code.address(f"{name}.slow"), id(self._slow))
-        for _, onward in names:  # first no entry leads to another, so no circle can arise
-            _set(onward, _vectorcall())
-        for (_, onward), (entry, _) in pairwise(names):
-            _set(onward, entry)
-        _set(id(self) + self._place, names[0][0] if names else 0)
+        self._codes.update(code for code, _ in entries)
+        with _changing:
+            for code, name in entries:
+                _set(code.address(f"{name}.slow"), id(self._slow))
+            for _, onward in names:  # first no entry leads to another, so no circle can arise
+                _set(onward, _vectorcall())
+            for (_, onward), (entry, _) in pairwise(names):
+                _set(onward, entry)
+            _set(id(self) + self._place, names[0][0] if names else 0)
 
 
 def _next(code: Code, name: str) -> int:
@@ -123,6 +128,8 @@ def quick(kind: Kind) -> Kind:
     >>> total(1, 2, 3)
     6
     """
+    if sys.implementation.name != "cpython":
+        return kind
     place = kind.__basicsize__
     member = (_Member * 2)(_Member(b"__vectorcalloffset__", _SSIZE, place, _READONLY, None))
     slots = (_Inherited * 2)(_Inherited(_TP_MEMBERS, ctypes.cast(member, ctypes.c_void_p)))
