@@ -6,7 +6,9 @@ import gc
 import inspect
 import itertools
 import math
+import os
 import pickle
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -518,6 +520,56 @@ def test_every_row_is_done_once(rows, threads, step):
     kernel = batch_call(code.address("rows"))
     run_threads(kernel, rows, numbers.ctypes.data, threads, step)
     np.testing.assert_array_equal(numbers, np.arange(rows) + 1.0)
+
+
+def test_threads_work_after_a_fork_too():
+    program = """
+import os
+from simpleautodiff.jit.batches import run_threads
+def run():
+    done = []
+    run_threads(lambda start, stop, _: done.append(stop - start), 100, 0, threads=2)
+    return sum(done)
+before = run()
+child = os.fork()
+if child == 0:
+    os._exit(0 if run() == 100 else 1)
+print(before, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    if not hasattr(os, "fork"):
+        pytest.skip("there is no fork here")
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert answer.stdout.split() == ["100", "0"], answer.stderr
+
+
+WAITS = """
+define internal void @wait(ptr %in, ptr %out) {
+  %flag = load ptr, ptr %in
+  %result = load ptr, ptr %out
+  br label %look
+look:
+  %value = load volatile double, ptr %flag
+  %still = fcmp oeq double %value, 0.0
+  br i1 %still, label %look, label %done
+done:
+  store double %value, ptr %result
+  ret void
+}
+"""
+
+
+def test_an_unlocked_entry_lets_other_threads_run():
+    text = declarations(arrays=True) + WAITS
+    text += arrays_entry("f", "wait", [Array("float64", (1,))], [Number()], 0, unlocked=True)
+    flag, found = np.zeros(1), []
+    waiting = threading.Thread(target=lambda: found.append(called(text)(flag)))
+    waiting.start()
+    waiting.join(0.05)
+    assert not found  # it waits for this thread, which runs
+    flag[0] = 7.0
+    waiting.join()
+    assert found == [7.0]
 
 
 @pytest.mark.parametrize("rows", range(40))

@@ -7,6 +7,7 @@ rows from `start` to `stop`, which must not depend on each other.
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -54,3 +55,7 @@ def run_threads(kernel: Kernel, rows: int, arguments: int, threads: int = 1, ste
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="simpleautodiff")
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a pool do not come along
+    os.register_at_fork(after_in_child=_pool.cache_clear)

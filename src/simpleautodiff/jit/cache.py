@@ -123,7 +123,8 @@ def store(key: str, content: bytes) -> None:
         place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if _is_private(os.lstat(place)):
             _write(place, key, _header(key, content) + content)
-            _trim(place)
+            if key.startswith("0"):  # one of sixteen: looking at all files takes a while
+                _trim(place)
 
 
 def _write(place: Path, key: str, content: bytes) -> None:

@@ -114,13 +114,19 @@ class EntryText:
         self.line(f"br i1 {more}, label %{top}, label %{after}")
         self.lines.append(f"{after}:")
 
-    def call(self, body: str, guarded: bool) -> None:
-        """Call the body; its guards say whether the results count."""
+    def call(self, body: str, guarded: bool, unlocked: bool = False) -> None:
+        """Call the body, perhaps without Python's lock; guards say whether the results count."""
+        call = f"@{body}(ptr %in, ptr %out)"
+        if unlocked:
+            thread = self.new("call ptr @PyEval_SaveThread()")
         if guarded:
-            status = self.new(f"call i32 @{body}(ptr %in, ptr %out)")
-            self.go(self.new(f"icmp eq i32 {status}, 0"), "drop")
+            status = self.new(f"call i32 {call}")
         else:
-            self.line(f"call void @{body}(ptr %in, ptr %out)")
+            self.line(f"call void {call}")
+        if unlocked:
+            self.line(f"call void @PyEval_RestoreThread(ptr {thread})")
+        if guarded:
+            self.go(self.new(f"icmp eq i32 {status}, 0"), "drop")
 
     def finished(self) -> str:
         """Return the whole entry."""
