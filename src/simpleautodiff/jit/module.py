@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from simpleautodiff.jit import vectormath
 from simpleautodiff.jit.instructions import ELEMENT, LIBRARY, instruction, vector
 from simpleautodiff.jit.operations import OPERATIONS
@@ -29,7 +27,8 @@ class Module:
         self.precise = precise
         self.own = own and not precise
         self.functions: list[str] = []
-        self._parts: dict[str, str] = {}
+        self._helpers: dict[str, str] = {}
+        self._declarations: dict[str, str] = {}
         self._wanted: dict[tuple[str, int, str], None] = {}
         self._templates: dict[tuple[str, str, int], str] = {}
 
@@ -52,8 +51,8 @@ class Module:
         args = ", ".join([f"{number} {{{k + 1}}}" for k in range(OPERATIONS[operation].arity)])
         symbol = self._symbol(operation, kind, width)
         if self.precise:
-            return f"  {{0}} = call {number} @{symbol}({args}) nobuiltin"
-        return f"  {{0}} = call contract {number} @{symbol}({args})"
+            return f"  {{0}} = call {number} {symbol}({args}) nobuiltin"
+        return f"  {{0}} = call contract {number} {symbol}({args})"
 
     def _symbol(self, operation: str, kind: str, width: int) -> str:
         if self.own and operation in vectormath.NAMES:
@@ -61,10 +60,10 @@ class Module:
             return vectormath.symbol(operation, width, ELEMENT[kind])
         name = self.library(operation, kind)
         if width == 1:
-            return name
+            return f"@{name}"
         arity = OPERATIONS[operation].arity
-        self._parts[f"{name}.{width}"] = _lane_by_lane(name, ELEMENT[kind], arity, width)
-        return f"{name}.{width}"
+        self._helpers[f"{name}.{width}"] = _lane_by_lane(name, ELEMENT[kind], arity, width)
+        return f"@{name}.{width}"
 
     def library(self, operation: str, kind: str) -> str:
         """Declare a function of the C library, and return its name."""
@@ -74,13 +73,17 @@ class Module:
         return name
 
     def declare(self, function: str) -> None:
-        """Declare a function that is defined elsewhere."""
-        self._parts[function] = f"declare {function}"
+        """Declare a function that is defined elsewhere: LLVM takes each declaration once."""
+        symbol = function[function.index("@") : function.index("(", function.index("@"))]
+        self._declarations.setdefault(symbol, f"declare {function}")
 
     def text(self) -> str:
         """Return the whole module: what was written, and what it calls."""
-        own = vectormath.functions(self._wanted) if self._wanted else ""
-        return "\n".join([*self.functions, *_once([*self._parts.values(), own])])
+        own = vectormath.functions(self._wanted)
+        for line in sorted(own.declarations):
+            self.declare(line.removeprefix("declare "))
+        parts = [*self.functions, *self._helpers.values(), own.definitions]
+        return "\n".join([*parts, *self._declarations.values(), ""])
 
 
 def _lane_by_lane(name: str, element: str, arity: int, width: int) -> str:
@@ -100,17 +103,3 @@ def _lane_by_lane(name: str, element: str, arity: int, width: int) -> str:
         result = f"%z.{lane}"
     head = f"define internal {kind} @{name}.{width}({args}) noinline memory(none) {ATTRIBUTES} {{"
     return "\n".join([head, *lines, f"  ret {kind} {result}", "}"])
-
-
-def _once(texts: Iterable[str]) -> list[str]:
-    """Leave out declarations that were made before: LLVM takes each once."""
-    seen: set[str] = set()
-    kept = []
-    for line in "\n".join(texts).split("\n"):
-        if line.startswith("declare "):
-            symbol = line[line.index("@") : line.index("(", line.index("@"))]
-            if symbol in seen:
-                continue
-            seen.add(symbol)
-        kept.append(line)
-    return kept

@@ -149,7 +149,8 @@ class _Block:
         kind, size = self.frame.leaves[j].kind, self.frame.leaves[j].size
         if self.frame.modes[j] == SAME:
             return self.lanes.spread(f"%base{j}", kind, column)
-        start, count = next(b for b in blocks(size, self.width) if column < b[0] + b[1])
+        half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
+        start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
         columns = self.lanes.load(self.frame.starts(j), kind, start, count)
         for k, name in enumerate(columns, self.first[j] + start):
             self.names.setdefault(self.flat.inputs[k], name)
