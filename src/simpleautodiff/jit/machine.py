@@ -1,0 +1,99 @@
+"""The tape machine: an interpreter of flat programs, compiled once, that needs no compiler after.
+
+It is called as `i32 run(ptr code, i64 count, ptr work)`, from here or from compiled code; the
+address is `machine().address("run")`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.jit.engine import Code, build
+from simpleautodiff.jit.interpreter import text
+from simpleautodiff.jit.kernel import Kernel, Leaf
+from simpleautodiff.jit.operations import KINDS
+from simpleautodiff.jit.tape import to_tape
+
+
+@cache
+def machine() -> Code:
+    """Return the machine, compiled once for all programs.
+
+    Examples
+    --------
+    >>> machine().address("run") > 0
+    True
+    """
+    return build(text(), level=1, names=["run"], key=text())
+
+
+@cache
+def _run() -> Any:
+    kinds = ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p
+    return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(machine().address("run"))
+
+
+class Machine:
+    """A kernel on the tape machine.
+
+    The buffers of the results must not overlap those of the arguments: results are written while
+    arguments are still read.
+
+    Attributes
+    ----------
+    code : ndarray of int32
+        What the machine runs; its address is the first argument of the machine.
+    count : int
+        The number of steps, its second argument.
+    cells : int
+        How many cells of eight bytes the work array has to have, its third argument. The first ones
+        are the addresses of the leaves, inputs and then outputs.
+
+    Examples
+    --------
+    >>> from simpleautodiff.jit.flat import Flat
+    >>> flat = Flat()
+    >>> x, y = flat.input(), flat.input()
+    >>> flat.outputs = [flat.add(flat.mul(x, y), y)]
+    >>> Machine(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),))).run([3.0, 4.0])
+    (0, [array([16.])])
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.inputs, self.outputs = kernel.inputs, kernel.outputs
+        self.code, self.count, self.cells = to_tape(kernel)
+
+    def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
+        """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
+        given = as_leaves(inputs, self.inputs)
+        results: list[NDArray[Any]] = [
+            np.empty(leaf.size, KINDS[leaf.kind]) for leaf in self.outputs
+        ]
+        work = np.empty(self.cells, np.int64)
+        work[: len(given) + len(results)] = [leaf.ctypes.data for leaf in (*given, *results)]
+        status = _run()(self.code.ctypes.data, self.count, work.ctypes.data)
+        return status, results
+
+
+def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, of its kind and side by side in memory."""
+    arrays: list[NDArray[Any]] = [
+        np.ascontiguousarray(given, KINDS[leaf.kind]).reshape(-1)
+        for given, leaf in zip(inputs, leaves, strict=True)
+    ]
+    for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
+        if array.size != leaf.size:
+            raise ArgumentError(f"argument {number} has {array.size} numbers, not {leaf.size}.")
+    return arrays
+
+
+def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, to be filled."""
+    return [np.empty(leaf.size, KINDS[leaf.kind]) for leaf in leaves]
