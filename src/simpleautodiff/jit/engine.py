@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,6 @@ import numpy as np
 from simpleautodiff.jit import cache as disk
 from simpleautodiff.jit.externals import addresses, declared
 
-VERSION = 1  # of what is done here with the text: an object made by another one is not used
 MISSING = (
     "llvmlite is not installed, so functions are not compiled; they run more slowly, through "
     "NumPy. To compile them: pip install simpleautodiff[jit]"
@@ -144,12 +144,19 @@ def host() -> tuple[str, str]:
 
 
 @cache
+def _emitter() -> tuple[object, ...]:
+    """Return what tells the code that writes and compiles from any other version of it."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return tuple([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
+
+
+@cache
 def _identity() -> tuple[object, ...]:
     """Return what an object depends on besides the program, Python's own structures included."""
     import llvmlite
 
     llvm = (_llvm().llvm_version_info, llvmlite.__version__, _llvm().get_process_triple())
-    return VERSION, sys.version, np.__version__, *llvm, *host()
+    return *_emitter(), sys.version, np.__version__, *llvm, *host()
 
 
 @cache

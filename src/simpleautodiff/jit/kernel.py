@@ -20,3 +20,9 @@ class Kernel(NamedTuple):
     flat: Flat
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
+
+    def key(self) -> str:
+        """Return a text that is the same for the same program, and for no other."""
+        flat = self.flat
+        parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.kinds, flat.outputs
+        return repr((parts, flat.guards))

@@ -2,51 +2,119 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.arguments import Selection, call
 from simpleautodiff.errors import AutodiffError
+from simpleautodiff.jit import engine
+from simpleautodiff.jit.batches import Kernel as RowsKernel
+from simpleautodiff.jit.batches import batch_call, run_threads
 from simpleautodiff.jit.kernel import Kernel
+from simpleautodiff.jit.operations import KINDS
+from simpleautodiff.jit.rows import rows, width_of
 from simpleautodiff.jit.symbols import Symbol, SymbolLevel
 from simpleautodiff.jit.unroll import unroll
+from simpleautodiff.jit.working import later
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced
 
 SAME, ROWS, GATHERED = "same", "rows", "gathered"
+ROWS_CODE = "rows"
 
 
 class Rows:
     """A flat program that is run for every row of its arguments.
 
     Called with one array per argument, whose first axis counts the rows (or without that axis, for
-    what is the same for all), it returns one array per result.
+    what is the same for all), it returns one array per result. It runs column by column through
+    NumPy until it is compiled.
     """
 
     def __init__(
-        self, name: str, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any]
+        self, name: str, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any], level: Any
     ) -> None:
         self.__name__ = f"rows of {name}"
         self.kernel = kernel
         self.modes = modes
         self.shapes = shapes  # of the results, for one row
+        self.threads = level.threads
+        self.tier = level.tier
+        self.code: engine.Code | None = None
+        self._run: RowsKernel | None = None
+        self._asked = False
+        self._lock = threading.Lock()
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
+        """Compute all rows; a leaf may be a pair of a table and of which of its rows to take."""
+        self._ask()
+        if self._run is None:
+            return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
+        return self._natively(leaves)
+
+    def _ask(self) -> None:
+        """Have it compiled: at once if a tier was asked for, or in the background."""
+        if self._asked or self.tier in ("numpy", "tape") or not engine.available():
+            return
+        self._asked = True
+        if self.tier:
+            self.compile()
+        else:
+            later(self.compile)
+
+    def compile(self) -> None:
+        """Compile it for the vectors of this machine."""
+        with self._lock:
+            if self._run is None:
+                width = width_of(self.kernel)
+                key = repr((self.kernel.key(), self.modes, width))
+                self.code = engine.build(lambda: rows(self.kernel, self.modes, width, ROWS_CODE),
+                                         level=2, names=[ROWS_CODE], key=key)  # fmt: skip
+                self._run = batch_call(self.code.address(ROWS_CODE))
+
+    def _natively(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        table: list[int] = []
+        kept = []  # arrays that have to live until the rows are done
+        size = 0
+        for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
+            base, index = leaf if type(leaf) is tuple else (leaf, None)
+            base = np.ascontiguousarray(base, KINDS[form.kind])
+            kept += [base, index]
+            size = len(index) if index is not None else len(base) if mode == ROWS else size
+            table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
+        forms = zip(self.kernel.outputs, self.shapes, strict=True)
+        results = [np.empty((size, *shape), KINDS[form.kind]) for form, shape in forms]
+        for result, form in zip(results, self.kernel.outputs, strict=True):
+            table += [result.ctypes.data, form.size, 0]
+        words = np.array(table, np.int64)
+        assert self._run is not None
+        run_threads(self._run, size, words.ctypes.data, self.threads, 16)
+        return tuple(results)
+
+    def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Compute all rows, column by column, with NumPy."""
-        size = next(len(x) for x, mode in zip(leaves, self.modes, strict=True) if mode == ROWS)
+        size = next(len(x) for x, mode in zip(leaves, self.modes, strict=True) if mode != SAME)
         columns: list[Any] = []
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
-            table = np.reshape(leaf, (-1 if mode == ROWS else 1, form.size))
-            columns += [table[:, k] if mode == ROWS else table[0, k] for k in range(form.size)]
+            table = np.reshape(leaf, (1 if mode == SAME else -1, form.size))
+            columns += [table[0, k] if mode == SAME else table[:, k] for k in range(form.size)]
         found = iter(self.kernel.flat.run(columns))
         results = []
         for form, shape in zip(self.kernel.outputs, self.shapes, strict=True):
-            table = np.empty((size, form.size), np.dtype(form.kind))
+            whole: Any = np.empty((size, form.size), KINDS[form.kind])
             for k in range(form.size):
-                table[:, k] = next(found)
-            results.append(table.reshape(size, *shape))
+                whole[:, k] = next(found)
+            results.append(whole.reshape(size, *shape))
         return tuple(results)
+
+    def gathering(self, which: Sequence[bool]) -> Rows:
+        """Return the same for arguments some of which are rows taken from a table."""
+        modes = [GATHERED if gathered else mode
+                 for gathered, mode in zip(which, self.modes, strict=True)]  # fmt: skip
+        return Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
 
 
 def record_rows(
@@ -68,7 +136,7 @@ def _record_rows(
         leaf if axis is None or not axis else np.moveaxis(leaf, axis, 0)
         for leaf, axis in zip(leaves, axes, strict=True)
     ]
-    inner = SymbolLevel(rows=True)
+    inner = SymbolLevel(rows=True, precise=level.precise)
     with inner:
         ones = [
             leaf if axis is None else inner.input(_first(leaf))
@@ -83,9 +151,9 @@ def _record_rows(
     shapes = [x.shape for x in own]
     recorded = inner.finish(own, len(mapped))
     modes = (ROWS,) * len(mapped) + (SAME,) * len(captured)
-    rows = Rows(getattr(f, "__name__", "f"), unroll(recorded), modes, shapes)
-    found = level.answer(rows, (*mapped, *captured), {})
-    return rebuild_results(iter(found))
+    kernel = unroll(recorded, level.precise)
+    program = Rows(getattr(f, "__name__", "f"), kernel, modes, shapes, level)
+    return rebuild_results(iter(level.answer(program, (*mapped, *captured), {})))
 
 
 def _first(leaf: Any) -> Any:

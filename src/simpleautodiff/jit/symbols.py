@@ -170,9 +170,18 @@ def _not_recorded(what: str, instead: str = "") -> NotRecordedError:
 class SymbolLevel(ManyLevel):
     """The level of symbols: it computes with the numbers of this call, and takes notes."""
 
-    def __init__(self, rows: bool = False) -> None:
+    def __init__(
+        self,
+        rows: bool = False,
+        precise: bool = False,
+        threads: int = 1,
+        tier: str | None = None,
+    ) -> None:
         super().__init__()
         self.rows = rows  # the program is of one row among many, so no code can go by a number
+        self.precise = precise
+        self.threads = threads
+        self.tier = tier
         self.symbols: list[Symbol] = []
         self.guards: list[Guard] = []
         self.captured: dict[Symbol, Symbol] = {}  # of a level below, and what stands for it here

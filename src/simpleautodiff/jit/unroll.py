@@ -19,6 +19,7 @@ from simpleautodiff.jit.lowering import NUMBERS, TRUTHS, can_lower, kind_of, low
 from simpleautodiff.jit.operations import DOUBLE, OPERATIONS, TRUTH
 from simpleautodiff.jit.symbols import Line, Place, Recorded, places
 from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
 LARGEST = 256  # elements of an array that is unrolled
@@ -137,7 +138,9 @@ class _Unrolling:
         if what.name in MOVES:
             return _simple(what.compute(*self._numbers(line, kind, np.asarray)))
         if what.name in SUMS:
-            return self._places(what.compute(*self._numbers(line, kind, self._cells)), kind)
+            numbers = self._numbers(line, kind, self._cells)
+            found = _scattered(*numbers) if what.name == "scatter" else what.compute(*numbers)
+            return self._places(found, kind)
         if what.name in EXTREMES:
             return self._extreme(line, kind)
         if what.name == "astype":
@@ -245,6 +248,16 @@ def _each(function: Any, *args: Any) -> Any:
     columns = zip(*[array.ravel().tolist() for array in arrays], strict=True)
     result = np.array([function(*row) for row in columns], np.int64)
     return result.reshape(arrays[0].shape) if arrays[0].shape else int(result[0])
+
+
+def _scattered(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
+    """Put cells into an array of nothing; those that fall on one place are added."""
+    out = np.zeros(new, object)
+    if is_basic(index):
+        out[index] = cells[()]
+    else:
+        np.add.at(out, index, cells)
+    return out
 
 
 def _simple(found: Any) -> Any:

@@ -1,0 +1,194 @@
+"""`jit`: a function, a gradient, a Jacobian as machine code."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, overload
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.jit.engine import MISSING, Code, available
+from simpleautodiff.jit.entry import Array, Number, Structure
+from simpleautodiff.jit.explaining import explanation
+from simpleautodiff.jit.function import Function, Options, Path
+from simpleautodiff.jit.native import Form
+from simpleautodiff.jit.programs import TIERS, FlatProgram
+from simpleautodiff.jit.signature import Call
+from simpleautodiff.jit.slot import Slot, quick
+from simpleautodiff.jit.working import wait
+from simpleautodiff.structure import flatten
+
+F = Callable[..., Any]
+
+
+@quick
+class Jitted(Slot):
+    """A function that is compiled as it is called; see `jit`."""
+
+    def __init__(self, f: F, options: Options) -> None:
+        self.function = Function(f, options)
+        super().__init__(self.function.call)
+        self.__wrapped__ = f
+        self.__name__ = self.__qualname__ = name_of(f)
+        self.__doc__ = f.__doc__
+        itself = weakref.ref(self)
+
+        def on_path(path: Path, described: Call, result: Any) -> None:
+            jitted = itself()
+            if jitted is not None and isinstance(path.program, FlatProgram):
+                path.program.on_entry = lambda: _repoint(itself)
+                path.program.form = _form(described, path.program, result)
+
+        self.function.on_path = on_path
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Be a method, where the function stands in a class."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self.__wrapped__, self.function.options)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self.__name__}>"
+
+    def explain(self) -> str:
+        """Say what was recorded, folded, guarded and compiled, and which tier runs it."""
+        return explanation(self.function, self.__name__)
+
+    def source(self) -> str:
+        """Return the programs that run, one step a line."""
+        return _joined(self.function, lambda path: path.program.source())
+
+    def llvm(self) -> str:
+        """Return the code in LLVM's language; it is compiled if it is not yet."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.ir))
+
+    def asm(self) -> str:
+        """Return the machine code in the assembly language of this machine."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.asm()))
+
+    def wait(self) -> Jitted:
+        """Wait until what is being compiled in the background is ready."""
+        wait()
+        return self
+
+
+@overload
+def jit(f: F, *, precise: bool = ..., tier: str | None = ..., threads: int = ...,
+        max_paths: int = ...) -> Jitted: ...  # fmt: skip
+@overload
+def jit(*, precise: bool = ..., tier: str | None = ..., threads: int = ...,
+        max_paths: int = ...) -> Callable[[F], Jitted]: ...  # fmt: skip
+def jit(
+    f: F | None = None,
+    *,
+    precise: bool = False,
+    tier: str | None = None,
+    threads: int = 1,
+    max_paths: int = 64,
+) -> Any:
+    """Return a function that does what `f` does, and is compiled as it is called.
+
+    The first call runs `f`; the second records what it does, and the calls that follow run the
+    program that was recorded, on better and better machines: the tape machine, then code that LLVM
+    made quickly, then code that it made well. Derivatives are recorded like everything else:
+    `jit(grad(f))`, `jit(vmap(jacobian(f)))`.
+
+    Parameters
+    ----------
+    f
+        A function of numbers, arrays and structures of them, or a derivative of one. What it
+        reads besides its arguments is taken as it is when it is recorded.
+    precise
+        Round every operation and call the C library, as Python does, instead of our own functions
+        on vectors, which differ from it in the last bits.
+    tier
+        Use one machine only, and wait for it: "numpy", "tape", "cheap" or "optimised".
+    threads
+        How many threads share the rows of `vmap`.
+    max_paths
+        How many ways through the code are kept, where `if` and `while` decide by numbers.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> slope = ad.jit(ad.grad(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)))
+    >>> [slope(2.0, 5.0) for _ in range(3)]
+    [5.5, 5.5, 5.5]
+    """
+    if tier is not None and tier not in TIERS:
+        raise ArgumentError(f"tier is one of {', '.join(TIERS)}, or None; got {tier!r}")
+    for name, number in (("threads", threads), ("max_paths", max_paths)):
+        if not isinstance(number, int) or number < 1:
+            raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
+    options = Options(precise, tier, threads, max_paths)
+    if f is None:
+        return lambda f: _jitted(f, options)
+    return _jitted(f, options)
+
+
+def _jitted(f: F, options: Options) -> Jitted:
+    check_function(f)
+    return Jitted(f, options)
+
+
+def _repoint(itself: weakref.ref[Jitted]) -> None:
+    """Let Python call the compiled code of all signatures and paths at once."""
+    jitted = itself()
+    if jitted is None:
+        return
+    programs = [path.program for found in list(jitted.function.known.values())
+                for path in found.paths()]  # fmt: skip
+    entries = [program.entry() for program in programs if isinstance(program, FlatProgram)]
+    jitted.point_to(*[entry for entry in entries if entry is not None])
+
+
+def _form(described: Call, program: FlatProgram, result: Any) -> Form | None:
+    """Return how Python could call a program without more ado; None if that cannot be."""
+    args, kwargs = described.tree
+    if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
+        return None
+    inputs = [_part(leaf) for leaf in args]
+    outputs = [_part(leaf) for leaf in flatten(result)[0]]
+    structure = _structure(result, iter(range(len(outputs))))
+    whole = len(outputs) == len(program.kernel.outputs)  # nothing of the result is a constant
+    if None in inputs or None in outputs or structure is None or not whole:
+        return None
+    return Form(tuple(inputs), tuple(outputs), structure)  # type: ignore[arg-type]
+
+
+def _part(leaf: Any) -> Number | Array | None:
+    if type(leaf) is float:
+        return Number()
+    if type(leaf) in (np.float64, np.float32):
+        return Number(leaf.dtype.name)
+    if type(leaf) is np.ndarray and leaf.ndim and leaf.dtype.name in ("float64", "float32"):
+        return Array(leaf.dtype.name, leaf.shape)
+    return None
+
+
+def _structure(result: Any, numbers: Any) -> Structure | None:
+    if type(result) is not tuple:
+        return next(numbers) if _part(result) is not None else None
+    parts = [_structure(part, numbers) for part in result]
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]
+
+
+def _joined(function: Function, text: Callable[[Path], str]) -> str:
+    paths = [path for found in function.known.values() for path in found.paths()]
+    if not paths:
+        return "nothing was compiled yet: call the function twice"
+    return "\n\n".join(text(path) for path in paths)
+
+
+def _codes(path: Path, text: Callable[[Code], str]) -> str:
+    if not available():
+        return f"; {MISSING}"
+    return "\n".join(text(code) for code in path.program.codes())
+
+
+__all__ = ["Jitted", "jit"]
