@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from simpleautodiff.jit.flat import Flat
@@ -176,3 +177,17 @@ def _outputs(draw, flat, places):
         flat.outputs += chosen
         outputs.append(Leaf(kind, len(chosen)))
     return tuple(outputs)
+
+
+def some(count, **options):
+    """Return so many random programs, always the same, to be compiled together."""
+    found = []
+
+    @seed(5)
+    @settings(max_examples=count, database=None, phases=[Phase.generate], deadline=None)
+    @given(cases(**options))
+    def keep(one):
+        found.append(one)
+
+    keep()
+    return found
