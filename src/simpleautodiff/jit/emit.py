@@ -119,6 +119,7 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
 
 def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
     """Write a kernel that is called for one set of numbers into a module (see `body`)."""
+    module.count(kernel.flat)
     parts = plan(kernel.flat, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])

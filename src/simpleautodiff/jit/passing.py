@@ -60,42 +60,37 @@ def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
 
 
 def _move(frame: Frame, j: int, into: bool) -> None:
-    """Move a leaf between its rows and its area: a loop over blocks of columns of one size."""
-    leaf, width = frame.leaves[j], frame.width
-    found = blocks(leaf.size, width)
-    largest = [block for block in found if block[1] == found[0][1]]
-    rows = [f"%base{j}"] * width if frame.modes[j] == SAME else frame.starts(j)
-    for n, group in enumerate([largest, *[[block] for block in found[len(largest) :]]]):
-        if group:
-            _columns(frame, rows, j, f"{j}.{n}", group, into)
+    """Move a leaf between its rows and its area."""
+    found = blocks(frame.leaves[j].size, frame.width)
+    largest = [start for start, size in found if size == found[0][1]]
+    if largest:
+        _columns(frame, j, largest, found[0][1], into)
+    for start, size in found[len(largest) :]:
+        _columns(frame, j, [start], size, into)
 
 
-def _columns(
-    frame: Frame, rows: list[str], j: int, label: str, group: list[tuple[int, int]], into: bool
-) -> None:
+def _columns(frame: Frame, j: int, starts: list[int], size: int, into: bool) -> None:
     """Move blocks of columns, all of one size, in a loop."""
-    lanes, new, kind = frame.lanes, frame.lanes.new, frame.leaves[j].kind
-    size, (last, _) = group[0][1], group[-1]
-    frame.body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
-    frame.body.append(f"columns{label}:")
-    frame.body.append(
-        f"  %c{label} = phi i64 [ {group[0][0]}, %from{label} ], [ %d{label}, %columns{label} ]"
-    )
-    at = new(f"call i64 @llvm.smin.i64(i64 %c{label}, i64 {last})")
+    lanes, new, kind, body = frame.lanes, frame.lanes.new, frame.leaves[j].kind, frame.body
+    rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)
+    label = f"{j}.{starts[0]}"
+    body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
+    body.append(f"columns{label}:")
+    came = f"[ {starts[0]}, %from{label} ], [ %further{label}, %columns{label} ]"
+    body.append(f"  %column{label} = phi i64 {came}")
+    at = new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {starts[-1]})")
     offset = new(f"mul i64 {at}, {BYTES[kind]}")
     in_area = new(f"mul i64 {offset}, {frame.width}")
     area = new(f"getelementptr i8, ptr %area{j}, i64 {in_area}")
-    rows = [new(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows]
-    vectors = [
-        new(f"getelementptr i8, ptr {area}, i64 {k * BYTES[kind] * frame.width}")
-        for k in range(size)
-    ]
+    parts = [new(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows]
+    step = BYTES[kind] * frame.width
+    vectors = [new(f"getelementptr i8, ptr {area}, i64 {k * step}") for k in range(size)]
     if into:
-        for pointer, column in zip(vectors, lanes.load(rows, kind, 0, size), strict=True):
+        for pointer, column in zip(vectors, lanes.load(parts, kind, 0, size), strict=True):
             lanes.store_packed(column, pointer, kind)
     else:
-        lanes.store([lanes.packed(pointer, kind) for pointer in vectors], rows, kind, 0)
-    frame.body.append(f"  %d{label} = add i64 %c{label}, {size}")
-    frame.body.append(f"  %e{label} = icmp sle i64 %c{label}, {last - 1}")
-    frame.body.append(f"  br i1 %e{label}, label %columns{label}, label %moved{label}")
-    frame.body.append(f"moved{label}:")
+        lanes.store([lanes.packed(pointer, kind) for pointer in vectors], parts, kind, 0)
+    body.append(f"  %further{label} = add i64 %column{label}, {size}")
+    body.append(f"  %more{label} = icmp slt i64 %column{label}, {starts[-1]}")
+    body.append(f"  br i1 %more{label}, label %columns{label}, label %moved{label}")
+    body.append(f"moved{label}:")

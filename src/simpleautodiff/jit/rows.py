@@ -92,6 +92,7 @@ def write_rows(
     """Write a kernel that is called for many rows into a module (see `rows`)."""
     if kernel.flat.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
+    module.count(kernel.flat)
     frame = Frame(kernel, modes, width)
     if len(kernel.flat) > chunk:
         write_passing(module, kernel, frame, name, chunk)
