@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from simpleautodiff.jit.vectormath import circular, error, exponential, inverse, logarithm, powers
 from simpleautodiff.jit.vectormath.far import DECLARATIONS, NAME, RESULT, far_remainder
-from simpleautodiff.jit.vectormath.lanes import KINDS, Bits, Lanes, Number
+from simpleautodiff.jit.vectormath.lanes import KINDS, Bits, Lanes, Mask, Number
 
 Wanted = tuple[str, int, str]
 WRITERS: dict[str, Callable[..., Number]] = {
@@ -23,6 +23,7 @@ WRITERS: dict[str, Callable[..., Number]] = {
     )
 }
 NAMES = frozenset(WRITERS) | frozenset(circular.OF_ANGLE)
+WHICH = {"sin": 0, "cos": 1, "tan": 2}
 OF_TWO = frozenset({"atan2", "hypot", "power"})
 
 
@@ -84,20 +85,19 @@ def _enter(one: Wanted, texts: dict[str, str], declarations: set[str]) -> None:
     key = symbol(*one)
     if key in texts:
         return
-    lanes, far = Lanes(width, KINDS[kind]), Lanes(width, KINDS[kind])
-    if name not in circular.OF_ANGLE:
-        texts[key] = _usual(name, lanes)
+    lanes, scalar = Lanes(width, KINDS[kind]), Lanes(1, KINDS["double"])
+    if name in circular.OF_ANGLE:
+        texts.setdefault("@sad_far", far_remainder() + _far(scalar))
+        texts.setdefault(symbol("far", width, kind), _each(lanes))
+        texts[key] = _circular(name, lanes)
+        declarations |= DECLARATIONS | scalar.declarations
     else:
-        if kind == "float":
-            _enter((name, width, "double"), texts, declarations)
-        texts.setdefault(NAME, far_remainder())
-        texts[key] = _far(name, far) + _circular(name, lanes)
-        declarations |= DECLARATIONS
-    declarations |= lanes.declarations | far.declarations
+        texts[key] = _usual(name, lanes)
+    declarations |= lanes.declarations
 
 
 def _head(lanes: Lanes, name: str, arguments: Iterable[str], kind: str) -> str:
-    bits = max(lanes.width * 64, 128)
+    bits = max(lanes.width * lanes.kind.bits, 128)
     given = ", ".join(f"{lanes.floats} {argument}" for argument in arguments)
     return (
         f"define internal {lanes.floats} {name}({given}) {kind} nounwind memory(none) "
@@ -125,8 +125,8 @@ def _circular(name: str, lanes: Lanes) -> str:
     lanes.lines += [
         f"  br i1 {far}, label %far, label %done",
         "far:",
-        f"  %slow = call {lanes.floats} {_far_symbol(name, lanes)}"
-        f"({lanes.floats} %x, {lanes.floats} {near})",
+        f"  %slow = call {lanes.floats} {symbol('far', lanes.width, lanes.kind.name)}"
+        f"({lanes.floats} %x, {lanes.floats} {near}, i64 {WHICH[name]})",
         "  br label %done",
         "done:",
         f"  %result = phi {lanes.floats} [ {near}, %entry ], [ %slow, %far ]",
@@ -143,45 +143,65 @@ def _any(lanes: Lanes, size: Number) -> str:
     return lanes.emit(f"icmp ne i{lanes.width} {packed}, 0")
 
 
-def _far_symbol(name: str, lanes: Lanes) -> str:
-    return symbol(f"far_{name}", lanes.width, lanes.kind.name)
+def _far(scalar: Lanes) -> str:
+    """Return the slow function of one float64: sine, cosine or tangent."""
+    parts = scalar.emit(f"call {RESULT} {NAME}(double %x)")
+    r, low, quadrant = (scalar.emit(f"extractvalue {RESULT} {parts}, {i}") for i in range(3))
+    angle = circular.Angle(Number(scalar, r), Number(scalar, low), Bits(scalar, quadrant))
+    x = Number(scalar, "%x")
+    sine, cosine = circular.sin_of(x, angle), circular.cos_of(x, angle)
+    result = sine / cosine
+    for value, name in ((sine, "sin"), (cosine, "cos")):
+        chosen = Mask(scalar, scalar.emit(f"icmp eq i64 %which, {WHICH[name]}"))
+        result = chosen.pick(value, result)
+    head = "define internal double @sad_far(double %x, i64 %which)"
+    return f"{head} noinline cold nounwind memory(none) {{\n" + _close(scalar, result.text)
 
 
-def _by_double(name: str, lanes: Lanes) -> Number:
-    """Return the slow result of float32: as float64."""
-    wide = lanes.type_of("double")
-    x = lanes.emit(f"fpext {lanes.floats} %x to {wide}")
-    value = lanes.emit(f"call {wide} {symbol(name, lanes.width, 'double')}({wide} {x})")
-    return Number(lanes, lanes.emit(f"fptrunc {wide} {value} to {lanes.floats}"))
+def _each(lanes: Lanes) -> str:
+    """Return the slow function of all lanes: those that are not huge keep what they have."""
+    words = {
+        "{many}": lanes.floats,
+        "{one}": lanes.kind.name,
+        "{width}": str(lanes.width),
+        "{limit}": Lanes(1, KINDS["double"]).number(circular.limit(lanes.kind)).text,
+        "{widen}": "fpext" if lanes.kind.name == "float" else "bitcast",
+        "{narrow}": "fptrunc" if lanes.kind.name == "float" else "bitcast",
+    }
+    body = _SCALAR if lanes.width == 1 else _EACH
+    for word, meaning in words.items():
+        body = body.replace(word, meaning)
+    own = symbol("far", lanes.width, lanes.kind.name)
+    head = _head(lanes, own, ["%x", "%near"], "noinline cold")
+    return head.replace("%near)", "%near, i64 %which)") + body
 
 
-def _by_lanes(name: str, lanes: Lanes) -> Number:
-    """Return the slow result of float64: every lane's remainder by itself, then all together."""
-    r, low, quadrant = _remainders(lanes)
-    angle = circular.Angle(Number(lanes, r), Number(lanes, low), Bits(lanes, quadrant))
-    return circular.OF_ANGLE[name](Number(lanes, "%x"), angle)
-
-
-def _far(name: str, lanes: Lanes) -> str:
-    """Return the slow function; lanes that are not huge keep the result that they have."""
-    slow = (_by_double if lanes.kind.name == "float" else _by_lanes)(name, lanes)
-    huge = abs(Number(lanes, "%x")) > circular.limit(lanes.kind)
-    result = huge.pick(slow, Number(lanes, "%near"))
-    head = _head(lanes, _far_symbol(name, lanes), ["%x", "%near"], "noinline cold")
-    return head + _close(lanes, result.text)
-
-
-def _remainders(lanes: Lanes) -> list[str]:
-    if lanes.width == 1:
-        each = lanes.emit(f"call {RESULT} {NAME}(double %x)")
-        return [lanes.emit(f"extractvalue {RESULT} {each}, {part}") for part in range(3)]
-    types = [("double", lanes.floats), ("double", lanes.floats), ("i64", lanes.ints)]
-    vectors = ["poison"] * 3
-    for lane in range(lanes.width):
-        scalar = lanes.emit(f"extractelement {lanes.floats} %x, i64 {lane}")
-        each = lanes.emit(f"call {RESULT} {NAME}(double {scalar})")
-        for part, (one, many) in enumerate(types):
-            value = lanes.emit(f"extractvalue {RESULT} {each}, {part}")
-            text = f"insertelement {many} {vectors[part]}, {one} {value}, i64 {lane}"
-            vectors[part] = lanes.emit(text)
-    return vectors
+_SCALAR = """\
+  %wide = {widen} {one} %x to double
+  %value = call double @sad_far(double %wide, i64 %which)
+  %new = {narrow} double %value to {one}
+  ret {one} %new
+}
+"""
+_EACH = """\
+entry:
+  br label %lane
+lane:
+  %i = phi i64 [ 0, %entry ], [ %next, %lane ]
+  %all = phi {many} [ %near, %entry ], [ %changed, %lane ]
+  %one = extractelement {many} %x, i64 %i
+  %old = extractelement {many} %near, i64 %i
+  %wide = {widen} {one} %one to double
+  %value = call double @sad_far(double %wide, i64 %which)
+  %new = {narrow} double %value to {one}
+  %size = call double @llvm.fabs.f64(double %wide)
+  %huge = fcmp ogt double %size, {limit}
+  %kept = select i1 %huge, {one} %new, {one} %old
+  %changed = insertelement {many} %all, {one} %kept, i64 %i
+  %next = add i64 %i, 1
+  %last = icmp eq i64 %next, {width}
+  br i1 %last, label %done, label %lane
+done:
+  ret {many} %changed
+}
+"""

@@ -12,6 +12,7 @@ DECLARATIONS = frozenset(
         "declare i64 @llvm.fshl.i64(i64, i64, i64)",
         "declare i128 @llvm.ctlz.i128(i128, i1)",
         "declare double @llvm.fma.f64(double, double, double)",
+        "declare double @llvm.fabs.f64(double)",
     }
 )
 
@@ -92,7 +93,7 @@ BODY = """
 
 
 def far_remainder() -> str:
-    """Return the function that reduces one float64, of size 2**30 or more to be of use."""
+    """Return the function that reduces one float64, of size 2**-10 or more to be of use."""
     words = ", ".join(f"i64 {word}" for word in (0, *TWO_OVER_PI_WORDS))
     count = len(TWO_OVER_PI_WORDS) + 1
     scalar = Lanes(1, KINDS["double"])
@@ -100,6 +101,6 @@ def far_remainder() -> str:
     body = BODY.replace("{first}", first).replace("{second}", second).replace("{result}", RESULT)
     return (
         f"@sad_two_over_pi = internal constant [{count} x i64] [{words}]\n"
-        f"define internal {RESULT} {NAME}(double %x) noinline cold nounwind memory(none) {{"
+        f"define internal {RESULT} {NAME}(double %x) alwaysinline nounwind memory(none) {{"
         f"{body}}}\n"
     )
