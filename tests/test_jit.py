@@ -387,3 +387,15 @@ def test_precise_is_bit_for_bit_what_python_computes():
     rng = np.random.default_rng(0)
     for x, y in rng.uniform(0.1, 3, (200, 2)).tolist():
         assert jitted(x, y) == f(x, y)
+
+
+def test_programs_can_be_taken_away(tmp_path):
+    jitted = ad.jit(ad.grad(paper, (0, 1)))
+    with pytest.raises(ad.ArgumentError, match="call the function"):
+        jitted.to_c()
+    jitted(2.0, 5.0), jitted(2.0, 5.0)
+    assert "int slope(" in jitted.to_c("slope")
+    namespace = {}
+    exec(jitted.to_python("slope"), namespace)
+    found = namespace["slope"](2.0, 5.0)
+    np.testing.assert_allclose(np.ravel(found), ad.grad(paper, (0, 1))(2.0, 5.0), rtol=1e-15)

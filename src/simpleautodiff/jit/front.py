@@ -16,7 +16,7 @@ from simpleautodiff.jit.entry import Array, Number, Structure
 from simpleautodiff.jit.explaining import explanation
 from simpleautodiff.jit.function import Function, Options, Path
 from simpleautodiff.jit.native import Form
-from simpleautodiff.jit.programs import TIERS, FlatProgram
+from simpleautodiff.jit.programs import TIERS, FlatProgram, RowsProgram
 from simpleautodiff.jit.signature import Call
 from simpleautodiff.jit.slot import Slot, quick
 from simpleautodiff.jit.working import wait
@@ -75,6 +75,32 @@ class Jitted(Slot):
         """Wait until what is being compiled in the background is ready."""
         wait()
         return self
+
+    def to_c(self, name: str = "") -> str:
+        """Return the program as a C file, which every C compiler takes."""
+        from simpleautodiff.jit.export import to_c
+
+        program = self._only_program()
+        rows = isinstance(program, RowsProgram)
+        return to_c(program.kernel, _identifier(name or self.__name__), rows=rows)
+
+    def to_python(self, name: str = "") -> str:
+        """Return the program as a module in Python that needs nothing but NumPy."""
+        from simpleautodiff.jit.export import to_python
+
+        return to_python(self._only_program().kernel, _identifier(name or self.__name__))
+
+    def _only_program(self) -> FlatProgram | RowsProgram:
+        paths = [path for found in self.function.known.values() for path in found.paths()]
+        programs = [path.program for path in paths]
+        flat = [x for x in programs if isinstance(x, (FlatProgram, RowsProgram))]
+        if len(paths) != 1 or not flat:
+            raise ArgumentError(
+                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single numbers, "
+                "small arrays or rows of them; one such program can be exported: call the function "
+                "with the arguments that it shall take, twice"
+            )
+        return flat[0]
 
 
 @overload
@@ -189,6 +215,11 @@ def _codes(path: Path, text: Callable[[Code], str]) -> str:
     if not available():
         return f"; {MISSING}"
     return "\n".join(text(code) for code in path.program.codes())
+
+
+def _identifier(name: str) -> str:
+    word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    return word if not word[:1].isdigit() else f"f{word}"
 
 
 __all__ = ["Jitted", "jit"]

@@ -22,6 +22,7 @@ from simpleautodiff.structure import flatten
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
+_FLOATS = {float}
 
 
 class PathLimitError(TraceError):
@@ -55,14 +56,13 @@ class Path:
         return [self, *[path for turn in self.turns.values() for path in turn.all()]]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Specialised:
     """What is known of calls with one signature."""
 
     calls: int = 0
     root: Path | None = None
     reason: str = ""  # why it is not compiled
-    lock: threading.RLock = field(default_factory=threading.RLock)
 
     def paths(self) -> list[Path]:
         """Return the ways through the code that were met."""
@@ -77,23 +77,25 @@ class Function:
         self.options = options
         self.known: dict[Hashable, Specialised] = {}
         self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
-        self._lock = threading.Lock()
-        self._own_out = "out" in _parameters(f)
+        self._lock = threading.RLock()
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by a program if there is one that fits, or by running the function."""
-        if "out" in kwargs and not self._own_out:
+        if "out" in kwargs and "out" not in _parameters(self.f):
             return _written(self.call(*args, **without_out(kwargs)), kwargs["out"])
-        described = signature((args, kwargs))
-        if described is None or is_traced(described.leaves):
-            return self.f(*args, **kwargs)
-        with self._lock:
-            found = self.known.get(described.key)
-            if found is None:
-                if len(self.known) >= MOST_SIGNATURES:
-                    return self._without_program(args, kwargs)
-                found = self.known[described.key] = Specialised()
-            found.calls += 1
+        if not kwargs and {*map(type, args)} == _FLOATS:
+            described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
+        else:
+            found_signature = signature((args, kwargs))
+            if found_signature is None or is_traced(found_signature.leaves):
+                return self.f(*args, **kwargs)
+            described = found_signature
+        found = self.known.get(described.key)
+        if found is None:
+            if len(self.known) >= MOST_SIGNATURES:
+                return self._without_program(args, kwargs)
+            found = self.known.setdefault(described.key, Specialised())
+        found.calls += 1
         if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
             return self.f(*args, **kwargs)
         return self._by_program(found, described, args, kwargs)
@@ -137,7 +139,9 @@ class Function:
                 "jit(f, max_paths=...)"
             )
         result = self.f(*args, **kwargs)
-        with found.lock:
+        with self._lock:
+            if found.root is not None if branch is None else branch[1] in branch[0].turns:
+                return result  # another thread has recorded it meanwhile
             try:
                 path = self._record(described, args, kwargs, result)
             except Exception as error:  # whatever it was, the function itself ran

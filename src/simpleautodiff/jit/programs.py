@@ -188,7 +188,7 @@ class RowsProgram:
     def __init__(self, rows: Rows, args: Sequence[Any], which: Sequence[int]) -> None:
         self.args = args  # of each argument its number among the inputs, a constant, or `Gathered`
         self.which = which  # results that are returned
-        self.plain = rows
+        self.kernel = rows.kernel
         gathered = [isinstance(arg, Gathered) for arg in args]
         self.rows = rows.gathering(gathered) if any(gathered) else rows
 
