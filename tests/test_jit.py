@@ -399,3 +399,25 @@ def test_programs_can_be_taken_away(tmp_path):
     exec(jitted.to_python("slope"), namespace)
     found = namespace["slope"](2.0, 5.0)
     np.testing.assert_allclose(np.ravel(found), ad.grad(paper, (0, 1))(2.0, 5.0), rtol=1e-15)
+
+
+def test_a_function_that_writes_to_its_argument_is_not_compiled():
+    def f(x):
+        x *= 2
+        return np.sum(x)
+
+    jitted = ad.jit(f)
+    x = np.ones(3)
+    assert [jitted(x) for _ in range(4)] == [6.0, 12.0, 24.0, 48.0]
+    assert "writes to its argument" in jitted.explain()
+
+
+def test_places_that_depend_on_the_numbers():
+    def f(x):
+        order = np.argsort(x)
+        return np.sum(x[order][:2] * np.array([1.0, 10.0])) + x[np.argmax(x)] ** 2
+
+    jitted = ad.jit(ad.value_and_grad(f), tier="optimised")
+    for x in (X4, -X4, X4[::-1].copy()):
+        close(jitted(x), ad.value_and_grad(f)(x))
+    assert "1 path" in jitted.explain()

@@ -96,9 +96,9 @@ class Jitted(Slot):
         flat = [x for x in programs if isinstance(x, (FlatProgram, RowsProgram))]
         if len(paths) != 1 or not flat:
             raise ArgumentError(
-                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single numbers, "
-                "small arrays or rows of them; one such program can be exported: call the function "
-                "with the arguments that it shall take, twice"
+                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single "
+                "numbers, small arrays or rows of them; one such program can be exported: call "
+                "the function with the arguments that it shall take, twice"
             )
         return flat[0]
 

@@ -138,11 +138,15 @@ class Function:
                 "depend on numbers (np.where chooses between arrays), or allow more: "
                 "jit(f, max_paths=...)"
             )
+        before = [
+            leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in described.leaves
+        ]
         result = self.f(*args, **kwargs)
         with self._lock:
             if found.root is not None if branch is None else branch[1] in branch[0].turns:
                 return result  # another thread has recorded it meanwhile
             try:
+                _check_unchanged(before, described.leaves, name_of(self.f))
                 path = self._record(described, args, kwargs, result)
             except Exception as error:  # whatever it was, the function itself ran
                 found.reason = str(error) or type(error).__name__
@@ -196,6 +200,14 @@ def _written(result: Any, out: Any) -> Any:
         )
     np.copyto(out, result)
     return out
+
+
+def _check_unchanged(before: list[Any], after: list[Any], name: str) -> None:
+    for old, new in zip(before, after, strict=True):
+        if isinstance(old, np.ndarray) and not np.array_equal(
+            old, new, equal_nan=old.dtype.kind in "fc"
+        ):
+            raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
 
 
 def _given(leaf: Any) -> Any:
