@@ -1,0 +1,436 @@
+"""Compiled programs compute what NumPy computes, at every width, for every number of rows."""
+
+import ctypes
+import math
+import random
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from simpleautodiff.jit.emit import body
+from simpleautodiff.jit.flat import Flat
+from simpleautodiff.jit.kernel import Kernel, Leaf
+from simpleautodiff.jit.operations import KINDS, OPERATIONS
+from simpleautodiff.jit.rows import host_width, rows, width_of
+
+llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
+WIDTHS = (1, 2, 4, 8, 16)
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 3.0, 1e-310, -1e-310, 1e300, -1e300]
+SPECIAL += [math.inf, -math.inf, math.nan, 1e-40, 7.0, math.pi]
+EXACT = {"add", "sub", "mul", "div", "copysign", "maximum", "minimum", "fmod", "neg", "abs", "sqrt"}
+EXACT |= {"floor", "ceil", "trunc", "rint", "lt", "le", "eq", "ne", "and", "or", "xor", "not"}
+EXACT |= {"signbit", "select", "to_double", "to_float"}
+WHOLE = {"add", "sub", "mul", "neg", "abs", "maximum", "minimum", "fmod", "lt", "le", "eq", "ne"}
+WHOLE |= {"and", "or", "xor", "not", "signbit", "to_double", "to_float", "floor", "select"}
+TRUTH = {"and", "or", "xor", "not", "lt", "le", "eq", "ne", "to_double", "to_float", "to_whole"}
+
+
+class Code:
+    """Machine code, as long as this lives."""
+
+    def __init__(self, text, level=1):
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=level,
+            reloc="pic",
+            codemodel="default",
+            jit=True,
+        )
+        module = llvm.parse_assembly(text, llvm.create_context())
+        module.verify()
+        if level:
+            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+            passes = llvm.create_new_module_pass_manager()
+            passes.add_always_inliner_pass()
+            passes.add_new_gvn_pass()
+            passes.run(module, builder)
+        self.engine = llvm.create_mcjit_compiler(module, machine)
+        self.engine.finalize_object()
+
+    def function(self, name, result, *arguments):
+        return ctypes.CFUNCTYPE(result, *arguments)(self.engine.get_function_address(name))
+
+
+def call_body(kernel, inputs, level=1, **options):
+    """Return the leaves of the result, and what the code says about guards."""
+    code = Code(body(kernel, **options), level)
+    leaves = [
+        np.asarray(x, KINDS[leaf.kind]) for x, leaf in zip(inputs, kernel.inputs, strict=True)
+    ]
+    leaves += [np.zeros(leaf.size, KINDS[leaf.kind]) for leaf in kernel.outputs]
+    function = code.function("body", ctypes.c_int32, *[ctypes.c_void_p] * len(leaves))
+    failed = function(*[leaf.ctypes.data for leaf in leaves])
+    return leaves[len(inputs) :], failed
+
+
+class Rows:
+    """A kernel compiled for many rows, called with arrays of two dimensions."""
+
+    def __init__(self, kernel, modes, width, **options):
+        self.kernel = kernel
+        self.code = Code(rows(kernel, modes, width, **options))
+        kinds = ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+        self.function = self.code.function("rows", None, *kinds)
+
+    def __call__(self, count, *inputs, indices=None, start=0, out=None):
+        leaves = [np.asarray(x) for x in inputs]
+        if out is None:
+            out = [np.full((count, leaf.size), 9, KINDS[leaf.kind]) for leaf in self.kernel.outputs]
+        indices = indices or [None] * len(leaves)
+        table = []
+        for x, index in zip([*leaves, *out], [*indices, *[None] * len(out)], strict=True):
+            place = 0 if index is None else index.ctypes.data
+            table += [x.ctypes.data, x.strides[0] // x.itemsize, place]
+        table = np.array(table, np.int64)
+        self.function(start, count, table.ctypes.data)
+        return out
+
+
+def expected(flat, columns, count):
+    """Return the outputs for many rows, one column each."""
+    found = flat.run(columns)
+    return np.array([np.broadcast_to(column, count) for column in found]).T
+
+
+def of_one_operation(operation, kind, precise=False):
+    program = Flat(precise)
+    arity = OPERATIONS[operation].arity
+    kinds = ["?", kind, kind] if operation == "select" else [kind] * arity
+    places = [program.input(k) for k in kinds]
+    program.outputs = [program.make(operation, *places)]
+    result = program.kinds[program.outputs[0]]
+    return Kernel(program, tuple(Leaf(k, 1) for k in kinds), (Leaf(result, 1),))
+
+
+def samples(kind, count=300):
+    random_ = np.random.default_rng(1)
+    if kind == "?":
+        return random_.integers(0, 2, count).astype(bool)
+    if kind == "l":
+        special = [0, 1, -1, 2, -2, 2**62, -(2**62)]
+        return np.concatenate([special, random_.integers(-50, 50, count - len(special))])
+    numbers = np.concatenate([SPECIAL, random_.normal(size=count - len(SPECIAL)) * 3])
+    with np.errstate(all="ignore"):
+        return numbers.astype(KINDS[kind])
+
+
+def arguments(kernel):
+    """Pair special numbers with each other, and random ones with random ones."""
+    first, *others = [samples(leaf.kind) for leaf in kernel.inputs]
+    columns = [first]
+    for n, other in enumerate(others, 1):
+        columns.append(np.concatenate([other, np.roll(other, n), np.roll(other, 5 * n + 2)]))
+    return [np.resize(column, len(columns[-1])) for column in columns]
+
+
+def same(found, wanted):
+    """Tell whether numbers are the same, nan like nan, and 0.0 like -0.0."""
+    return np.array_equal(found, wanted, equal_nan=np.asarray(wanted).dtype.kind == "f")
+
+
+def cases():
+    for operation in sorted(EXACT):
+        for kind in "df":
+            if operation not in ("to_float" if kind == "f" else "to_double",):
+                yield operation, kind
+    yield from ((operation, "l") for operation in sorted(WHOLE))
+    yield from ((operation, "?") for operation in sorted(TRUTH | {"select"}))
+
+
+@pytest.mark.parametrize(("operation", "kind"), [*cases()])
+def test_exact_operations_are_numpys_at_every_width(operation, kind):
+    kernel = of_one_operation(operation, kind)
+    columns = arguments(kernel)
+    count = len(columns[0])
+    wanted = expected(kernel.flat, columns, count)
+    for width in WIDTHS:
+        code = Rows(kernel, ["rows"] * len(columns), width)
+        (found,) = code(count, *[column[:, None] for column in columns])
+        assert same(found, wanted), width
+        signs = np.signbit(found) == np.signbit(wanted) if found.dtype.kind == "f" else True
+        if operation not in ("maximum", "minimum"):
+            assert np.all(signs | np.isnan(wanted)), width
+
+
+def test_whole_numbers_are_cut_from_numbers_without_a_fraction():
+    kernel = of_one_operation("to_whole", "d")
+    column = np.array([0.0, -0.0, 5.0, -7.0, 2.0**53, -(2.0**62)])[:, None]
+    for width in WIDTHS:
+        (found,) = Rows(kernel, ["rows"], width)(len(column), column)
+        assert same(found, column.astype(np.int64))
+
+
+MATHEMATICS = sorted(set(OPERATIONS) - EXACT - {"to_whole"})
+
+
+@pytest.mark.parametrize("operation", MATHEMATICS)
+def test_precise_mathematics_is_the_librarys_bit_for_bit(operation):
+    kernel = of_one_operation(operation, "d", precise=True)
+    columns = arguments(kernel)
+    library = {"power": "pow"}.get(operation, operation)
+    reference = ctypes.CDLL(None)[library]
+    reference.restype, reference.argtypes = ctypes.c_double, [ctypes.c_double] * len(columns)
+    wanted = np.array([reference(*row) for row in zip(*columns, strict=True)])
+    for width in (1, 2, 8):
+        code = Rows(kernel, ["rows"] * len(columns), width)
+        (found,) = code(len(wanted), *[column[:, None] for column in columns])
+        assert same(found[:, 0], wanted)
+
+
+@pytest.mark.parametrize("operation", MATHEMATICS)
+@pytest.mark.parametrize("kind", "df")
+def test_mathematics_is_numpys_within_rounding(operation, kind):
+    kernel = of_one_operation(operation, kind)
+    columns = arguments(kernel)
+    if operation in ("erf", "erfc"):
+        wanted = np.array([kernel.flat.run([x])[0] for x in columns[0]])[:, None]
+    else:
+        wanted = expected(kernel.flat, columns, len(columns[0]))
+    for width in WIDTHS:
+        code = Rows(kernel, ["rows"] * len(columns), width)
+        (found,) = code(len(wanted), *[column[:, None] for column in columns])
+        np.testing.assert_array_equal(np.isfinite(found), np.isfinite(wanted))
+        finite = np.isfinite(wanted)
+        assert same(found[~finite], wanted[~finite])
+        off = np.abs(found[finite].astype(float) - wanted[finite].astype(float))
+        assert np.all(off <= 4 * np.spacing(np.abs(wanted[finite]))), (width, off.max())
+
+
+# Random programs. ---------------------------------------------------------------------------------
+
+
+def random_program(seed, length, precise=True, kinds="d", guards=0):
+    """Return a program of exact operations on leaves of several sizes and kinds."""
+    choose = random.Random(seed)
+    program = Flat(precise)
+    inputs = [Leaf(choose.choice(kinds), choose.choice((1, 2, 3, 5, 9, 17))) for _ in range(3)]
+    inputs.append(Leaf(kinds[0], 4))
+    of_kind = {kind: [program.const(0.75 if kind in "df" else 1, kind)] for kind in "df?l"}
+    for leaf in inputs:
+        of_kind[leaf.kind] += [program.input(leaf.kind) for _ in range(leaf.size)]
+    choices = [operation for operation in sorted(EXACT) if not operation.startswith("to_")]
+    while len(program) < length:
+        kind = choose.choice(kinds)
+        operation = choose.choice(choices)
+        args = [choose.choice(of_kind[kind][-20:]) for _ in range(OPERATIONS[operation].arity)]
+        if operation == "select":
+            args[0] = choose.choice(of_kind["?"][-20:])
+        if (kind == "l" and operation not in WHOLE) or (kind == "?" and operation not in TRUTH):
+            continue
+        place = program.make(operation, *args)
+        of_kind[program.kinds[place]].append(place)
+    outputs = [Leaf(choose.choice(kinds), size) for size in (1, 3, 11)] + [Leaf("?", 2)]
+    for leaf in outputs:
+        program.outputs += choose.choices(of_kind[leaf.kind], k=leaf.size)
+    return Kernel(program.pruned(), tuple(inputs), tuple(outputs))
+
+
+def random_leaf(leaf, shape, seed):
+    random_ = np.random.default_rng(seed)
+    if leaf.kind == "?":
+        return random_.integers(0, 2, shape).astype(bool)
+    if leaf.kind == "l":
+        return random_.integers(-9, 9, shape)
+    return random_.normal(size=shape).astype(KINDS[leaf.kind])
+
+
+def split(numbers, leaves):
+    """Divide a flat list of results among leaves."""
+    numbers = iter(numbers)
+    return [
+        np.array([next(numbers) for _ in range(leaf.size)], KINDS[leaf.kind]) for leaf in leaves
+    ]
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("chunk", [1, 7, 1000])
+@pytest.mark.parametrize("kinds", ["d", "f", "df?l"])
+def test_random_programs_once(level, chunk, kinds):
+    for seed in range(4):
+        kernel = random_program(seed, 120, kinds=kinds)
+        inputs = [random_leaf(leaf, leaf.size, seed) for leaf in kernel.inputs]
+        found, failed = call_body(kernel, inputs, level, chunk=chunk)
+        wanted = split(kernel.flat.run(np.concatenate([list(x) for x in inputs])), kernel.outputs)
+        assert failed == 0
+        assert all(map(same, found, wanted))
+
+
+def check_rows(kernel, width, counts, **options):
+    code = Rows(kernel, ["rows"] * len(kernel.inputs), width, **options)
+    for count in counts:
+        inputs = [random_leaf(leaf, (count, leaf.size), count) for leaf in kernel.inputs]
+        found = code(count, *inputs)
+        columns = [column for leaf in inputs for column in leaf.T]
+        for result, wanted in zip(found, columns_of(kernel, columns, count), strict=True):
+            assert same(result, wanted), count
+
+
+def columns_of(kernel, columns, count):
+    outputs = iter(kernel.flat.run(columns))
+    for leaf in kernel.outputs:
+        one = [np.broadcast_to(next(outputs), count) for _ in range(leaf.size)]
+        yield np.array(one, KINDS[leaf.kind]).T
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kinds", ["d", "f", "df?l"])
+def test_random_programs_for_any_number_of_rows(width, kinds):
+    for seed in range(2):
+        kernel = random_program(seed, 90, kinds=kinds)
+        check_rows(kernel, width, range(2 * width + 2))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kinds", ["d", "df?l"])
+def test_random_programs_for_many_rows_in_parts(width, kinds):
+    kernel = random_program(3, 150, kinds=kinds)
+    check_rows(kernel, width, (0, 1, width, 2 * width + 1), chunk=20)
+
+
+def test_contraction_changes_rounding_only():
+    program = Flat()
+    x, y, z = (program.input() for _ in range(3))
+    program.outputs = [program.add(program.mul(x, y), z)]
+    kernel = Kernel(program, (Leaf("d", 3),), (Leaf("d", 1),))
+    numbers = np.random.default_rng(0).normal(size=(100, 3))
+    (found,) = Rows(kernel, ["rows"], 4)(100, numbers)
+    wanted = (numbers[:, 0] * numbers[:, 1] + numbers[:, 2])[:, None]
+    np.testing.assert_allclose(found, wanted, rtol=1e-13)
+
+
+# How rows are given. ------------------------------------------------------------------------------
+
+
+def weighted():
+    """x·w of three numbers each, and the sum of x."""
+    program = Flat(precise=True)
+    x, w = [program.input() for _ in range(3)], [program.input() for _ in range(3)]
+    products = [program.mul(a, b) for a, b in zip(x, w, strict=True)]
+    dot = program.add(program.add(products[0], products[1]), products[2])
+    program.outputs = [dot, program.add(program.add(x[0], x[1]), x[2])]
+    return Kernel(program, (Leaf("d", 3), Leaf("d", 3)), (Leaf("d", 2),))
+
+
+def dot(x, w):
+    return x[..., 0] * w[..., 0] + x[..., 1] * w[..., 1] + x[..., 2] * w[..., 2]
+
+
+@pytest.mark.parametrize("chunk", [2, 1000])
+@pytest.mark.parametrize("width", WIDTHS)
+def test_one_row_for_all_and_rows_by_index(width, chunk):
+    random_ = np.random.default_rng(2)
+    x, w = random_.normal(size=(10, 3)), random_.normal(size=(1, 3))
+    same_code = Rows(weighted(), ["rows", "same"], width, chunk=chunk)
+    gathered = Rows(weighted(), ["gathered", "rows"], width, chunk=chunk)
+    for count in (1, width, 2 * width + 1):
+        index = random_.integers(0, 10, count)
+        chosen = x[index]
+        (found,) = same_code(count, chosen, w)
+        assert same(found[:, 0], dot(chosen, w))
+        many = random_.normal(size=(count, 3))
+        (found,) = gathered(count, x, many, indices=[index, None])
+        assert same(found[:, 0], dot(chosen, many))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_rows_apart_in_memory_and_rows_from_the_middle(width):
+    kernel = of_one_operation("abs", "d")
+    wide = np.random.default_rng(3).normal(size=(40, 5))
+    code = Rows(kernel, ["rows"], width)
+    out = np.zeros((40, 2))
+    code(33, wide[:, 1:2], start=6, out=[out[:, 1:]])
+    assert same(out[6:33, 1], abs(wide[6:33, 1]))
+    assert not out[:6].any()
+    assert not out[33:].any()
+    assert not out[:, 0].any()
+
+
+def test_the_width_is_that_of_the_widest_numbers():
+    assert width_of(of_one_operation("abs", "f")) == host_width("f")
+    assert width_of(of_one_operation("to_double", "f")) == host_width("d")
+
+
+# Guards, memory, threads. -------------------------------------------------------------------------
+
+
+def guarded():
+    """x², on the way along which x0 < x1, not x1 < x2, and x0 < x2."""
+    program = Flat()
+    x = [program.input() for _ in range(3)]
+    third = program.make("lt", x[0], x[2])
+    program.guards = [
+        (program.make("lt", x[0], x[1]), True),
+        (program.make("lt", x[1], x[2]), False),
+    ]
+    program.guards.append((third, True))
+    program.outputs = [program.mul(x[0], x[0])]
+    return Kernel(program, (Leaf("d", 3),), (Leaf("d", 1),))
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 1000])
+@pytest.mark.parametrize("level", [0, 1])
+def test_the_first_guard_that_fails_is_named(chunk, level):
+    for x, wanted in (
+        ([1, 3, 2], 0),
+        ([3, 1, 2], 1),
+        ([1, 2, 3], 2),
+        ([2, 3, 1], 3),
+        ([3, 1, 0], 1),
+    ):
+        found, failed = call_body(guarded(), [x], level, chunk=chunk)
+        assert failed == wanted
+        assert failed or found[0][0] == x[0] ** 2
+
+
+def test_rows_refuse_guards():
+    with pytest.raises(ValueError, match="guards"):
+        rows(guarded(), ["rows"], 4)
+
+
+def test_mathematics_of_whole_numbers_is_refused():
+    program = Flat()
+    program.outputs = [program.make("sin", program.input("l"))]
+    with pytest.raises(TypeError, match="sin is not for numbers of kind 'l'"):
+        body(Kernel(program, (Leaf("l", 1),), (Leaf("l", 1),)))
+
+
+def test_a_long_program_works_in_memory_of_its_own_from_many_threads():
+    program = Flat(precise=True)
+    x = [program.input() for _ in range(100)]
+    late = [program.mul(a, b) for a in x for b in x]
+    sums = [program.add(a, b) for a, b in zip(late, late[::-1], strict=True)]
+    program.outputs = sums[:100]
+    for place in reversed(sums[100:]):
+        program.outputs[0] = program.add(program.outputs[0], place)
+    kernel = Kernel(program, (Leaf("d", 100),), (Leaf("d", 100),))
+    text = body(kernel, chunk=500)
+    assert "@malloc" in text
+    code = Code(text, 0)
+    function = code.function("body", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+
+    def run(seed):
+        numbers, out = np.random.default_rng(seed).normal(size=100), np.zeros(100)
+        for _ in range(50):
+            assert function(numbers.ctypes.data, out.ctypes.data) == 0
+        return same(out, np.array(program.run(numbers)))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(run, range(8)))
+
+
+def test_rows_in_threads_meet_without_a_gap():
+    kernel = random_program(5, 200)
+    code = Rows(kernel, ["rows"] * 4, host_width())
+    inputs = [random_leaf(leaf, (997, leaf.size), 7) for leaf in kernel.inputs]
+    out = [np.zeros((997, leaf.size), KINDS[leaf.kind]) for leaf in kernel.outputs]
+    edges = [0, 3, 250, 251, 700, 997]
+    with ThreadPoolExecutor(4) as pool:
+        for begin, end in pairwise(edges):
+            pool.submit(code, end, *inputs, start=begin, out=out).result()
+    columns = [column for leaf in inputs for column in leaf.T]
+    assert all(map(same, out, columns_of(kernel, columns, 997)))
