@@ -15,6 +15,7 @@ from simpleautodiff.cli.derivatives import derived, label, partial
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, each
 from simpleautodiff.errors import FormulaError
+from simpleautodiff.jit import cache
 
 
 def run(options: argparse.Namespace) -> None:
@@ -135,6 +136,15 @@ def _paper(options: argparse.Namespace) -> None:
     writing.write(f"wrote {files} files to {options.folder}")
 
 
+def _cache(options: argparse.Namespace) -> None:
+    kept = cache.clear() if options.clear else cache.contents()
+    if kept.folder is None:
+        writing.write(f"{cache.VARIABLE} says that nothing is kept")
+        return
+    objects = f"{kept.entries} object{'' if kept.entries == 1 else 's'}, {kept.size} bytes"
+    writing.write(f"{kept.folder}\n{'removed ' if options.clear else ''}{objects}")
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explain": _explain,
     "grad": _grad,
@@ -145,6 +155,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explore": _explore,
     "check": _check,
     "paper": _paper,
+    "cache": _cache,
 }
 
 

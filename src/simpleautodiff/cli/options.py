@@ -55,6 +55,7 @@ COMMANDS = {
         "forward, reverse and differences side by side", ("text", "json"), ("wrt", "order")
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
+    "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
 }
 
 EPILOG = """\
@@ -133,6 +134,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         default = None if name == "explore" else EXAMPLE
         parser.add_argument("formula", nargs="?", default=default, metavar="FORMULA")
         parser.add_argument("point", nargs="*", metavar="NAME=VALUE")
+    elif command.takes == "clear":
+        parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
         parser.add_argument("folder", nargs="?", default="paper", metavar="FOLDER")
     for option in command.options:

@@ -1,0 +1,61 @@
+"""Large batches of rows: kernels that run without Python's lock, in several threads if asked.
+
+A kernel is a compiled function `void kernel(i64 start, i64 stop, ptr arguments)` that does the
+rows from `start` to `stop`, which must not depend on each other.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+Kernel = Callable[[int, int, int], None]  # first row, row after the last, address of arguments
+
+_kernel = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+
+
+def batch_call(address: int) -> Kernel:
+    """Return a kernel as a function; who calls it keeps the code and the arguments alive."""
+    return _kernel(address)
+
+
+def run_threads(kernel: Kernel, rows: int, arguments: int, threads: int = 1, step: int = 1) -> None:
+    """Run a kernel on all rows, cut into one part for each thread.
+
+    Parameters
+    ----------
+    kernel
+        What `batch_call` returns.
+    rows, arguments : int
+        How many rows, and where the kernel finds its arguments.
+    threads : int
+        How many threads share the work.
+    step : int
+        Parts begin at multiples of it, as those of vectors must.
+
+    Examples
+    --------
+    >>> run_threads(lambda start, stop, arguments: print(start, stop), 10, 0)
+    0 10
+    """
+    share = -(-rows // (max(threads, 1) * step)) * step
+    parts = [(start, min(start + share, rows)) for start in range(0, rows, max(share, 1))]
+    if len(parts) < 2:
+        for start, stop in parts:
+            kernel(start, stop, arguments)
+        return
+    running = [_pool(threads).submit(kernel, *part, arguments) for part in parts]
+    for part in running:
+        part.result()
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="simpleautodiff")
+
+
+if hasattr(os, "register_at_fork"):  # the threads of a pool do not come along
+    os.register_at_fork(after_in_child=_pool.cache_clear)
