@@ -1,4 +1,4 @@
-"""A recorded program run line by line with NumPy: always right, and what the rest is held to."""
+"""Running a recorded program line by line with NumPy: what compiled code is held to."""
 
 from __future__ import annotations
 

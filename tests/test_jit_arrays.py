@@ -1,0 +1,408 @@
+"""Programs on arrays: compiled = NumPy line by line = as the function is."""
+
+import gc
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.jit.arrays import ArrayProgram
+from simpleautodiff.jit.flat import Flat
+from simpleautodiff.jit.loops import Access, Fold, Loop
+from simpleautodiff.jit.symbols import SymbolLevel
+from simpleautodiff.scipy.special import logsumexp
+from simpleautodiff.structure import flatten
+
+pytest.importorskip("llvmlite")
+
+
+def record(f, *args):
+    level = SymbolLevel()
+    leaves, rebuild = flatten(args)
+    with level, np.errstate(all="ignore"):
+        symbols = [level.input(leaf) for leaf in leaves]
+        results, _ = flatten(f(*rebuild(iter(symbols))))
+    return level.finish(results, len(leaves))
+
+
+def close(got, want, rtol, atol):
+    assert np.shape(got) == np.shape(want)
+    assert np.result_type(got) == np.result_type(want)
+    np.testing.assert_allclose(got, want, rtol, atol)
+
+
+def agree(f, *args, rtol=1e-12, atol=1e-12, precise=False):
+    """Run a function in all ways, return the compiled program."""
+    recorded = record(f, *args)
+    leaves, _ = flatten(args)
+    before = [np.copy(leaf) for leaf in leaves]
+    program = ArrayProgram(recorded, precise=precise)
+    status, got = program.run(leaves)
+    replayed, same = ArrayProgram(recorded, native=False).run(leaves)
+    with np.errstate(all="ignore"):
+        eager, _ = flatten(f(*args))
+    assert status == replayed == 0
+    for g, s, e in zip(got, same, eager, strict=True):
+        close(g, e, rtol, atol)
+        close(s, e, rtol, atol)
+    for leaf, copy in zip(leaves, before, strict=True):
+        np.testing.assert_array_equal(leaf, copy)
+    own = [*got, *leaves]
+    for i, result in enumerate(got):
+        assert not any(np.may_share_memory(result, x) for j, x in enumerate(own) if j != i)
+    again = program.run(leaves)[1]
+    for g, a in zip(got, again, strict=True):
+        np.testing.assert_array_equal(g, a)
+        assert not (np.shape(g) and np.may_share_memory(g, a))
+    return program
+
+
+rng = np.random.default_rng(5)
+SIZES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 1000]
+
+
+def chain(x):
+    return np.sum(np.sin(x) * np.exp(-(x**2)) + np.log(1 + x**2))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_elementwise_chains_and_sums_at_every_size(n):
+    program = agree(ad.value_and_grad(chain), rng.normal(size=n))
+    assert sum(line.startswith("loop") for line in program.explain()) == 1
+    agree(ad.value_and_grad(lambda x: logsumexp(x)), rng.normal(size=n))
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 33, 1000])
+def test_float32_stays_float32(n):
+    x = rng.normal(size=n).astype(np.float32)
+    agree(ad.value_and_grad(chain), x, rtol=1e-5, atol=1e-5)
+    agree(lambda x: (x > 0.1, np.where(x > 0, x, 0.5), x / 3), x, rtol=1e-6)
+
+
+def test_special_numbers_go_through():
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e308, -1.5, 2.0])
+    agree(lambda x: (np.exp(x), np.log(x), np.sqrt(x), np.max(x), np.sum(x), x == x), x)
+    agree(lambda x: (np.max(x), np.min(x), np.isnan(x), np.isfinite(x), -x), x)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 4), (5, 9, 7), (100, 3), (3, 100), (2, 1, 17), (1, 1), (40,)]
+)
+def test_reductions_over_any_axes(shape):
+    x = rng.normal(size=shape)
+    axes = [None, *range(len(shape)), tuple(range(len(shape)))]
+    axes += [(0, len(shape) - 1)] if len(shape) > 1 else []
+    for axis in axes:
+        for keep in (False, True):
+            agree(
+                lambda x, axis=axis, keep=keep: (
+                    np.sum(x * x, axis=axis, keepdims=keep),
+                    np.max(x, axis=axis, keepdims=keep),
+                    np.min(x + 1, axis=axis, keepdims=keep),
+                    np.mean(x, axis=axis, keepdims=keep),
+                    np.sum(x > 0, axis=axis, keepdims=keep),
+                ),
+                x,
+            )
+
+
+def test_a_long_sum_is_as_exact_as_a_pairwise_one():
+    x = rng.uniform(size=1_000_003)
+    got = ArrayProgram(record(np.sum, x)).run([x])[1][0]
+    assert abs(got - math.fsum(x)) <= 4 * abs(np.spacing(math.fsum(x)))
+    tenths = np.full(2_000_000, 0.1)  # rounding goes one way, again and again
+    got = ArrayProgram(record(np.sum, tenths)).run([tenths])[1][0]
+    one_by_one = np.cumsum(tenths)[-1]
+    assert abs(got - 200_000) < abs(one_by_one - 200_000) / 100
+
+
+def test_broadcasting_and_its_undoing():
+    a, b = rng.normal(size=(6, 1, 5)), rng.normal(size=(4, 1))
+    agree(ad.grad(lambda p: np.sum(np.sin(p[0] * p[1]) / (2 + p[1]))), (a, b))
+    agree(lambda a, b: a + b, a, b)
+
+
+def test_views_are_not_copied():
+    x = rng.normal(size=(6, 8))
+    program = agree(lambda x: np.sum(np.exp(x.T[1:3, ::-1] * x[:, 2:4].T)), x)
+    assert sum(line.startswith("loop") for line in program.explain()) == 1
+    agree(lambda x: (x.T.reshape(-1) * 2, x.T, x[2], x[:, 3], x[1, 1], x.reshape(4, 12).T), x)
+    agree(ad.grad(lambda x: np.sum(np.tanh(x.T.reshape(3, 16))[::2, ::-3] ** 2)), x)
+
+
+def test_gathers_scatters_and_written_arrays():
+    x, index = rng.normal(size=50), rng.integers(-50, 50, 300)
+    agree(ad.grad(lambda x: np.sum(np.sin(x[index]) * np.arange(300.0))), x)
+    agree(ad.grad(lambda x: np.sum(x[np.array([3, 1, -1])] ** 3)), x)
+    m = rng.normal(size=(7, 9))
+    agree(ad.grad(lambda m: np.sum(m[[0, 2, 2], [1, 1, 8]] ** 2)), m)
+    agree(ad.grad(lambda m: np.sum(np.exp(m[:, [3, 3, 0]]))), m)
+
+    def written(m):
+        y = np.zeros_like(m)
+        y[1:4] = m[2:5] * 2
+        y[:, 0] = 1.0
+        return np.sum(np.sin(y) * m)
+
+    agree(ad.value_and_grad(written), m)
+
+
+def test_joined_rolled_and_summed_up_arrays():
+    x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
+    agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)
+    agree(ad.grad(lambda p: np.sum(np.concatenate([p[0].T, p[1].T]) ** 3)), (x, y))
+    agree(lambda x: np.roll(x, (2, -3), (0, 1)), x)
+    agree(lambda x: (np.cumsum(x), np.cumsum(x, axis=0), np.cumsum(x, axis=1)), x)
+    agree(ad.grad(lambda x: np.sum(np.cumsum(x, axis=1) ** 2)), x)
+    agree(lambda x: np.stack([x, 2 * x]), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_go_to_blas(dtype):
+    tolerance = {"rtol": 1e-12 if dtype is np.float64 else 1e-4, "atol": 1e-4}
+    a, b = rng.normal(size=(5, 7)).astype(dtype), rng.normal(size=(7, 4)).astype(dtype)
+    v, w = rng.normal(size=7).astype(dtype), rng.normal(size=5).astype(dtype)
+    program = agree(
+        lambda a, b, v, w: (a @ b, b.T @ a.T, a @ v, w @ a, v @ v, a.T @ w, a[::2, 1:] @ b[1:]),
+        a, b, v, w, **tolerance,
+    )  # fmt: skip
+    assert sum(line.startswith("BLAS") for line in program.explain()) == 7
+    agree(lambda a, b: (a[:, ::2] @ b[::2], a[::-1] @ b, a[:, ::-1] @ b), a, b, **tolerance)
+    agree(
+        lambda a, v: (a[:1] @ v, a[:, :1] @ v[:1], a[:1].T @ a[:1], v[::3] @ v[::3]),
+        a,
+        v,
+        **tolerance,
+    )
+    agree(ad.grad(lambda p: np.sum(np.tanh(p[0] @ p[1] @ p[1].T) ** 2)), (a, b), **tolerance)
+    agree(lambda a: a @ np.eye(7, dtype=a.dtype), a, **tolerance)
+
+
+def test_gradient_of_a_network():
+    def loss(p, inputs, targets):
+        (w1, b1), (w2, b2) = p
+        return np.mean((np.tanh(inputs @ w1 + b1) @ w2 + b2 - targets) ** 2)
+
+    layers = [(rng.normal(size=(4, 8)), rng.normal(size=8)), (rng.normal(size=(8, 2)), np.zeros(2))]
+    program = agree(
+        ad.value_and_grad(loss), layers, rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    )
+    assert not any(line.startswith("NumPy") for line in program.explain())
+
+
+def test_logistic_regression_and_its_hessian_products():
+    x, y = rng.normal(size=(40, 5)), (rng.uniform(size=40) < 0.5).astype(float)
+
+    def loss(w):
+        z = x @ w
+        return np.sum(np.logaddexp(0, z) - y * z)
+
+    w = rng.normal(size=5)
+    agree(ad.value_and_grad(loss), w)
+    agree(ad.hessian(loss), w)
+    agree(lambda w, v: ad.jvp(ad.grad(loss), (w,), (v,)), w, rng.normal(size=5))
+
+
+def test_physics_residuals():
+    u = rng.normal(size=(12, 11))
+
+    def residual(u):
+        around = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1)
+        inner = (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1]) * u[1:-1, 1:-1]
+        return np.sum((around - 4 * u + u**3) ** 2) + np.sum(inner**2)
+
+    agree(ad.value_and_grad(residual), u)
+
+
+def test_what_numpy_has_to_do_is_done_by_it_in_the_same_program():
+    x = rng.normal(size=30)
+    program = agree(
+        ad.value_and_grad(lambda x: np.sum(np.sin(np.sort(np.exp(x))) * np.arange(30.0))), x
+    )
+    assert any("NumPy: argsort" in line for line in program.explain())
+    assert any(line.startswith("loop") for line in program.explain())
+    m = rng.normal(size=(4, 4)) + 4 * np.eye(4)
+    agree(ad.value_and_grad(lambda m: np.sum(np.linalg.solve(m, np.sin(m[0])) ** 2)), m)
+    agree(lambda m: np.linalg.inv(m).T, m)
+    whole = np.arange(5, dtype=np.int32)
+    agree(lambda x, k: x[:5] * k, x, whole)
+    agree(lambda z: np.abs(z * z), rng.normal(size=4) + 1j)
+
+
+def test_batches():
+    x = rng.normal(size=(20, 6))
+    agree(ad.vmap(ad.grad(lambda v: np.sum(np.sin(v) * v[0]) + np.max(v))), x)
+    agree(ad.vmap(ad.hessian(lambda v: np.prod(v[:3]) + np.sum(v**3))), x)
+
+
+def test_empty_arrays_and_single_numbers():
+    agree(lambda x: (np.sum(x), x * 2, np.sin(x[:0])), np.zeros(0))
+    agree(lambda x: (np.sum(x, axis=0), np.concatenate([x, x])), np.zeros((0, 3)))
+    agree(lambda s, x: (s * x, np.sum(x) * s, s + 1, s), 2.5, rng.normal(size=9))
+    agree(lambda s: (s * s, np.sin(s)), np.float32(0.5), rtol=1e-6)
+
+
+def test_inputs_of_any_layout():
+    x = rng.normal(size=(8, 6))
+    program = ArrayProgram(record(lambda x: np.exp(x) + x[0], x))
+    for given in (x, np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2], x[::-1][::-1]):
+        np.testing.assert_allclose(program.run([given])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+    raw = np.zeros(8 * 48 + 1, np.uint8)
+    odd = raw[1:].view(np.float64).reshape(8, 6)
+    odd[...] = x
+    np.testing.assert_allclose(program.run([odd])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+    locked = x.copy()
+    locked.flags.writeable = False
+    np.testing.assert_allclose(program.run([locked])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+
+
+def test_results_that_are_inputs_constants_or_the_same():
+    x = rng.normal(size=5)
+    constant = np.arange(3.0)
+    status, got = ArrayProgram(record(lambda x: (x, x, x[1:], constant, 2 * x, 2 * x), x)).run([x])
+    assert status == 0
+    for i, result in enumerate(got):
+        assert not any(
+            np.shares_memory(result, o) for j, o in enumerate([*got, x, constant]) if i != j
+        )
+    np.testing.assert_array_equal(got[3], constant)
+    got[0][:] = 0
+    assert x.all()
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_guards_say_which_one_failed_first(native):
+    def f(x):
+        y = np.sum(x) if np.sum(x) > 0 else -np.sum(x)
+        z = np.exp(x) if np.max(x) < 5 else x
+        return y * z
+
+    x = np.array([1.0, 2.0, -0.5])
+    program = ArrayProgram(record(f, x), native=native)
+    assert program.run([x])[0] == 0
+    assert program.run([-x])[0] == 1
+    assert program.run([x + 4])[0] == 2
+    assert program.run([np.array([7.0, -20.0, 0.0])])[0] == 1
+    np.testing.assert_allclose(program.run([x])[1][0], f(x), 1e-14)
+
+
+def test_numpy_waits_for_the_guards_before_it():
+    def f(m):
+        if np.sum(m) > 0:
+            return np.linalg.inv(m)
+        return m
+
+    program = ArrayProgram(record(f, np.eye(3)))
+    assert program.run([np.zeros((3, 3))]) == (1, [])
+
+
+def test_many_threads_at_once():
+    x = [rng.normal(size=40_000) for _ in range(4)]
+    program = ArrayProgram(record(ad.value_and_grad(chain), x[0]))
+    expected = [program.run([v])[1] for v in x]
+    wrong = []
+
+    def work(k):
+        for _ in range(30):
+            value, gradient = program.run([x[k]])[1]
+            if value != expected[k][0] or (gradient != expected[k][1]).any():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_code_lives_as_long_as_the_program():
+    x = rng.normal(size=9)
+    run = ArrayProgram(record(np.exp, x)).run
+    gc.collect()
+    np.testing.assert_allclose(run([x])[1][0], np.exp(x), 1e-14)
+
+
+def test_precise_is_the_library():
+    x = rng.normal(size=100)
+    got = ArrayProgram(record(lambda x: np.sin(x) * x + 1, x), precise=True).run([x])[1][0]
+    np.testing.assert_array_equal(got, np.array([math.sin(v) * v + 1 for v in x]))
+
+
+# Random programs. ---------------------------------------------------------------------------------
+
+
+def _unary(x, r):
+    functions = [np.sin, np.tanh, np.exp, np.abs, np.negative, lambda x: x / 2, lambda x: x**2,
+                 lambda x: np.sqrt(1 + x * x), lambda x: np.where(x > 0.1, x, 0.5 * x)]  # fmt: skip
+    return functions[r.integers(len(functions))](np.clip(x, -3.0, 3.0))
+
+
+def _shaped(x, r):
+    n = x.ndim
+    choices = [lambda: x.T, lambda: x.reshape(-1), lambda: x[..., ::-1],
+               lambda: x[1:] if len(x) > 1 else x, lambda: np.expand_dims(x, 0),
+               lambda: np.roll(x, 1, n - 1), lambda: np.cumsum(x, axis=0),
+               lambda: np.concatenate([x, 2 * x], axis=n - 1),
+               lambda: x[r.integers(0, len(x), 4)], lambda: np.swapaxes(x, 0, n - 1)]  # fmt: skip
+    return choices[r.integers(len(choices))]()
+
+
+def _reduced(x, r):
+    axis = [None, 0, x.ndim - 1][r.integers(3)]
+    keep = bool(r.integers(2))
+    return [np.sum, np.max, np.mean, np.min][r.integers(4)](x, axis=axis, keepdims=keep)
+
+
+def random_function(seed):
+    def f(a, b):
+        r = np.random.default_rng(seed)
+        values = [a, b, a * 2 - 1]
+        for _ in range(12):
+            x = values[r.integers(len(values))]
+            kind = r.integers(5)
+            if kind == 0 and x.ndim:
+                values.append(_shaped(x, r))
+            elif kind == 1 and x.ndim:
+                values.append(_reduced(x, r))
+            elif kind == 2:
+                values.append(_unary(x, r))
+            else:
+                y = values[r.integers(len(values))]
+                try:
+                    np.broadcast_shapes(x.shape, y.shape)
+                except ValueError:
+                    continue
+                values.append([np.add, np.multiply, np.maximum, np.subtract][r.integers(4)](x, y))
+        return tuple(values[-4:])
+
+    return f
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    r = np.random.default_rng(1000 + seed)
+    shape = tuple(r.integers(1, 10, r.integers(1, 4)).tolist())
+    a, b = r.normal(size=shape), r.normal(size=shape[-1:])
+    f = random_function(seed)
+    agree(f, a, b, rtol=1e-10, atol=1e-10)
+    agree(ad.grad(lambda p: sum(np.sum(np.sin(v)) for v in f(*p))), (a, b), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40, 48))
+def test_random_programs_in_float32(seed):
+    r = np.random.default_rng(1000 + seed)
+    a, b = r.normal(size=(5, 18)).astype(np.float32), r.normal(size=18).astype(np.float32)
+    agree(random_function(seed), a, b, rtol=1e-3, atol=1e-3)
+
+
+def test_axes_are_joined_and_a_long_one_is_put_last():
+    flat = Flat()
+    place = flat.input()
+    loads = [Access(0, "d", 0, (12, 4, 1))]
+    loop = Loop((50, 3, 4), flat, loads, [], [Fold("add", place, Access(1, "d", 0, (1, 0, 0)))])
+    loop.join_axes(16)
+    assert loop.shape == (12, 50)
+    assert loads[0].strides == (1, 12)
