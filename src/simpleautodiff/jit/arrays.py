@@ -64,6 +64,11 @@ class ArrayProgram:
         """
         return self._compiled.run(inputs) if self._compiled else self._replay.run(inputs)
 
+    def codes(self) -> list[engine.Code]:
+        """Return the machine code that it runs."""
+        code = self._compiled.code if self._compiled else None
+        return [] if code is None else [code]
+
     def explain(self) -> list[str]:
         """Say what was fused into which loop, what BLAS and NumPy do, and what memory it takes."""
         if self._compiled:
