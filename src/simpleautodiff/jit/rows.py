@@ -14,7 +14,7 @@ from simpleautodiff.jit.lanes import blocks
 from simpleautodiff.jit.module import ATTRIBUTES, Module
 from simpleautodiff.jit.passing import write_passing
 
-LARGE = 2000  # steps: with more, registers are of no use from one end to the other
+LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
 
 
 @cache
@@ -119,7 +119,8 @@ def write_rows(
         raise ValueError("a program for many rows cannot have guards: each row may need another")
     module.count(kernel.flat)
     frame = Frame(kernel, modes, width)
-    if len(kernel.flat) > chunk:
+    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
+    if len(kernel.flat) + 2 * columns > chunk:  # a column is about as much work as two steps
         write_passing(module, kernel, frame, name, chunk)
     else:
         _Block(module, kernel, frame).write()
