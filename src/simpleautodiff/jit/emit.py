@@ -97,6 +97,7 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
     name
         What the function is called. It takes a pointer for each leaf, inputs first, and returns 0,
         or 1 + the number of the first guard that failed, or -1 if there was no memory to work in.
+        Outputs may be written before all inputs were read: they must not overlap.
     own
         Whether mathematical functions are vector code of our own, rather than the C library's:
         faster where LLVM optimises, slower where it does not.
@@ -159,7 +160,7 @@ class Part:
         flat, parts = self.kernel.flat, self.parts
         self.head: list[str] = []
         self.lines: list[str] = []
-        self.pointers: dict[int, str] = {}
+        self.pointers: set[int] = set()
         names = Names(self._fetch)
         then = {
             place: self._kept(place)
@@ -226,7 +227,7 @@ class Part:
 
     def _pointer(self, leaf: int) -> str:
         if not self.alone and leaf not in self.pointers:
-            self.pointers[leaf] = ""
+            self.pointers.add(leaf)
             self.head.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
             self.head.append(f"  %leaf{leaf} = load ptr, ptr %leaf{leaf}.p")
         return f"%leaf{leaf}"

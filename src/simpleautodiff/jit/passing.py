@@ -30,6 +30,17 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
         How the names of the parts begin.
     chunk
         How many steps a part has at most.
+
+    Examples
+    --------
+    >>> from simpleautodiff.jit.flat import Flat
+    >>> from simpleautodiff.jit.kernel import Leaf
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
+    >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
+    >>> write_passing(module, kernel, Frame(kernel, ["rows"], 4), "rows", 1)
+    >>> len(module.functions)
+    2
     """
     parts = plan(kernel.flat, min(chunk, CHUNK))
     Part(module, kernel, parts, frame.width).write_all(name)
