@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simpleautodiff.jit.emit import body
+from simpleautodiff.jit.emit import body, write_body
 from simpleautodiff.jit.flat import Flat, share_reciprocals
 from simpleautodiff.jit.kernel import Kernel, Leaf
+from simpleautodiff.jit.module import Module
 from simpleautodiff.jit.operations import KINDS, OPERATIONS
-from simpleautodiff.jit.rows import host_width, rows, width_of
+from simpleautodiff.jit.rows import host_width, rows, width_of, write_rows
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)
@@ -537,6 +538,18 @@ def test_the_first_guard_that_fails_is_named(chunk, level):
         found, failed = call_body(guarded(), [x], level, chunk=chunk)
         assert failed == wanted
         assert failed or found[0][0] == x[0] ** 2
+
+
+def test_kernels_share_a_module_and_what_they_call():
+    module, kernel = Module(), of_one_operation("sin", "d")
+    write_body(module, kernel, "once")
+    write_rows(module, kernel, ["rows"], 1, "many")
+    write_rows(module, of_one_operation("fmod", "d"), ["rows", "rows"], 1, "others")
+    code = Code(module.text())
+    x, y = np.array([0.5]), np.zeros(1)
+    once = code.function("once", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+    assert once(x.ctypes.data, y.ctypes.data) == 0
+    np.testing.assert_allclose(y, np.sin(x), rtol=1e-15)
 
 
 def test_rows_refuse_guards():

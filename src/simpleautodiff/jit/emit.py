@@ -97,6 +97,7 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
     name
         What the function is called. It takes a pointer for each leaf, inputs first, and returns 0,
         or 1 + the number of the first guard that failed, or -1 if there was no memory to work in.
+        Outputs may be written before all inputs were read: they must not overlap.
     own
         Whether mathematical functions are vector code of our own, rather than the C library's:
         faster where LLVM optimises, slower where it does not.
@@ -118,7 +119,16 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
 
 
 def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
-    """Write a kernel that is called for one set of numbers into a module (see `body`)."""
+    """Write a kernel that is called for one set of numbers into a module (see `body`).
+
+    Examples
+    --------
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.input()]
+    >>> write_body(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "copy")
+    >>> module.text().count("load double")
+    1
+    """
     module.count(kernel.flat)
     parts = plan(kernel.flat, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
@@ -150,7 +160,7 @@ class Part:
         flat, parts = self.kernel.flat, self.parts
         self.head: list[str] = []
         self.lines: list[str] = []
-        self.pointers: dict[int, str] = {}
+        self.pointers: set[int] = set()
         names = Names(self._fetch)
         then = {
             place: self._kept(place)
@@ -217,14 +227,20 @@ class Part:
 
     def _pointer(self, leaf: int) -> str:
         if not self.alone and leaf not in self.pointers:
-            self.pointers[leaf] = ""
+            self.pointers.add(leaf)
             self.head.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
             self.head.append(f"  %leaf{leaf} = load ptr, ptr %leaf{leaf}.p")
         return f"%leaf{leaf}"
 
 
 def numbered(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
-    """Return, for the elements of all leaves, the number of the leaf and the place in it."""
+    """Return, for the elements of all leaves, the number of the leaf and the place in it.
+
+    Examples
+    --------
+    >>> numbered([Leaf("d", 2), Leaf("f", 1)])
+    [(0, 0), (0, 1), (1, 0)]
+    """
     return [(j, k) for j, leaf in enumerate(leaves) for k in range(leaf.size)]
 
 
@@ -233,7 +249,15 @@ def _address(name: str, pointer: str, offset: int) -> str:
 
 
 def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list[str]) -> str:
-    """Write what tells which of some guards fails first: 1 + its number, or 0."""
+    """Write what tells which of some guards fails first: 1 + its number, or 0.
+
+    Examples
+    --------
+    >>> program, lines = Flat(), []
+    >>> program.guards = [(program.input("?"), True)]
+    >>> failed(program, [0], {0: "%x"}, lines), lines
+    ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
+    """
     result = "0"
     for number in reversed(guards):
         place, expected = flat.guards[number]
@@ -261,9 +285,14 @@ def _calls(module: Module, parts: Plan, name: str, leaves: int) -> list[str]:
 
 
 def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:
-    """Write what takes memory to work in, and what gives it back.
+    """Write what gives back memory to work in, and what takes it.
 
     Each call has its own, so that calls may be made at the same time.
+
+    Examples
+    --------
+    >>> work_array(Module(), 80)
+    ([], ['  %work = alloca [80 x i8], align 64'])
     """
     if size <= STACK:
         return [], [f"  %work = alloca [{size} x i8], align 64"]

@@ -31,6 +31,14 @@ class Module:
     calls : int
         How many steps there are that such functions compute, in programs that may have many: if
         they are more than INLINED, functions are called, else they are put in where they are used.
+
+    Examples
+    --------
+    >>> module = Module(precise=True)
+    >>> module.template("sin", "d", 1)
+    '  {0} = call double @sin(double {1}) nobuiltin'
+    >>> print(module.text().strip())
+    declare double @sin(double) nounwind willreturn memory(none)
     """
 
     def __init__(self, precise: bool = False, own: bool = True) -> None:

@@ -6,8 +6,8 @@ of the program are called one after the other; and the outputs are turned back f
 
 from __future__ import annotations
 
-from simpleautodiff.jit.chunks import plan
-from simpleautodiff.jit.emit import Part, work_array
+from simpleautodiff.jit.chunks import Plan, plan
+from simpleautodiff.jit.emit import CHUNK, Part, work_array
 from simpleautodiff.jit.frame import SAME, Frame
 from simpleautodiff.jit.instructions import BYTES
 from simpleautodiff.jit.kernel import Kernel
@@ -30,8 +30,19 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
         How the names of the parts begin.
     chunk
         How many steps a part has at most.
+
+    Examples
+    --------
+    >>> from simpleautodiff.jit.flat import Flat
+    >>> from simpleautodiff.jit.kernel import Leaf
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
+    >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
+    >>> write_passing(module, kernel, Frame(kernel, ["rows"], 4), "rows", 1)
+    >>> len(module.functions)
+    2
     """
-    parts = plan(kernel.flat, chunk)
+    parts = plan(kernel.flat, min(chunk, CHUNK))
     Part(module, kernel, parts, frame.width).write_all(name)
     areas, size = _areas(frame, 8 * parts.length * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
@@ -42,12 +53,39 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
             f"  %area{j}.p = getelementptr ptr, ptr %areas, i64 {j}",
             f"  store ptr %area{j}, ptr %area{j}.p",
         ]
-    for j in range(len(kernel.inputs)):
-        _move(frame, j, into=True)
+    for j, leaf in enumerate(kernel.inputs):
+        for group in _groups([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
+            _columns(frame, j, group, into=True)
+    ready = _ready(kernel, parts, frame.width)
     for k in range(len(parts.chunks)):
         frame.body.append(f"  call i32 @{name}.{k}(ptr %areas, ptr %work)")
-    for j in range(len(kernel.inputs), len(areas)):
-        _move(frame, j, into=False)
+        for j, found in enumerate(ready, len(kernel.inputs)):
+            for group in _groups([block for block in found if block[2] == k]):
+                _columns(frame, j, group, into=False)
+
+
+def _ready(kernel: Kernel, parts: Plan, width: int) -> list[list[tuple[int, int, int]]]:
+    """Return the blocks of each output leaf: start, size, and after which part they are known."""
+    of = {place: k for k, chunk in enumerate(parts.chunks) for place in chunk.places}
+    last, outputs = len(parts.chunks) - 1, iter(kernel.flat.outputs)
+    found = []
+    for leaf in kernel.outputs:
+        known = [of.get(next(outputs), last) for _ in range(leaf.size)]
+        covered = blocks(leaf.size, width)
+        found.append([(start, size, max(known[start : start + size])) for start, size in covered])
+    return found
+
+
+def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
+    """Divide blocks into groups of one size that follow each other."""
+    groups: list[list[tuple[int, int, int]]] = []
+    for block in found:
+        before = groups[-1][-1] if groups else (0, 0, 0)
+        if block[1] == before[1] and block[0] <= before[0] + before[1]:
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    return groups
 
 
 def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
@@ -59,26 +97,17 @@ def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
     return areas, after
 
 
-def _move(frame: Frame, j: int, into: bool) -> None:
-    """Move a leaf between its rows and its area."""
-    found = blocks(frame.leaves[j].size, frame.width)
-    largest = [start for start, size in found if size == found[0][1]]
-    if largest:
-        _columns(frame, j, largest, found[0][1], into)
-    for start, size in found[len(largest) :]:
-        _columns(frame, j, [start], size, into)
-
-
-def _columns(frame: Frame, j: int, starts: list[int], size: int, into: bool) -> None:
-    """Move blocks of columns, all of one size, in a loop."""
+def _columns(frame: Frame, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
+    """Move a group of blocks of columns between rows and area, in a loop."""
+    (first, size, _), (last, _, _) = group[0], group[-1]
     lanes, new, kind, body = frame.lanes, frame.lanes.new, frame.leaves[j].kind, frame.body
     rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)
-    label = f"{j}.{starts[0]}"
+    label = f"{j}.{first}"
     body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
     body.append(f"columns{label}:")
-    came = f"[ {starts[0]}, %from{label} ], [ %further{label}, %columns{label} ]"
+    came = f"[ {first}, %from{label} ], [ %further{label}, %columns{label} ]"
     body.append(f"  %column{label} = phi i64 {came}")
-    at = new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {starts[-1]})")
+    at = new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {last})")
     offset = new(f"mul i64 {at}, {BYTES[kind]}")
     in_area = new(f"mul i64 {offset}, {frame.width}")
     area = new(f"getelementptr i8, ptr %area{j}, i64 {in_area}")
@@ -91,6 +120,6 @@ def _columns(frame: Frame, j: int, starts: list[int], size: int, into: bool) -> 
     else:
         lanes.store([lanes.packed(pointer, kind) for pointer in vectors], parts, kind, 0)
     body.append(f"  %further{label} = add i64 %column{label}, {size}")
-    body.append(f"  %more{label} = icmp slt i64 %column{label}, {starts[-1]}")
+    body.append(f"  %more{label} = icmp slt i64 %column{label}, {last}")
     body.append(f"  br i1 %more{label}, label %columns{label}, label %moved{label}")
     body.append(f"moved{label}:")
