@@ -25,7 +25,7 @@ from mpmath import (
 
 mp.dps = 40
 KINDS = {"double": 53, "float": 24}
-TAIL_CENTRE, TAIL_SLOPE, ERF_END = mpf("3.5"), mpf("1.125"), mpf("0.65")
+TAIL_CENTRE, TAIL_SLOPE, ERF_END = mpf("3.5"), mpf("1.125"), mpf(1)
 
 
 def rounded(x, bits):
