@@ -148,14 +148,15 @@ def _far(scalar: Lanes) -> str:
     parts = scalar.emit(f"call {RESULT} {NAME}(double %x)")
     r, low, quadrant = (scalar.emit(f"extractvalue {RESULT} {parts}, {i}") for i in range(3))
     angle = circular.Angle(Number(scalar, r), Number(scalar, low), Bits(scalar, quadrant))
-    x = Number(scalar, "%x")
-    sine, cosine = circular.sin_of(x, angle), circular.cos_of(x, angle)
-    result = sine / cosine
-    for value, name in ((sine, "sin"), (cosine, "cos")):
+    results = {
+        name: write(Number(scalar, "%x"), angle) for name, write in circular.OF_ANGLE.items()
+    }
+    result = results["tan"]
+    for name in ("sin", "cos"):
         chosen = Mask(scalar, scalar.emit(f"icmp eq i64 %which, {WHICH[name]}"))
-        result = chosen.pick(value, result)
+        result = chosen.pick(results[name], result)
     head = "define internal double @sad_far(double %x, i64 %which)"
-    return f"{head} noinline cold nounwind memory(none) {{\n" + _close(scalar, result.text)
+    return f"{head} noinline optnone cold nounwind memory(none) {{\n" + _close(scalar, result.text)
 
 
 def _each(lanes: Lanes) -> str:
@@ -172,7 +173,7 @@ def _each(lanes: Lanes) -> str:
     for word, meaning in words.items():
         body = body.replace(word, meaning)
     own = symbol("far", lanes.width, lanes.kind.name)
-    head = _head(lanes, own, ["%x", "%near"], "noinline cold")
+    head = _head(lanes, own, ["%x", "%near"], "noinline optnone cold")
     return head.replace("%near)", "%near, i64 %which)") + body
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simpleautodiff.jit.vectormath.coefficients import ERF_CENTRE, ERF_END, ERF_SLOPE
-from simpleautodiff.jit.vectormath.exponential import reduce, scale
+from simpleautodiff.jit.vectormath.exponential import power_of_two, reduce, scale
 from simpleautodiff.jit.vectormath.lanes import Number, at_most, fma, polynomial
 from simpleautodiff.jit.vectormath.pairs import (
     exact_product,
@@ -39,8 +39,21 @@ def erfc(x: Number) -> Number:
     return (x < 0.0).pick(2.0 - value, value)
 
 
+def rough_tail(a: Number) -> Number:
+    """Return erfc(a), a ≥ 1, near enough to be taken from 1."""
+    a = at_most(a, 6.0)
+    parts = reduce(-(a * a))
+    bottom = fma(a, ERF_SLOPE, 1.0)
+    centre = a + ERF_CENTRE
+    both = 1.0 / (centre * bottom)
+    t = (a - ERF_CENTRE) * (bottom * both)
+    first, _ = a.lanes.constants("ERFC_FIRST")
+    f = fma(t, polynomial(t, a.lanes.constants("ERFC")), first) * (centre * both)
+    return fma(parts.r + parts.rest, f, f) * power_of_two(parts.steps)
+
+
 def erf(x: Number) -> Number:
     """Emit erf(x)."""
     a = abs(x)
     inner = fma(a, polynomial(a * a, x.lanes.constants("ERF")), a)
-    return (a > ERF_END).pick(1.0 - tail(a), inner).flip(x.sign)
+    return (a > ERF_END).pick(1.0 - rough_tail(a), inner).flip(x.sign)

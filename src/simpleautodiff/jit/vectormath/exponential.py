@@ -156,13 +156,18 @@ def cosh(x: Number) -> Number:
 
 
 def tanh(x: Number) -> Number:
-    """Emit tanh(x) = sinh(x)/cosh(x)."""
-    parts = reduce(at_most(abs(x), 22.0))
-    up = power_of_two(parts.steps) * 0.5
-    down = power_of_two(x.lanes.whole(0) - parts.steps) * 0.5
-    sine, cosine = (quick_sum(*pair) for pair in sine_and_cosine(parts, up, down))
-    first, rest = quotient(sine, cosine, 1.0 / cosine[0])
+    """Emit tanh(x) = (e - 1)/(e + 1) with e = exp(2x), both divided by 2**k."""
+    parts = reduce(at_most(abs(x) * 2.0, 44.0))
+    down = power_of_two(x.lanes.whole(0) - parts.steps)
+    top, bottom = (_and_rest(quick_sum(1.0, other), parts) for other in (-down, down))
+    first, rest = quotient(top, bottom, 1.0 / bottom[0])
     return (first + rest).flip(x.sign)
+
+
+def _and_rest(whole: Pair, parts: Reduced) -> Pair:
+    """Return whole + r + …, where |whole| ≥ |r| or whole = 0."""
+    total, error = quick_sum(whole[0], parts.r)
+    return quick_sum(total, error + (whole[1] + parts.rest))
 
 
 def sigmoid(x: Number) -> Number:

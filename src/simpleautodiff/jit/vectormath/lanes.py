@@ -262,7 +262,18 @@ def fma(a: Number, b: Number | float, c: Number | float) -> Number:
 
 
 def polynomial(z: Number, coefficients: Sequence[float]) -> Number:
-    """Return the polynomial of z with these coefficients, highest first."""
+    """Return the polynomial of z with these coefficients, highest first.
+
+    A long one is two of z², so that one half need not wait for the other.
+    """
+    if len(coefficients) < 8:
+        return _horner(z, coefficients)
+    square = z * z
+    odd, even = coefficients[-2::-2][::-1], coefficients[::-2][::-1]
+    return fma(z, _horner(square, odd), _horner(square, even))
+
+
+def _horner(z: Number, coefficients: Sequence[float]) -> Number:
     total = fma(z, coefficients[0], coefficients[1])
     for coefficient in coefficients[2:]:
         total = fma(total, z, coefficient)

@@ -149,7 +149,7 @@ def atanh(x: Number) -> Number:
 
 
 def log_pair(a: Number) -> Pair:
-    """Return log(a), a ≥ 0, to about ten bits more than a float has."""
+    """Return log(a), a ≥ 0, to about ten bits more than a float has, if it is finite."""
     k, m = split_any(a)
     s, s_low = _ratio(m)
     z, lost = exact_product(s, s)
@@ -164,8 +164,7 @@ def log_pair(a: Number) -> Pair:
     whole, part = a.lanes.constants("LN2_WHOLE")
     total, error = quick_sum(k * whole, high)
     total, rest = quick_sum(total, error + fma(k, part, low))
-    usual = (a > 0.0) & (a < inf)
-    return usual.pick(total, a.equals(0.0).pick(-inf, a)), usual.pick(rest, 0.0)
+    return a.equals(0.0).pick(-inf, (a < inf).pick(total, a)), rest
 
 
 def _ratio(m: Number) -> Pair:

@@ -12,7 +12,7 @@ from simpleautodiff.jit.vectormath.exponential import (
     power_of_two,
     reduce,
 )
-from simpleautodiff.jit.vectormath.lanes import Number, fma, polynomial
+from simpleautodiff.jit.vectormath.lanes import Number, at_least, at_most, fma, polynomial
 from simpleautodiff.jit.vectormath.logarithm import log_pair
 from simpleautodiff.jit.vectormath.pairs import exact_product
 
@@ -63,16 +63,14 @@ def power(x: Number, y: Number) -> Number:
     """Emit x**y = exp(y log|x|), with a minus sign where x is negative and y odd."""
     lanes, a = x.lanes, abs(x)
     high, low = log_pair(a)
-    low_end, high_end = exponent_range(x)
-    product, lost = exact_product(y, high)
-    within = (product > low_end) & (product < high_end)
-    rest = within.pick(fma(y, low, lost), 0.0)
+    most = 2.0 ** (lanes.kind.bias - 3)
+    times = at_most(at_least(y, -most), most)
+    product, lost = exact_product(times, high)
+    rest = (abs(product) < exponent_range(x)[1] + 50.0).pick(fma(times, low, lost), 0.0)
     value = exp_of(reduce(clamped(product), rest))
     whole = lanes.call("rint", y).equals(y)
     half = y * 0.5
     odd = whole & ~lanes.call("rint", half).equals(half)
-    value = a.equals(1.0).pick(y.unordered(y).pick(y, 1.0), value)
     value = value.flip(odd.pick(x, 0.0).sign)
-    value = ((x < 0.0) & (x > -inf) & ~whole).pick(nan, value)
-    value = y.unordered(y).pick(y, value)
+    value = ((x < 0.0) & (a < inf) & ~whole).pick(nan, value)
     return (x.equals(1.0) | y.equals(0.0)).pick(1.0, value)
