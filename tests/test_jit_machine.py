@@ -90,12 +90,10 @@ def test_with_functions_of_the_c_library_too(one):
 @settings(max_examples=100, deadline=None)
 @given(flats.cases(most=60))
 def test_random_programs_in_another_order_too(one):
-    short, span = tape.SHORT, tape._SPAN
-    tape.SHORT, tape.WINDOW, tape._SPAN = 0, 8, 11
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tape, "SHORT", 0)
+        patch.setattr(tape, "WINDOW", 8)
         machine = Machine(one.kernel)
-    finally:
-        tape.SHORT, tape.WINDOW, tape._SPAN = short, span - 3, span
     one.check(machine.run(*one.arguments))
 
 

@@ -11,7 +11,7 @@ from simpleautodiff.jit.kernel import Kernel, Leaf
 from simpleautodiff.jit.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
 from simpleautodiff.jit.parts import Part, Parts, names_of, to_parts
 
-LENGTH = 1000  # steps in a function: compilers take longer than in proportion for long ones
+LENGTH = 250  # steps in a function: compilers take longer than in proportion for long ones
 ON_STACK = 4096  # cells: where more are needed, they are allocated
 
 _TYPES = {DOUBLE: "double", FLOAT: "float", TRUTH: "unsigned char", WHOLE: "int64_t"}

@@ -70,7 +70,6 @@ _SHAPES = {  # what the words after the opcode are: cells to write or to read, p
 }
 SHORT = 2500  # steps: up to here their order is kept
 WINDOW = 1024  # so many steps are looked at together to find those with the same opcode
-_SPAN = WINDOW + 3  # depths in a window: 0 for loads, those of its steps, a guard, a store
 _OF_TRUTHS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 
 
@@ -93,6 +92,7 @@ _READS = np.array([[letter == "r" for letter in shape(name).ljust(4)] for name i
 _WRITES = np.array([shape(name).startswith("w") for name in OPCODES])
 _LENGTH = np.array([1 + len(shape(name)) for name in OPCODES])
 _WAITS = np.array([shape(name) == "wii" for name in OPCODES])
+_ROUND = len(OPCODES)
 _TABLE = np.array([[_opcode(name, letter) for letter in _LETTERS] for name in _NAMES])
 
 
@@ -232,46 +232,54 @@ def _with_ends(steps: _Steps, kernel: Kernel) -> _Steps:
 
 
 def _keys(steps: _Steps, places: int) -> Numbers:
-    """Return the numbers by which the steps are to be sorted: by depth, and then by opcode."""
-    opcodes, words = steps
-    depths = _depths(steps, places)
-    reads = _READS[opcodes]
-    first_window = np.full(places, places)
-    for column in range(4):
-        which = reads[:, column]
-        np.minimum.at(first_window, words[which, column], depths[which] // _SPAN)
-    waits = _WAITS[opcodes]
-    depths[waits] = first_window[words[waits, 0]] * _SPAN
-    return depths * len(OPCODES) + opcodes
+    """Return the numbers by which the steps are to be sorted.
 
-
-def _depths(steps: _Steps, places: int) -> Numbers:
-    """Return how many steps of its window each step has to wait for, on top of its window.
-
-    Guards are checked in their order, because what comes after a failed one has no meaning.
+    Each window goes round all opcodes again and again: loads and constants in the first round, then
+    each step at the first turn of its opcode when its arguments are there; results are stored in
+    the last round. Guards are checked in their order, because what follows a failed one has no
+    meaning.
     """
     opcodes, words = steps
     is_computed = _WRITES[opcodes] & ~_WAITS[opcodes]
-    of = _depths_of_computed(words[is_computed], places)
-    depths = of[words[:, 0]]
+    keys = _keys_of_computed(steps.taken(is_computed), places)[words[:, 0]]
     is_guard = opcodes == NUMBER["guard"]
-    depths[is_guard] = np.maximum.accumulate(depths[is_guard] + 1)
+    turns = keys[is_guard] + (NUMBER["guard"] - keys[is_guard]) % _ROUND
+    keys[is_guard] = np.maximum.accumulate(turns)
     is_store = ~_WRITES[opcodes] & ~is_guard
-    depths[is_store] = depths[is_store] // _SPAN * _SPAN + _SPAN - 1
-    return depths
+    keys[is_store] = (keys[is_store] // _span() + 1) * _span() - _ROUND + opcodes[is_store]
+    waits = _WAITS[opcodes]
+    keys[waits] = _first_windows(steps, keys, places)[words[waits, 0]] * _span() + opcodes[waits]
+    return keys
 
 
-def _depths_of_computed(words: Numbers, places: int) -> Numbers:
+def _span() -> int:
+    return _ROUND * (WINDOW + 4)  # no step can wait longer than for all others of its window
+
+
+def _keys_of_computed(steps: _Steps, places: int) -> Numbers:
+    opcodes, words = steps
     if len(words) <= SHORT:
         in_order = np.zeros(places, np.int64)
-        in_order[words[:, 0]] = 1 + _SPAN * np.arange(len(words))
+        in_order[words[:, 0]] = _ROUND + _span() * np.arange(len(words))
         return in_order
-    depths = [0] * places
+    keys = [0] * places
     for start in range(0, len(words), WINDOW):
-        base = start // WINDOW * _SPAN
-        for place, x, y, z in words[start : start + WINDOW].tolist():
-            depths[place] = 1 + max(base, depths[x], depths[y], depths[z])
-    return np.array(depths)
+        base, part = start // WINDOW * _span() + _ROUND, slice(start, start + WINDOW)
+        for (place, x, y, z), opcode in zip(
+            words[part].tolist(), opcodes[part].tolist(), strict=True
+        ):
+            ready = max(base, keys[x], keys[y], keys[z])
+            keys[place] = ready + (opcode - ready) % _ROUND
+    return np.array(keys)
+
+
+def _first_windows(steps: _Steps, keys: Numbers, places: int) -> Numbers:
+    """Return the first window in which each number is used."""
+    first = np.full(places, places)
+    for column in range(4):
+        which = _READS[steps.opcodes][:, column]
+        np.minimum.at(first, steps.words[which, column], keys[which] // _span())
+    return first
 
 
 def _encoded(steps: _Steps, places: int, leaves: int) -> Tape:
