@@ -196,7 +196,7 @@ def test_a_screen_reader_is_told_each_step(shown):
     shown.keyboard.press("ArrowRight")
     assert "seed" in shown.locator("[aria-live]").inner_text()
     label = shown.locator("g.node", has_text="mul").get_attribute("aria-label")
-    assert label == "v1 = x1 × x2, value 10"
+    assert label == "v1 = x1 × x2, product, value 10"
     unnamed = shown.eval_on_selector_all(
         "button, input, select",
         "all => all.filter(e => !e.ariaLabel && !e.textContent.trim()).length",

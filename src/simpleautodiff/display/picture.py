@@ -40,10 +40,13 @@ class Vertex:
     tone: str = ""
     badge: str = ""
     hint: str = ""
+    size: tuple[float, float] | None = None  # half the width and the height, where they are given
 
     @cached_property
     def body(self) -> tuple[float, float]:
         """Half the width and half the height of the circle or box."""
+        if self.size is not None:
+            return self.size
         face = self.face.width(CODE if self.face.code else FACE)
         if self.shape == "box":
             wide = max([self.face.width(CODE), *(line.width(CODE) for line in self.below)])

@@ -12,9 +12,10 @@ from typing import Any
 
 from simpleautodiff.display.explorer.data import document, source_of
 from simpleautodiff.display.explorer.files import asset, filled, front_end
+from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
-from simpleautodiff.expression import parse
-from simpleautodiff.program import Program, trace
+from simpleautodiff.expression import Formula, parse
+from simpleautodiff.program import Program
 
 BODY = "html, body { margin: 0; height: 100%; }\n"
 START = """
@@ -116,16 +117,23 @@ def described(
             raise ArgumentError("a program has its arguments already; explore it without any")
         return f, "", [], 1
     if isinstance(f, str):
-        function, names = parse(f)
+        formula, names = parse(f)
         if len(args) != len(names):
             raise FormulaError(
                 f"the variables of {f.strip()!r} are {', '.join(names) or 'none'}: "
                 f"{len(names)} values are needed, {len(args)} were given"
             )
-        program = trace(function, *args, numbering=numbering, names=names)
-        program.lines = {}  # the line is that of the caller, which says nothing about the formula
-        return program, f.strip(), [], 1
+        return of_formula(formula, args, numbering)
     name = getattr(f, "__name__", type(f).__name__)
     code, first = source_of(f)
     program = trace(f, *args, numbering=numbering)
     return program, "" if name == "<lambda>" else name, code, first
+
+
+def of_formula(
+    formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = "paper"
+) -> tuple[Program, str, list[str], int]:
+    """Return the program of a formula; one of several lines has them as its source, no title."""
+    program = trace_formula(formula, *args, numbering=numbering)
+    lines = formula.text.splitlines()
+    return (program, "", lines, 1) if len(lines) > 1 else (program, formula.text, [], 1)
