@@ -30,7 +30,8 @@ class Line:
 class Vertex:
     """What is drawn for one node: its face in a circle or box, and lines below it.
 
-    Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone.
+    Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone,
+    and so is the `label` in the middle of an edge.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Vertex:
             return wide / 2 + 14, (1 + len(self.below)) * LEADING / 2 + 9
         if self.shape == "none":
             return face / 2 + 7, FACE / 2
+        if self.shape == "label":
+            return self.face.width(LABEL) / 2 + 5, LABEL / 2
         return max(RADIUS, face / 2 + 11), RADIUS
 
     @cached_property
@@ -68,11 +71,15 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail)."""
+    """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail).
+
+    A `bare` one has no head: it ends at a label, behind which it goes on.
+    """
 
     tail: str
     head: str
     tone: str = ""
+    bare: bool = False
 
     @property
     def back(self) -> bool:
