@@ -51,6 +51,7 @@ function writer(doc, now) {
 
   const full = (number) => number?.text ?? short(number);
   const grouped = (text) => (/[ ]|^-/.test(text) ? `(${text})` : text);
+  const stepsOf = (count, kind = "") => `${count.toLocaleString("en")} ${kind}step${count === 1 ? "" : "s"}`;
   const oneLine = (title) => title.split("\n").join("; ");
 
   // One row of the table for one step: name, symbols, numbers, result.
@@ -72,7 +73,7 @@ function writer(doc, now) {
   function foldRow({ box, events }, phase, mode) {
     const { title } = doc.boxes[box];
     const last = events[events.length - 1];
-    const steps = `${events.length.toLocaleString("en")} step${events.length === 1 ? "" : "s"}`;
+    const steps = stepsOf(events.length);
     const number = last.kind === "value" ? now().model.values[last.node] : last.number;
     const of = nameHtml(nameOf(last.node), phase.id === "values" ? "" : mode);
     return { name: ["⊞"], symbols: make("code", {}, oneLine(title)),
@@ -139,7 +140,7 @@ function writer(doc, now) {
   function more(count, where, middle) {
     if (!count) return "";
     const button = make("button", { type: "button", class: "plain", "data-more": middle },
-      `${count.toLocaleString("en")} ${where} step${count === 1 ? "" : "s"}`);
+      stepsOf(count, `${where} `));
     return make("tr", { class: "more" }, make("td", { colspan: 4 }, button));
   }
 
@@ -166,11 +167,18 @@ function writer(doc, now) {
     phase.events.slice(0, first).forEach(take);
     return events.map((event) => {
       take(event);
-      if (event.kind === "fold") return rowCells(row(event, phase));
+      if (event.kind === "fold") return orderFold(event);
       return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
         make("td", {}, event.kind), make("td", {}, ...list(path.slice(-12))),
         make("td", { class: "result order" }, ...list(down ? order.slice(0, 12) : order.slice(-12)))];
     });
+  }
+
+  function orderFold({ box, events }) {
+    const title = oneLine(doc.boxes[box].title);
+    return [make("th", { scope: "row" }, "⊞"), make("td", {}, events[events.length - 1].kind),
+      make("td", { class: "long", title }, make("code", {}, title)),
+      make("td", { class: "result" }, stepsOf(events.length))];
   }
 
   // --- the present step -----------------------------------------------------------------------
