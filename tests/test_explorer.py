@@ -18,7 +18,7 @@ import simpleautodiff as ad
 from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.data import document
 from simpleautodiff.display.explorer.files import asset, front_end, scripted
-from simpleautodiff.display.explorer.page import of_formula, page
+from simpleautodiff.display.explorer.page import described, of_formula, page
 from simpleautodiff.display.explorer.views import MOST_DRAWN
 from simpleautodiff.expression import parse
 from simpleautodiff.linear import ZERO
@@ -341,6 +341,39 @@ def test_steps_of_a_folded_box_are_one_step_and_none_is_lost():
     assert all(whole and back for view in counts for _, whole, back in view)
     assert [max(steps for steps, _, _ in view) < 250 for view in counts] == [True] * len(counts)
     assert counts[0][0][0] == 2  # x, and the loop
+
+
+@needs_node
+def test_what_a_box_does_is_one_step_of_a_page():
+    program = described(deep, (0.5, 2.0))[0]
+    steps = script(
+        """const fold = folding(data, 0);
+        console.log(JSON.stringify(phases(data, recorded(data)).map((phase) =>
+            collapsed(phase, fold).events.filter((e) => e.kind === "fold").map((e) => e.box))));""",
+        document(program),
+    )
+    values, *_, reverse = steps  # a forward sweep goes as its search has found
+    for boxes in (values, reverse):
+        assert len(boxes) == len(set(boxes)) > 1
+
+
+def test_a_page_is_numbered_as_the_paper_if_it_is_small(tmp_path):
+    def f(x, y):
+        a = x * y
+        b = ad.sin(a)
+        return b + ad.cos(x)
+
+    assert [s.operator for s in described(f, (1.0, 2.0))[0].steps[2:]] == [
+        "mul",
+        "cos",
+        "sin",
+        "add",
+    ]
+    program = described(f, (1.0, 2.0), "execution")[0]
+    assert [s.operator for s in program.steps[2:]] == ["mul", "sin", "cos", "add"]
+    assert program.renumbered("paper").adjoints()["x"] == program.adjoints()["x"]
+    large = described(deep, (0.5, 2.0))[0]
+    assert large.nodes == large.execution
 
 
 def test_explore_says_what_it_needs():

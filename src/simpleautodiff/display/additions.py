@@ -43,6 +43,14 @@ def with_derivatives(picture: Picture, folded: Folded) -> Picture:
     """Write on each edge between two steps the local derivative that belongs to it.
 
     What is written is a vertex in the middle of its edge: the layout keeps everything off it.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> print(ad.figure(ad.trace(lambda x: ad.sin(x), 0.0), "plain", edges="derivatives"))
+    ┌───┐                      ┌────┐
+    │ x ├──── cos(x) = 1 ─────▶│ v1 ├───▶ y = f(x)
+    └───┘                      └────┘
     """
     steps = _singles(folded)
     vertices = list(picture.vertices)

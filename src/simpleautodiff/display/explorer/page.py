@@ -12,6 +12,7 @@ from typing import Any
 
 from simpleautodiff.display.explorer.data import document, source_of
 from simpleautodiff.display.explorer.files import asset, filled, front_end
+from simpleautodiff.display.explorer.views import LEGIBLE
 from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
 from simpleautodiff.expression import Formula, parse
@@ -66,7 +67,7 @@ def explore(
     *args: Any,
     path: str | Path = "explorer.html",
     title: str = "",
-    numbering: str = "paper",
+    numbering: str = "",
 ) -> Path:
     """Write a page in which the derivative of a function or a formula can be watched.
 
@@ -86,7 +87,8 @@ def explore(
     title
         What stands at its top: the formula, or the name of the function, if not given.
     numbering
-        "paper" or "execution", as `trace` takes it.
+        "paper" or "execution", as `trace` takes it. If not given: the paper's for a small program;
+        for a large one that of execution, in which the steps of one box follow one another.
 
     Returns
     -------
@@ -109,7 +111,7 @@ def explore(
 
 
 def described(
-    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = "paper"
+    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a function, a formula or a program, its title and its source."""
     if isinstance(f, Program):
@@ -126,14 +128,21 @@ def described(
         return of_formula(formula, args, numbering)
     name = getattr(f, "__name__", type(f).__name__)
     code, first = source_of(f)
-    program = trace(f, *args, numbering=numbering)
+    program = _numbered(trace(f, *args, numbering=numbering or "execution"), numbering)
     return program, "" if name == "<lambda>" else name, code, first
 
 
 def of_formula(
-    formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = "paper"
+    formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a formula; one of several lines has them as its source, no title."""
-    program = trace_formula(formula, *args, numbering=numbering)
+    traced = trace_formula(formula, *args, numbering=numbering or "execution")
+    program = _numbered(traced, numbering)
     lines = formula.text.splitlines()
     return (program, "", lines, 1) if len(lines) > 1 else (program, formula.text, [], 1)
+
+
+def _numbered(program: Program, numbering: str) -> Program:
+    """Choose the paper's numbering for a small program, if none was asked for."""
+    small = len(program) <= LEGIBLE[0]
+    return program.renumbered("paper") if small and not numbering else program

@@ -8,7 +8,7 @@ function explorer(root, doc, options = {}) {
   let here = { phase: 0, count: steps[0].events.length };
   const first = (id) => steps.findIndex((phase) => phase.id === id);
   const chosen = { order: first("order"), forward: first("forward"), reverse: first("reverse") };
-  let timer = 0, zoom = 1, picture = null;
+  let timer = 0, zoom = 1, picture = null, painted = null;
   const inputs = {};
   const part = skeleton(root, doc);
   const write = writer(doc, () => ({ model, fold }));
@@ -47,7 +47,7 @@ function explorer(root, doc, options = {}) {
       const i = doc.order[record.start + record.size - 1]; // of several, the last tells
       paintNode(box, i, parts, at);
     }
-    paintEdges(phase, state, current);
+    paintEdges(painted = { phase, state, current });
     if (at.now !== undefined) reveal(picture.nodes.get(at.now)?.group);
   }
 
@@ -88,7 +88,7 @@ function explorer(root, doc, options = {}) {
     return `${node.name}${node.text ? ` = ${node.text}` : ", input"}${own}, value ${short(model.values[i])}${said}`;
   }
 
-  function paintEdges(phase, state, current) {
+  function paintEdges({ phase, state, current }) {
     const back = phase.id === "reverse";
     const last = (box) => doc.order[doc.boxes[box].start + doc.boxes[box].size - 1];
     const has = phase.id === "values" ? (_, head) => state.hasValue(head)
@@ -301,7 +301,7 @@ function explorer(root, doc, options = {}) {
 
   function leave() {
     point(root);
-    paintEdges(steps[here.phase], known(doc, steps[here.phase], here.count), steps[here.phase].events[here.count - 1]);
+    paintEdges(painted);
   }
 
   // --- events ---------------------------------------------------------------------------------

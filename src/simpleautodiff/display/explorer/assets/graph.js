@@ -75,7 +75,8 @@ function drawing(doc, view, down) {
   for (const [tail, head, route] of view.edges) {
     const { path: d, half } = routed(route, at);
     const path = make("path", { d, class: "edge", "marker-end": "url(#arrow)" });
-    const label = make("text", { class: "slope", x: half[0].toFixed(1), y: (half[1] - 6).toFixed(1) });
+    const [dx, dy] = down ? [18, 4] : [0, -6]; // beside the edge, or above it
+    const label = make("text", { class: "slope", x: (half[0] + dx).toFixed(1), y: (half[1] + dy).toFixed(1) });
     svg.append(path);
     labels.append(label);
     drawn.edges.push({ ...ends(doc, tail, head, drawn.edges), path, label });
