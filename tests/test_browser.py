@@ -474,7 +474,7 @@ def test_everything_is_quick_with_fifteen_thousand_nodes(loop):
             const times = {};
             const time = (name, work) => {
                 let best = Infinity;
-                for (let i = 0; i < 3; i++) {
+                for (let i = 0; i < 8 && best > 200; i++) { // others may be using the machine
                     const start = performance.now();
                     work();
                     document.body.offsetHeight;
@@ -499,6 +499,27 @@ def test_everything_is_quick_with_fifteen_thousand_nodes(loop):
         }"""
     )
     assert slow == []
+
+
+def test_a_long_table_shows_the_rows_around_the_step_and_brings_the_others(tab, tmp_path):
+    def chain(x, y):  # no two steps in a row are alike, and nothing can be folded but stretches
+        for i in range(27):
+            x = (ad.sin, ad.cos, ad.exp, ad.tanh)[i * i % 7 % 4](x) * y
+        return x
+
+    tab.goto(ad.explore(chain, 0.5, 0.25, path=tmp_path / "page.html").as_uri())
+    tab.click("text=Unfold all") if tab.locator("text=Unfold all").count() else None
+    phase(tab, "order")
+    tab.keyboard.press("End")
+    _, total = position(tab)
+    assert total > 80
+    assert tab.locator("tr[data-step]").count() == 80
+    assert tab.locator("tr.current").get_attribute("data-step") == str(total)
+    assert tab.inner_text("tr.more") == f"{total - 80} earlier steps"
+    tab.click("tr.more button")
+    assert tab.locator("tr[data-step='1']").count() == 1
+    tab.locator("tr[data-step='1']").click()
+    assert position(tab)[0] == 1
 
 
 def test_several_boxes_are_unfolded_side_by_side(tab, tmp_path):

@@ -21,30 +21,33 @@ function recorded(doc) {
   };
 }
 
-// The same for other inputs, by the rows.
+// An object that makes one of its parts when it is first asked for it.
+function lazy(base, name, make_) {
+  let made;
+  return Object.defineProperty({ ...base }, name, { enumerable: true, get: () => (made ??= make_()) });
+}
+
+// The same for other inputs, by the rows; a sweep is made when it is looked at.
 function computed(doc, inputs) {
-  const values = [];
-  const partials = doc.nodes.map((node, i) => {
+  const values = [], partials = [];
+  doc.nodes.forEach((node, i) => {
+    partials[i] = {};
     if (!node.op) {
       values[i] = inputs[i] ?? decode(node.value);
-      return {};
+      return;
     }
     const args = node.args.map((arg) => (Array.isArray(arg) ? decode(arg[0]) : values[arg]));
     const row = ROWS[node.op];
     values[i] = row.f(...args);
-    const slopes = {};
-    node.args.forEach((arg, k) => {
-      if (!Array.isArray(arg)) {
-        const d = row.d[k];
-        slopes[k] = typeof d === "function" ? d(values[i], ...args) : d;
-      }
-    });
-    return slopes;
+    for (let k = 0; k < args.length; k++) {
+      const d = row.d[k];
+      if (!Array.isArray(node.args[k])) partials[i][k] = typeof d === "function" ? d(values[i], ...args) : d;
+    }
   });
   const sweeps = doc.sweeps.map((sweep) =>
     sweep.mode === "forward"
-      ? { numbers: forward(doc, partials, sweep), terms: [] }
-      : { numbers: [], terms: reverse(doc, partials, sweep) },
+      ? lazy({ terms: [] }, "numbers", () => forward(doc, partials, sweep))
+      : lazy({ numbers: [] }, "terms", () => reverse(doc, partials, sweep)),
   );
   return { values, partials, sweeps, moved: true };
 }
@@ -99,20 +102,19 @@ const nodesIn = (doc, { start, size }) => doc.order.slice(start, start + size);
 
 // The steps of each phase, one by one; an accumulation knows what the sums were before it.
 function phases(doc, model) {
-  const result = [
-    { id: "values", sweep: -1, events: doc.nodes.map((_, i) => ({ kind: "value", node: i, by: i })) },
-  ];
-  doc.sweeps.forEach((sweep, s) => {
-    const search = sweep.search.map(([placed, node]) => ({
-      kind: placed ? "place" : "visit", node, by: node,
-    }));
-    const seed = { kind: "seed", node: sweep.root, by: sweep.root, number: 1 };
-    const events = sweep.mode === "forward" ? tangents(sweep, model.sweeps[s].numbers)
-      : accumulations(sweep, model.sweeps[s].terms);
-    result.push({ id: "order", sweep: s, events: search });
-    result.push({ id: sweep.mode, sweep: s, events: [seed, ...events] });
-  });
-  return result;
+  const values = () => doc.nodes.map((_, i) => ({ kind: "value", node: i, by: i }));
+  return [lazy({ id: "values", sweep: -1 }, "events", values), ...doc.sweeps.flatMap((sweep, s) => [
+    lazy({ id: "order", sweep: s }, "events", () => searched(sweep)),
+    lazy({ id: sweep.mode, sweep: s }, "events", () => swept(sweep, model.sweeps[s])),
+  ])];
+}
+
+const searched = (sweep) =>
+  sweep.search.map(([placed, node]) => ({ kind: placed ? "place" : "visit", node, by: node }));
+
+function swept(sweep, found) {
+  const seed = { kind: "seed", node: sweep.root, by: sweep.root, number: 1 };
+  return [seed, ...(sweep.mode === "forward" ? tangents(sweep, found.numbers) : accumulations(sweep, found.terms))];
 }
 
 const tangents = (sweep, numbers) =>
@@ -130,15 +132,17 @@ function accumulations(sweep, terms) {
 
 // The steps as they are taken: what one folded box does in a row is one step.
 function collapsed(phase, fold) {
-  const events = [];
-  for (const event of phase.events) {
-    const box = fold.single(event.by) ? -1 : fold.owner[event.by];
-    const last = events[events.length - 1];
-    if (box < 0) events.push(event);
-    else if (last?.box === box) last.events.push(event);
-    else events.push({ kind: "fold", node: -1, box, events: [event] });
-  }
-  return { ...phase, events };
+  return lazy({ id: phase.id, sweep: phase.sweep }, "events", () => {
+    const events = [];
+    for (const event of phase.events) {
+      const box = fold.single(event.by) ? -1 : fold.owner[event.by];
+      const last = events[events.length - 1];
+      if (box < 0) events.push(event);
+      else if (last?.box === box) last.events.push(event);
+      else events.push({ kind: "fold", node: -1, box, events: [event] });
+    }
+    return events;
+  });
 }
 
 const amountOf = (event) => event?.events?.length ?? 1;

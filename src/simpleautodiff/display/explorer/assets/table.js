@@ -2,7 +2,7 @@
 
 const PIECES = new Set(["relu", "maximum", "minimum", "fmax", "fmin", "clip", "where"]);
 const TITLES = { values: "Evaluation", order: "Order", forward: "Forward", reverse: "Reverse" };
-const MOST_ROWS = 160; // of a long table: those around the present step
+const MOST_ROWS = 80; // of a long table: those around the present step
 
 // `now()` is what the page shows: its numbers (`model`) and how it is folded (`fold`).
 function writer(doc, now) {
@@ -169,8 +169,8 @@ function writer(doc, now) {
       take(event);
       if (event.kind === "fold") return orderFold(event);
       return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
-        make("td", {}, event.kind), make("td", {}, ...list(path.slice(-12))),
-        make("td", { class: "result order" }, ...list(down ? order.slice(0, 12) : order.slice(-12)))];
+        make("td", {}, event.kind), make("td", {}, ...list(path.slice(-10))),
+        make("td", { class: "result order" }, ...list(down ? order.slice(0, 10) : order.slice(-10)))];
     });
   }
 
