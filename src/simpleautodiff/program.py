@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -126,6 +127,14 @@ class Program:
         args = tuple(self.names[arg] if type(arg) is Result else arg for arg in node.args)
         line, variable = self.lines.get(node, ""), self.variables.get(node, "")
         return Step(self.names[node], node.operator, args, node.value, line, variable)
+
+    def renumbered(self, numbering: str) -> Self:
+        """Return the same program in another numbering."""
+        other = copy(self)
+        own = {node: self.names[node] for node in self.inputs}
+        known = self.lines, self.outputs, self.variables, self.calls
+        Program.__init__(other, self.execution, numbering, own, *known)
+        return other
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -53,10 +53,11 @@ def _neighbours(
     return parents, children
 
 
-def layered(vertices: Sequence[str], edges: Sequence[Link]) -> Layering:
+def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True) -> Layering:
     r"""Put vertices into layers and order them.
 
-    In a small graph a vertex moves to another layer, an input too, where that saves crossings.
+    In a small graph a vertex moves to another layer, an input too, where that saves crossings;
+    not where the layout is to be quick rather than `thorough`.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def layered(vertices: Sequence[str], edges: Sequence[Link]) -> Layering:
     """
     layer = layers(vertices, edges)
     best, least = _arranged(layer, edges)
-    better = len(vertices) <= SMALL
+    better = thorough and len(vertices) <= SMALL
     while least and better:
         better = False
         for other in _tried(vertices, edges, best.layer):

@@ -14,6 +14,8 @@ from simpleautodiff.display.tables import (
     values_table,
 )
 from simpleautodiff.display.variables import variables_of
+from simpleautodiff.expression import Formula
+from simpleautodiff.node import Node
 from simpleautodiff.program import Program, record
 
 
@@ -121,4 +123,40 @@ def trace(
         found.nodes, numbering, found.names, found.lines, found.outputs, variables, found.calls
     )
     traced.f, traced.args, traced.compared = f, args, found.compared
+    return traced
+
+
+def trace_formula(formula: Formula, *args: Any, numbering: str = "paper") -> Trace:
+    r"""Run a formula once; the lines and variables of its steps are those of its own text.
+
+    Examples
+    --------
+    >>> from simpleautodiff.expression import parse
+    >>> f, names = parse("a = x * y\nsin(a)")
+    >>> for step in trace_formula(f, 2.0, 3.0).steps[2:]:
+    ...     print(step.name, step.line, step.variable)
+    v1 formula:1: a = x * y a
+    v2 formula:2: sin(a)
+    """
+    made: list[tuple[int, str, Any]] = []
+
+    def run(*values: Any) -> Any:
+        made.extend(formula.steps(*values))
+        return made[-1][2]
+
+    run.__name__ = run.__qualname__ = formula.__name__
+    found = record(run, args, formula.names)
+    text = formula.text.splitlines()
+    lines: dict[Node, str] = {}
+    variables: dict[Node, str] = {}
+    for line, name, node in made:
+        if isinstance(node, Node) and node.primitive is not None:
+            lines.setdefault(node, f"formula:{line}: {text[line - 1].strip()}")
+            variables |= {node: name} if name else {}
+    several = len(text) > 1  # else the line is the title
+    lines = lines if several else {}
+    traced = Trace(
+        found.nodes, numbering, found.names, lines, found.outputs, variables, found.calls
+    )
+    traced.f, traced.args = formula, args
     return traced
