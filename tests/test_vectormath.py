@@ -206,6 +206,19 @@ def test_within_two_units_of_the_last_place(name, kind):
     assert worst <= (1 if name in ONE_PLACE else 2)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+def test_next_to_multiples_of_a_right_angle(name, kind):
+    """Where nearly all digits of the argument cancel."""
+    with mpmath.workdps(60):
+        reach = 30 if kind == "double" else 22
+        turns = np.unique(np.geomspace(1, 2**reach, 2000).astype(int))
+        nearest = np.array([float(k * mpmath.pi / 2) for k in turns.tolist()]).astype(KINDS[kind])
+        values = all_of(name, kind)((name, 1, kind), nearest)
+        truths = [getattr(mpmath, name)(mpmath.mpf(x)) for x in nearest.tolist()]
+        assert max(errors(values, truths)) <= 1
+
+
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 3.0, -3.0, 2.5, -2.5, math.inf, -math.inf]
 SPECIAL += [math.nan, 5e-324, 1e-45, -1e-45, 2e-310, 1e-40, 1.7e308, -1.7e308, 3e38, -3e38, 1e300]
 SPECIAL += [1e22, -1e22, 710.0, -710.0, 720.0, -750.0, 88.0, 90.0, -104.0, -120.0, 1 + 2**-52]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from simpleautodiff.jit.vectormath.exponential import nearest
 from simpleautodiff.jit.vectormath.lanes import Bits, Kind, Number, fma, polynomial
-from simpleautodiff.jit.vectormath.pairs import Pair, quick_sum, quotient, remainder
+from simpleautodiff.jit.vectormath.pairs import Pair, quick_sum, quotient, sharp_remainder
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def near_angle(x: Number) -> Angle:
     """Return the angle of a number up to the limit."""
     a = abs(x)
     k, quadrant = nearest(a, x.lanes.constants("TWO_OVER_PI")[0])
-    return Angle(*remainder(a, k, x.lanes.constants("HALF_PI")), quadrant)
+    return Angle(*sharp_remainder(a, k, x.lanes.constants("HALF_PI")), quadrant)
 
 
 def sine(angle: Angle) -> Pair:

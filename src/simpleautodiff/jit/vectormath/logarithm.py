@@ -109,7 +109,7 @@ def softplus(x: Number) -> Number:
 
 
 def far(a: Number) -> tuple[Number, Number, Number]:
-    """Return a number whose square is a float, whether a is larger as 1.0, and that as a mask."""
+    """Return a, or the bound below which squares are floats; beyond it also 1.0 and a, else 0."""
     bound = 2.0**500 if a.lanes.kind.bits == 64 else 2.0**60
     return at_most(a, bound), (a > bound).pick(1.0, 0.0), (a > bound).pick(a, 0.0)
 

@@ -43,10 +43,19 @@ def square_root(x: Pair) -> Pair:
 
 
 def remainder(x: Number, times: Number, parts: Sequence[float]) -> Pair:
-    """Return x - times · (the sum of the parts), where that is small and the first step exact."""
+    """Return x - times · (two parts), with an error that is small beside the parts."""
     near = fma(times, -parts[0], x)
     high = fma(times, -parts[1], near)
-    low = fma(times, -parts[1], near - high)
-    for part in parts[2:]:
-        low = fma(times, -part, low)
-    return high, low
+    return high, fma(times, -parts[1], near - high)
+
+
+def sharp_remainder(x: Number, times: Number, parts: Sequence[float]) -> Pair:
+    """Return x - times · (three parts), with an error that is small beside the remainder itself.
+
+    `near` is exact, and so is `near - high`: where `near` is much the smaller of the two terms it
+    is a multiple of the other's last place, and where both are alike their difference is exact.
+    """
+    near = fma(times, -parts[0], x)
+    product, lost = exact_product(times, parts[1])
+    high = near - product
+    return high, fma(times, -parts[2], ((near - high) - product) - lost)
