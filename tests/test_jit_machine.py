@@ -1,5 +1,6 @@
 """The tape machine computes what the program says: to the bit where there is one right result."""
 
+import ctypes
 import importlib.util
 import itertools
 import tracemalloc
@@ -11,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 
 from simpleautodiff.errors import ArgumentError, ValueKindError
+from simpleautodiff.jit import machine as machines
 from simpleautodiff.jit import tape
+from simpleautodiff.jit.engine import build
 from simpleautodiff.jit.flat import Flat
 from simpleautodiff.jit.kernel import Kernel, Leaf
 from simpleautodiff.jit.machine import Machine
@@ -69,7 +72,7 @@ def test_whole_floats_become_whole_numbers(number):
         one.check(Script(one.kernel).run(*one.arguments))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(flats.cases())
 def test_random_programs_are_run_to_the_bit(one):
     one.check(Machine(one.kernel).run(*one.arguments))
@@ -132,6 +135,16 @@ def test_the_first_guard_that_fails_is_told_in_the_order_of_the_guards():
         assert machine.run([2.0, 1.0])[0] == 2
         assert machine.run([1.0, 1.0])[0] == 2
         assert machine.run([np.nan, 1.0])[0] == 1
+
+
+@pytest.mark.parametrize("on_stack", [4096, 0])
+def test_compiled_code_can_call_the_machine(monkeypatch, on_stack):
+    monkeypatch.setattr(machines, "ON_STACK", on_stack)
+    kernel, point = long_program(50), np.linspace(0, 2, 10)
+    machine, found = Machine(kernel), np.empty(10)
+    code = build(machine.body(), level=0, names=["body"])
+    body = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address("body"))
+    flats.Case(kernel, [point]).check((body(point.ctypes.data, found.ctypes.data), [found]))
 
 
 def test_arguments_of_another_size_are_refused():
