@@ -48,8 +48,7 @@ from simpleautodiff.jacobians import hessian as hessian
 from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
 from simpleautodiff.jacobians import jacrev as jacrev
-from simpleautodiff.jit.front import Jitted as Jitted
-from simpleautodiff.jit.front import jit as jit
+from simpleautodiff.jit import jit as jit
 from simpleautodiff.kinks import KinkMet as KinkMet
 from simpleautodiff.linear import ZERO as ZERO
 from simpleautodiff.linear import Linear as Linear

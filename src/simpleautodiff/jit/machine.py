@@ -7,6 +7,7 @@ address is `machine().address("run")`.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -20,6 +21,16 @@ from simpleautodiff.jit.interpreter import text
 from simpleautodiff.jit.kernel import Kernel, Leaf
 from simpleautodiff.jit.operations import KINDS
 from simpleautodiff.jit.tape import to_tape
+from simpleautodiff.jit.working import later
+
+_ready = threading.Event()
+
+
+def is_ready() -> bool:
+    """Tell whether the machine is there; if not, have it made in the background."""
+    if not _ready.is_set():
+        later(machine)
+    return _ready.is_set()
 
 
 @cache
@@ -31,7 +42,9 @@ def machine() -> Code:
     >>> machine().address("run") > 0
     True
     """
-    return build(text(), level=1, names=["run"], key=text())
+    made = build(text(), level=1, names=["run"], key=text())
+    _ready.set()
+    return made
 
 
 @cache

@@ -18,7 +18,7 @@ import numpy as np
 from simpleautodiff.jit import engine
 from simpleautodiff.jit.arrays import ArrayProgram
 from simpleautodiff.jit.kernel import Kernel
-from simpleautodiff.jit.machine import Machine, as_leaves, empty_leaves
+from simpleautodiff.jit.machine import Machine, as_leaves, empty_leaves, is_ready
 from simpleautodiff.jit.native import ENTRY, Form, NativeCall, compiled
 from simpleautodiff.jit.rowwise import Rows
 from simpleautodiff.jit.script import Script
@@ -69,6 +69,7 @@ class FlatProgram:
         self._lock = threading.Lock()
         self._asked: set[str] = set()
         self._tape: Any = None
+        self._waits = False  # for the tape machine, which is compiled once in a process
         if tier == "numpy" or not engine.available():
             self.tier = self.fixed = "numpy"
 
@@ -86,8 +87,10 @@ class FlatProgram:
         return status, list(outputs)
 
     def _on_tape(self) -> Any:
-        if self._tape is None:
-            self._tape = (Script if self.tier == "numpy" else Machine)(self.kernel).run
+        if self._tape is None or (self._waits and is_ready()):
+            self._waits = self.fixed is None and not is_ready()
+            on_python = self._waits or self.tier == "numpy"
+            self._tape = (Script if on_python else Machine)(self.kernel).run
         return self._tape
 
     def _promote(self) -> None:

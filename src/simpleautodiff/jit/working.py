@@ -12,10 +12,10 @@ def _compiler() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="simpleautodiff-compiler")
 
 
-_pending: list[Future[None]] = []
+_pending: list[Future[object]] = []
 
 
-def later(task: Callable[[], None]) -> None:
+def later(task: Callable[[], object]) -> None:
     """Do something in the thread that compiles."""
     _pending[:] = [future for future in _pending if not future.done()]
     _pending.append(_compiler().submit(task))
