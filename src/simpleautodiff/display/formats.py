@@ -257,7 +257,8 @@ def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[
             "<tr>" + "".join(f"<td>{markup.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in rows
         ]
-        top = ['<table class="simpleautodiff">', f"<caption>{markup.escape(title)}</caption>"]
+        caption = f"<caption>{markup.escape(title)}</caption>" if title else ""
+        top = ['<table class="simpleautodiff">', caption]
         return "\n".join(
             [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
         )

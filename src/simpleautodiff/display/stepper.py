@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.display.formats import grid
 from simpleautodiff.display.saying import brief, derivative_line, value_line
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.node import Result
@@ -225,18 +227,34 @@ class Stepper:
 
     def __str__(self) -> str:
         """Write where the stepper stands: the step, then everything known so far."""
-        event = self.event
-        phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
-        head = f"[{self.position}/{len(self)}] {phase[event.phase] if event else 'start'}"
-        lines = [f"{head}: {self.tell(event)}"]
+        lines = [self._head()]
         lines += [
-            f"  {name:<4} {brief(value)}"
-            + (f"   derivative {brief(d)}" if (d := self.derivatives.get(name)) is not None else "")
-            for name, value in self.values.items()
+            f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
+            for name, value, derivative in self._known()
         ]
         if self.placed:
             lines.append(f"  order: {' '.join(self.order)}")
         return "\n".join(lines)
+
+    def _head(self) -> str:
+        event = self.event
+        phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
+        where = phase[event.phase] if event else "start"
+        return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
+
+    def _known(self) -> list[tuple[str, str, str]]:
+        """Return what is known so far: names, values and derivatives."""
+        found = self.derivatives
+        return [
+            (name, brief(value), brief(found[name]) if name in found else "")
+            for name, value in self.values.items()
+        ]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
+        table = grid("html", "", ("name", "value", "derivative"), self._known())
+        head = f"<p>{escape(self._head())}</p>\n"
+        return {"text/html": head + table + order, "text/plain": str(self)}
 
     def __repr__(self) -> str:
         return f"<Stepper at step {self.position} of {len(self)}: {self.tell(self.event)}>"
