@@ -325,3 +325,10 @@ def test_a_trace_shows_itself_in_a_notebook():
     shown = ad.trace(lambda x: x * x, 3.0)._repr_mimebundle_()
     assert "<svg" in shown["text/html"]
     assert "v1" in shown["text/plain"]
+
+
+def test_a_choice_that_is_made_is_not_written():
+    """The slope of |z| is conj(z)/|z| where z is not 0."""
+    table = ad.trace(lambda z: abs(z) * 2, 3 + 4j).adjoints()
+    assert table.rows[2].symbolic == "v̄1 × (conj(z) / v1)"
+    assert table["z"] == pytest.approx(2 * (3 - 4j) / 5)

@@ -62,6 +62,10 @@ class Level:
     def __exit__(self, *exception: object) -> None:
         self.open = False
 
+    def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
+        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        return answer
+
     def hand_above(self) -> Hand:
         """Return the level of nodes typed by hand around values of this level."""
         if self._above is None:
@@ -180,7 +184,7 @@ def constant(arg: Any, level: Level) -> Any:
     kind = type(arg)
     if kind is float or kind is int or (kind is Result and arg.level is level):
         return arg
-    if kind is np.ndarray:
+    if isinstance(arg, np.ndarray):
         return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
     if kind is tuple:
         return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])

@@ -301,6 +301,8 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
             return a**b
         case "matmul", [a, b]:
             return a @ b
+        case "where", [_, yes, no] if isinstance(args[0], bool | np.bool_):
+            return yes if args[0] else no
         case "getitem", [x, _]:
             index = _index_text(args[1])
             latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
@@ -341,9 +343,9 @@ def _call_latex(row: Primitive, terms: list[Term]) -> str:
 
 
 def _enclosed(form: str, i: int) -> bool:
-    """Tell whether an argument stands between braces, bars or parentheses of the form."""
+    """Tell whether an argument stands between braces, bars, parentheses or words of the form."""
     before = form.partition(f"{{{i}}}")[0].rstrip()
-    return before.endswith(("{{", "(", "|", ","))
+    return before.endswith(("{{", "(", "|", ",", "if }}", "else }}"))
 
 
 def _call(row: Primitive) -> Callable[..., Term]:
