@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import shutil
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -332,3 +334,54 @@ def test_a_choice_that_is_made_is_not_written():
     table = ad.trace(lambda z: abs(z) * 2, 3 + 4j).adjoints()
     assert table.rows[2].symbolic == "v̄1 × (conj(z) / v1)"
     assert table["z"] == pytest.approx(2 * (3 - 4j) / 5)
+
+
+def network():
+    numbers = np.random.default_rng(0)
+    shapes = ((3, 4), (4,), (4,), (5, 3), (5,))
+
+    def loss(w1, b1, w2, x, t):
+        return np.mean((np.tanh(x @ w1 + b1) @ w2 - t) ** 2)
+
+    return ad.trace(loss, *[numbers.normal(size=shape).round(2) for shape in shapes])
+
+
+class TestWideTables:
+    @pytest.mark.parametrize("which", ["tangents", "adjoints"])
+    def test_numbers_say_what_the_symbols_say(self, which):
+        def f(x):
+            return np.sum(np.linalg.solve(np.outer(x, x) + np.eye(3), x)) + np.max(x)
+
+        for program in (network(), ad.trace(f, np.array([1.0, 2.0, 3.0]))):
+            for row in getattr(program, which)().rows:
+                if row.numeric:
+                    assert ("∂" in row.symbolic) == ("∂" in row.numeric), row.name
+
+    def test_settings_that_say_nothing_are_not_in_latex(self):
+        def f(x):
+            return np.sum(x.T @ x) + np.sum(np.sum(x, axis=0)) + np.max(x)
+
+        program = ad.trace(f, np.ones((2, 3)))
+        text = program.values().to("latex") + ad.source(f, np.ones((2, 3))).latex
+        assert "None" not in text
+        assert "False" not in text
+        assert r"\sum_{\text{axis } 0} x" in text
+        assert r"x^{\top}" in text
+        assert r"\max x" in text
+
+    def test_the_papers_tables_are_not_broken(self, example):
+        assert "linewidth" not in example.adjoints().to("latex")
+
+    @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+    def test_arrays_fit_on_the_page(self, tmp_path):
+        program = network()
+        tables = [program.values(), program.tangents("w1"), program.adjoints()]
+        body = "\n\n\\noindent ".join(table.to("latex") for table in tables)
+        head = r"\documentclass{article}\usepackage{amsmath,booktabs}\begin{document}\noindent "
+        (tmp_path / "t.tex").write_text(head + body + r"\end{document}", encoding="utf-8")
+        command = ["pdflatex", "-interaction=batchmode", "-halt-on-error", "t.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        log = (tmp_path / "t.log").read_text(errors="replace")
+        assert done.returncode == 0, log[-2000:]
+        too_wide = re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)
+        assert all(float(points) < 5 for points in too_wide), too_wide

@@ -42,6 +42,8 @@ def short(number: Any, decimals: int = 3) -> str:
         return f"{short(number.real, decimals)} {sign} {short(abs(number.imag), decimals)}i"
     if isinstance(number, np.ndarray):
         return _short_array(number, decimals) if number.ndim else short(number[()], decimals)
+    if isinstance(number, tuple):
+        return f"({', '.join(map(short, number))}{',' * (len(number) == 1)})"
     if isinstance(number, slice):
         return ":".join("" if part is None else str(part) for part in _slice_parts(number))
     return str(number)
@@ -105,6 +107,7 @@ def latex_number(text: str) -> str:
     text = re.sub(r"\b1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
     text = re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
     text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
+    text = text.replace(",)", "{,})").replace(") [", r")\ [")
     words = r"(?<![\\\w])[A-Za-z]\w+"
     return re.sub(words, lambda m: rf"\mathrm{{{_escaped(m[0])}}}", text)
 
@@ -307,7 +310,8 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
             index = _index_text(args[1])
             latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
             return Term(f"{x.inside(CALL)}[{index}]", latex=latex)
-    return Term(_call_text(row, terms, args), row.binds, latex=lambda: _call_latex(row, terms))
+    latex = lambda: _call_latex(row, terms, args)  # noqa: E731
+    return Term(_call_text(row, terms, args), row.binds, latex=latex)
 
 
 def _index_text(index: Any) -> str:
@@ -333,8 +337,13 @@ def _is_default(setting: Any) -> bool:
 _SETTINGS = dict.fromkeys(("sum", "max", "min"), ("axis", "keepdims"))
 
 
-def _call_latex(row: Primitive, terms: list[Term]) -> str:
+def _call_latex(row: Primitive, terms: list[Term], args: tuple[Any, ...]) -> str:
     """Fill in the LaTeX form; what is not enclosed there already gets parentheses if it needs."""
+    if row.name in _SETTINGS:
+        axis = "" if args[1] is None else rf"_{{\text{{axis }} {terms[1].latex}}}"
+        return rf"\{row.name}{axis} {terms[0].latex_inside(PRODUCT)}"
+    if row.name == "transpose" and args[1] is None:
+        return rf"{terms[0].latex_inside(CALL)}^{{\top}}"
     latex = [
         term.latex if _enclosed(row.latex, i) else term.latex_inside(CALL)
         for i, term in enumerate(terms)
