@@ -370,8 +370,9 @@ def apply(primitive: Primitive, *args: Any) -> Any:
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:
     """Say which arrays a primitive could not take, and why not in NumPy's words."""
     shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
+    what = f"arrays of shape {shapes}" if shapes else "a single number"
     kind = DomainError if isinstance(error, np.linalg.LinAlgError) else ArgumentError
-    return kind(f"{primitive.name} of arrays of shape {shapes}: {error}{at_line()}")
+    return kind(f"{primitive.name} of {what}: {error}{at_line()}")
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
@@ -384,7 +385,8 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     except AutodiffError:
         raise
     except (ArithmeticError, ValueError) as error:
-        if any(isinstance(arg, np.ndarray) for arg in args):
+        of_arrays = primitive.arrays and primitive.settings  # such as axes, that numbers lack
+        if of_arrays or any(isinstance(arg, np.ndarray) for arg in args):
             raise _unfit(primitive, args, error) from None
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
         warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")

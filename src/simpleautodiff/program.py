@@ -91,6 +91,7 @@ class Program:
     """
 
     compared = False  # whether the way through the code may depend on the numbers
+    called = ""  # what the result is called, if that is settled
 
     def __init__(
         self,

@@ -259,9 +259,16 @@ def _named(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
 
 
 def output_names(program: Program) -> list[tuple[str, Node]]:
-    """Name the outputs y, or y1, y2, ...; by another letter if an input is called y."""
-    taken = {name[0] for name in program.names.values()}
-    letter = next((letter for letter in "yzfgh" if letter not in taken), "result")
+    """Name the outputs y, or y1, y2, ...; by another letter if something else is called y."""
+    letter = program.called or _free_letter(program)
     if len(program.outputs) == 1:
         return [(letter, program.outputs[0])]
     return [(f"{letter}{i}", node) for i, node in enumerate(program.outputs, 1)]
+
+
+def _free_letter(program: Program) -> str:
+    """Return a letter for the result that no input has, nor the user's own name of another step."""
+    result = {program.variables.get(node) for node in program.outputs}
+    own = {name for name in program.variables.values() if name not in result}
+    taken = {name[0] for name in program.names.values()} | own
+    return next((letter for letter in "yzfgh" if letter not in taken), "result")
