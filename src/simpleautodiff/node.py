@@ -385,8 +385,8 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     except AutodiffError:
         raise
     except (ArithmeticError, ValueError) as error:
-        of_arrays = primitive.arrays and primitive.settings  # such as axes, that numbers lack
-        if of_arrays or any(isinstance(arg, np.ndarray) for arg in args):
+        unfit = isinstance(error, np.linalg.LinAlgError)  # a single number is no matrix
+        if unfit or any(isinstance(arg, np.ndarray) for arg in args):
             raise _unfit(primitive, args, error) from None
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
         warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")
