@@ -385,3 +385,49 @@ class TestWideTables:
         assert done.returncode == 0, log[-2000:]
         too_wide = re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)
         assert all(float(points) < 5 for points in too_wide), too_wide
+
+
+class TestNames:
+    """The user's own names, and that of the result, are taken wherever a name is asked for."""
+
+    @staticmethod
+    def f(x1, x2):
+        product = x1 * x2
+        product = product + 1.0
+        return ad.log(x1) + product - ad.sin(x2)
+
+    def test_tables_and_words(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        last = next(step.name for step in reversed(t.steps) if step.variable == "product")
+        assert str(t.adjoints("product")) == str(t.adjoints(last))
+        assert str(t.adjoints("y")) == str(t.adjoints())
+        assert t.tangents("product")[t.proper("y")] == 1
+        assert t.explain("y", wrt="product", output="y").endswith("its adjoint is 1.")
+        assert repr(t) == "<Trace of f, 8 steps>"
+
+    def test_elements(self):
+        def g(x):
+            squares = x * x
+            return squares * 3.0
+
+        t = ad.trace(g, np.array([1.0, 2.0]))
+        np.testing.assert_array_equal(t.adjoints("y[1]")["x"], [0, 12])
+        np.testing.assert_array_equal(t.tangents("squares[0]")[t.proper("y")], [3, 0])
+        assert t.adjoints("y[1]").title == "Reverse mode: derivatives of y[1]"
+
+    def test_steppers_and_figures(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        stepper = t.step(mode="reverse", output="y")
+        stepper.stop(node="product")
+        assert stepper.run().name == t.proper("product")
+        assert "Derivatives of y" in ad.figure(t, "adjoints", output="y").svg()
+        assert ad.figure(t, "tangents", wrt="product").svg()
+
+    def test_what_there_is_not(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        for ask in (t.tangents, t.adjoints, t.explain, lambda name: t.step(wrt=name)):
+            for name in ("q", "q[0]", "x1[0]"):
+                with pytest.raises(ad.ArgumentError, match="there is no"):
+                    ask(name)
+        with pytest.raises(ad.ArgumentError, match="missing a required argument"):
+            ad.compare(self.f, 2.0)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import Selection, check_function, name_of
+from simpleautodiff.arguments import Selection, call, check_function, name_of
 from simpleautodiff.check import is_analytic
 from simpleautodiff.difference import complex_step, difference
 from simpleautodiff.display import formats
@@ -141,7 +141,7 @@ class Point:
         for leaf in leaves:
             if np.asarray(leaf).dtype.kind not in "iuf":
                 raise ArgumentError(f"compare needs a point of real numbers, got {leaf!r}")
-        self.value = f(*args)
+        self.value = call(f, Selection(args), args)
         self.inputs = sum(np.size(leaf) for leaf in self.leaves)
         self.results = sum(np.size(leaf) for leaf in flatten(self.value)[0])
         self.columns, self.rows = min(self.inputs, MOST), min(self.results, MOST)

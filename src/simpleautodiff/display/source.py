@@ -159,7 +159,7 @@ class Signature:
         pairs = zip(self.variables, self.paths, strict=True)
         return [
             f"def {self.name}({', '.join(self.parameters)}):",
-            f'    """Compute the {name}, {what}."""',
+            f'    """Compute {"the " * (" of " in name)}{name}, {what}."""',
             *[f"    {variable} = {path}" for variable, path in pairs if variable != path],
         ]
 

@@ -103,11 +103,9 @@ class Stepper:
             raise ArgumentError(f"a sweep is 'forward' or 'reverse'; got {mode!r}")
         self.program = program
         self.mode = mode
-        self.root = (
-            (wrt or program.names[program.inputs[0]])
-            if mode == "forward"
-            else (output or program.names[program.outputs[0]])
-        )
+        first = program.inputs if mode == "forward" else program.outputs
+        root = wrt if mode == "forward" else output
+        self.root = program.proper(root or program.names[first[0]])
         self.events = list(events(program, mode, self.root))
         self.breakpoints: list[Breakpoint] = []
         self.position = 0
@@ -201,9 +199,8 @@ class Stepper:
         nan
             Whether to stop at a nan.
         """
-        if node:
-            self.program.node(node)
-        self.breakpoints.append(Breakpoint(node, line, over, nan))
+        wanted = self.program.proper(node) if node else ""
+        self.breakpoints.append(Breakpoint(wanted, line, over, nan))
 
     def result(self) -> dict[str, Any]:
         """Return the derivatives found so far, by name, with 0 for nodes that were not reached."""

@@ -50,16 +50,11 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> str
     x1, so its derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5.
     Reverse from y: v5 is y, so its adjoint is 1.
     """
-    node = _find(program, name)
-    wrt = wrt or program.names[program.inputs[0]]
+    node = program.node(program.proper(name))
+    wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
+    output = program.proper(output) if output else ""
     sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
     return "\n".join([*sentences, _reverse(program, node, output)])
-
-
-def _find(program: Program, name: str) -> Node:
-    """Return the step of a name; of the user's own name, the last step that it was given to."""
-    own = [node for node in program.nodes if program.variables.get(node) == name]
-    return own[-1] if own and name not in program.names.values() else program.node(name)
 
 
 def _value(program: Program, node: Node) -> str:
