@@ -1,14 +1,17 @@
 """The explorer: its page, its layout, its rows in JavaScript, its server."""
 
 import http.client
+import importlib
 import json
 import math
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -382,11 +385,46 @@ def test_explore_says_what_it_needs():
 
 def test_the_widget_has_the_same_front_end():
     pytest.importorskip("anywidget")
-    from simpleautodiff.display.widget import widget
-
-    shown = widget(lambda x: x * x, 3.0)
+    shown = ad.widget(lambda x: x * x, 3.0)
     assert front_end() in str(shown._esm)
     assert shown.program["nodes"][1]["value"] == 9
+
+
+def test_the_widget_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    with pytest.raises(ad.MissingExtraError, match="pip install anywidget"):
+        ad.widget(lambda x: x * x, 3.0)
+
+
+NOTEBOOK = """
+import simpleautodiff as ad
+f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+t = ad.trace(f, 2.0, 5.0)
+---
+ad.widget(f, 2.0, 5.0)
+---
+t.step()
+---
+ad.fold(t)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_kernel_shows_the_widget(monkeypatch):
+    """Run the cells in a kernel of Jupyter, as a notebook does."""
+    for library in ("anywidget", "nbclient", "ipykernel"):
+        pytest.importorskip(library, reason=f"needs {library}, which is not installed")
+    nbformat, nbclient = (importlib.import_module(n) for n in ("nbformat", "nbclient"))
+    monkeypatch.setenv("PYTHONPATH", str(Path(ad.__file__).parents[1]))
+    cells = [nbformat.v4.new_code_cell(text) for text in NOTEBOOK.split("---")]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3")
+    client.execute()
+    shown = [cell.outputs[0].data for cell in notebook.cells[1:]]
+    model = shown[0]["application/vnd.jupyter.widget-view+json"]["model_id"]
+    assert client.widget_state[model]["program"]["nodes"][-1]["name"] == "v5"
+    assert shown[1]["text/html"].startswith("<p>[0/22] start")
+    assert shown[2]["image/svg+xml"].startswith("<svg")
 
 
 # --- small functions --------------------------------------------------------------------------

@@ -16,8 +16,10 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.display import graphviz
+from simpleautodiff.display.crossings import arranged, crossings
 from simpleautodiff.display.figure import Figure, figure
 from simpleautodiff.display.gallery import example, gallery
+from simpleautodiff.display.layering import layered
 from simpleautodiff.display.layout import laid_out
 from simpleautodiff.display.markup import latex, runs, width
 from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
@@ -295,13 +297,36 @@ def turn(a, b, c):
     return (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0])
 
 
+def fewest(columns, links):
+    """Return the fewest crossings of any order of the layers, by trying all of them."""
+    orders = itertools.product(*map(itertools.permutations, columns))
+    return min(crossings(order, links) for order in orders)
+
+
+class TestCrossings:
+    @pytest.mark.parametrize("seed", range(40))
+    def test_no_order_has_fewer(self, seed):
+        chance = random.Random(seed)
+        columns = [[f"{c}{i}" for i in range(chance.randint(2, 4))] for c in "abc"]
+        pairs = [p for a, b in itertools.pairwise(columns) for p in itertools.product(a, b)]
+        links = chance.sample(pairs, len(pairs) // 2)
+        assert crossings(arranged(columns, links), links) == fewest(columns, links)
+
+    def test_an_input_may_stand_later_and_take_its_followers_along(self):
+        edges = "2-3 1-3 2-4 0-4 1-5 1-6 4-6 6-7 4-7 6-8 3-8 4-9 8-9 8-10 8-11 8-12 9-12"
+        links = [tuple(edge.split("-")) for edge in edges.split()]
+        found = layered([str(i) for i in range(13)], links)
+        assert crossings(found.columns, list(found.links())) == 0
+        assert found.layer["1"] > 0
+
+
 class TestGraphviz:
     def setup_method(self):
         pytest.importorskip("pygraphviz", reason="needs pygraphviz, which brings Graphviz")
 
     def test_no_more_crossings_than_dot(self):
         ours = theirs = 0
-        for seed in range(40):
+        for seed in (*range(60), 302, 358, 589, 1050):  # the last ones were worse once
             picture = graph(seed, 7 + seed % 9)
             edges = list({(e.tail, e.head): e for e in picture.edges}.values())
             picture = Picture(picture.vertices, tuple(edges), "")
@@ -311,7 +336,7 @@ class TestGraphviz:
             )
             assert mine <= dots, seed
             ours, theirs = ours + mine, theirs + dots
-        assert ours <= theirs
+        assert ours < theirs / 2
 
     def test_larger_graphs_are_laid_out_by_it(self):
         picture = graph(5, graphviz.LARGE + 10)

@@ -221,3 +221,10 @@ class TestUnfolding:
     def test_unfolded_keeps_the_numbering(self):
         program = LARGE["irregular"]
         assert [box.nodes[0] for box in unfolded(program).boxes] == program.nodes
+
+
+def test_a_notebook_gets_a_drawing():
+    folded = ad.fold(ad.trace(lambda x: ad.sin(x) * x, 2.0))
+    bundle = folded._repr_mimebundle_(include=None, exclude=None)
+    assert bundle["image/svg+xml"] == ad.figure(folded).svg()
+    assert bundle["text/plain"] == "x\nv1\nv2"

@@ -25,6 +25,7 @@ from simpleautodiff.display.stepper import step as step
 from simpleautodiff.display.tables import Table as Table
 from simpleautodiff.display.trace import Trace as Trace
 from simpleautodiff.display.trace import trace as trace
+from simpleautodiff.display.widget import widget as widget
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -272,4 +273,5 @@ __all__ = [
     "vjp",
     "vmap",
     "where",
+    "widget",
 ]

@@ -91,6 +91,11 @@ class Folded:
         """Write the boxes, one a line."""
         return "\n".join(map(self._line, self.boxes))
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from simpleautodiff.display.figure import figure
+
+        return {"image/svg+xml": figure(self).svg(), "text/plain": str(self)}
+
     def _line(self, box: Box) -> str:
         return self.name(box) if box.single else f"{self.name(box)} ({amount(box)})"
 

@@ -69,6 +69,7 @@ def _short_values(folded: Folded, node: Node) -> Lines:
 def adjoints(folded: Folded, output: str = "") -> Picture:
     """Show the derivative of one output with respect to every step, and dashed edges back."""
     program = folded.program
+    output = program.proper(output) if output else ""
     bar = Program.adjoints(program, output)
 
     def below(node: Node) -> Lines:
@@ -285,8 +286,9 @@ def chosen(folded: Folded, wrt: str | None) -> str:
     program = folded.program
     if wrt is None:
         return program.names[program.inputs[0]]
-    program.node(wrt)
-    return wrt
+    name = program.proper(wrt)
+    program.node(name)
+    return name
 
 
 def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Picture]:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from simpleautodiff.arguments import name_of
 from simpleautodiff.display.tables import (
     Table,
     adjoints_table,
-    output_names,
     tangents_table,
     values_table,
 )
@@ -33,6 +33,9 @@ class Trace(Program):
     f: Callable[..., Any]
     args: tuple[Any, ...]
 
+    def __repr__(self) -> str:
+        return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
+
     def values(self) -> Table:
         """Return the table of values."""
         return values_table(self)
@@ -42,14 +45,14 @@ class Trace(Program):
 
         Of an array one element can be chosen: ``"w[0, 2]"``; else all move together.
         """
-        return tangents_table(self, wrt or self.names[self.inputs[0]])
+        return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
 
     def adjoints(self, output: str = "") -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         Of an array one element can be chosen: ``"v5[0]"``; else it is the derivative of their sum.
         """
-        return adjoints_table(self, output)
+        return adjoints_table(self, self.proper(output) if output else "")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
@@ -60,8 +63,7 @@ class Trace(Program):
         """Say in words how the derivatives of one step come about; see `words.explain`."""
         from simpleautodiff.display.words import explain
 
-        ends = {end: self.names[node] for end, node in output_names(self)}
-        return explain(self, ends.get(name, name), wrt, output)
+        return explain(self, name, wrt, output)
 
     def source(self, simplify: bool = False) -> Any:
         """Return the function as straight-line Python; see `simpleautodiff.source`."""
