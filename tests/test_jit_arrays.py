@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.jit.arrays import ArrayProgram
-from simpleautodiff.jit.flat import Flat
-from simpleautodiff.jit.loops import Access, Fold, Loop
-from simpleautodiff.jit.symbols import SymbolLevel
+from simpleautodiff.compiled.arrays import ArrayProgram
+from simpleautodiff.compiled.flat import Flat
+from simpleautodiff.compiled.loops import Access, Fold, Loop
+from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.scipy.special import logsumexp
 from simpleautodiff.structure import flatten
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simpleautodiff.jit import export
-from simpleautodiff.jit.flat import Flat
-from simpleautodiff.jit.kernel import Kernel, Leaf
-from simpleautodiff.jit.machine import Machine, as_leaves, empty_leaves
+from simpleautodiff.compiled import export
+from simpleautodiff.compiled.flat import Flat
+from simpleautodiff.compiled.kernel import Kernel, Leaf
+from simpleautodiff.compiled.machine import Machine, as_leaves, empty_leaves
 
 _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))
 flats = importlib.util.module_from_spec(_spec)

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from simpleautodiff.compiled import machine as machines
+from simpleautodiff.compiled import tape
+from simpleautodiff.compiled.engine import build
+from simpleautodiff.compiled.flat import Flat
+from simpleautodiff.compiled.kernel import Kernel, Leaf
+from simpleautodiff.compiled.machine import Machine
+from simpleautodiff.compiled.operations import KINDS
+from simpleautodiff.compiled.script import Script
 from simpleautodiff.errors import ArgumentError, ValueKindError
-from simpleautodiff.jit import machine as machines
-from simpleautodiff.jit import tape
-from simpleautodiff.jit.engine import build
-from simpleautodiff.jit.flat import Flat
-from simpleautodiff.jit.kernel import Kernel, Leaf
-from simpleautodiff.jit.machine import Machine
-from simpleautodiff.jit.operations import KINDS
-from simpleautodiff.jit.script import Script
 
 _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))
 flats = importlib.util.module_from_spec(_spec)

@@ -7,6 +7,7 @@ from simpleautodiff import operators as operators
 from simpleautodiff.check import Check as Check
 from simpleautodiff.check import check_grad as check_grad
 from simpleautodiff.checkpointing import checkpoint as checkpoint
+from simpleautodiff.compiled import jit as jit
 from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
@@ -49,7 +50,6 @@ from simpleautodiff.jacobians import hessian as hessian
 from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
 from simpleautodiff.jacobians import jacrev as jacrev
-from simpleautodiff.jit import jit as jit
 from simpleautodiff.kinks import KinkMet as KinkMet
 from simpleautodiff.linear import ZERO as ZERO
 from simpleautodiff.linear import Linear as Linear

@@ -1,0 +1,245 @@
+"""From planned lines to what is run one after the other: loops, products, and calls of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.loops import Access, Fold, Loop
+from simpleautodiff.compiled.lowering import kind_of, lower
+from simpleautodiff.compiled.pieces import PIECES, copying, cumulating, scattering
+from simpleautodiff.compiled.planning import (
+    CUMSUM,
+    GATHER,
+    IN_LOOPS,
+    INPUT,
+    JOIN,
+    MATMUL,
+    NUMPY,
+    REDUCE,
+    REDUCTIONS,
+    SCATTER,
+    VIEW,
+    Plan,
+    lean,
+)
+from simpleautodiff.compiled.symbols import Place, places
+from simpleautodiff.compiled.views import Shape, View, places_of, steps, whole
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.rules.shapes import kept
+
+
+@dataclass(eq=False)
+class Product:
+    """A product of vectors or matrices, for BLAS."""
+
+    number: int
+    kind: str
+    left: View
+    right: View
+    result: Shape
+
+
+@dataclass(eq=False)
+class Call:
+    """A line that NumPy computes."""
+
+    number: int
+
+
+@dataclass(eq=False)
+class Check:
+    """A guard, as soon as its truth value and those of all before it are known."""
+
+    number: int
+    view: View
+    expected: bool
+
+
+Work = Loop | Product | Call | Check
+
+
+def build_work(plan: Plan, precise: bool) -> list[Work]:
+    """Return what is to be done, in order."""
+    last = max(plan.stage, default=-1)
+    checks = _checks(plan)
+    work: list[Work] = [check for check in checks.get(-1, [])]
+    for stage in range(last + 1):
+        numbers = [n for n, s in enumerate(plan.stage) if s == stage and plan.how[n] != VIEW]
+        loops: dict[Shape, list[int]] = {}
+        for number in numbers:
+            if plan.how[number] in IN_LOOPS:
+                loops.setdefault(lean(plan.space(number)), []).append(number)
+            elif plan.how[number] != INPUT:
+                work += _by_itself(plan, number)
+        for shape, members in loops.items():
+            work.append(_Fusion(plan, shape, members, precise).loop())
+        work += checks.get(stage, [])
+    return work
+
+
+def _checks(plan: Plan) -> dict[int, list[Check]]:
+    """Return the guards by the stage at which they and all before them are known."""
+    found: dict[int, list[Check]] = {}
+    stage = -1
+    for number, guard in enumerate(plan.guards):
+        if guard:
+            stage = max(stage, plan.stage_of(guard[0]))
+            check = Check(number, plan.views[guard[0]], guard[1])
+            found.setdefault(stage, []).append(check)
+    return found
+
+
+def _by_itself(plan: Plan, number: int) -> Iterator[Work]:
+    line, how = plan.lines[number], plan.how[number]
+    if how == NUMPY:
+        yield Call(number)
+    elif how == MATMUL:
+        left, right = (plan.view(arg) for arg in line.args)
+        yield Product(number, plan.kind(number) or "", left, right, line.shape)
+    elif how == JOIN:
+        for to, source in PIECES[line.name](plan, number):
+            yield copying(plan, to, source, f"{line.name} {line.shape}")
+    elif how == SCATTER:
+        yield from scattering(plan, number)
+    elif how == CUMSUM:
+        yield from cumulating(plan, number)
+
+
+class _Fusion:
+    """One loop for all lines of one shape at one stage."""
+
+    def __init__(self, plan: Plan, shape: Shape, members: list[int], precise: bool) -> None:
+        self.plan, self.shape, self.members = plan, shape, members
+        self.flat = Flat(precise)
+        self.loads: list[Access] = []
+        self.stores: list[tuple[int, Access]] = []
+        self.folds: list[Fold] = []
+        self.values: dict[int, int] = {}
+        self._known: dict[Any, int] = {}
+
+    def loop(self) -> Loop:
+        """Return the loop; what is not needed in memory is stored all the same, until pruned."""
+        for number in self.members:
+            how = self.plan.how[number]
+            if how == REDUCE:
+                self._reduce(number)
+            elif how == GATHER:
+                self.values[number] = self._gather(number)
+            else:
+                self.values[number] = self._compute(number)
+        for number, place in self.values.items():
+            kind = self.plan.kind(number) or ""
+            line = self.plan.lines[number]
+            to = self._access(whole(number, line.shape), line.shape, kind)
+            self.stores.append((place, to))
+        names = [self.plan.lines[number].name for number in self.members]
+        says = f"{' '.join(names)} over {self.shape}"
+        return Loop(self.shape, self.flat, self.loads, self.stores, self.folds, says)
+
+    def _access(self, view: View, shape: Shape, kind: str) -> Access:
+        strides = [s for n, s in zip(shape, view.within(shape), strict=True) if n != 1]
+        return Access(view.root, kind, view.offset, tuple(strides))
+
+    def _argument(self, number: int, arg: Any, shape: Shape, weak_kind: str) -> int:
+        """Return the place of an argument in the body: computed, known, or loaded."""
+        known = self.plan.known(arg) if type(arg) is not Place else None
+        if known:
+            return self.flat.const(known.number, weak_kind if known.weak else known.kind)
+        if self.plan.joins(arg, number) and self.plan.views[arg].root in self.values:
+            return self.values[self.plan.views[arg].root]
+        view = self.plan.view(arg)
+        kind = self.plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype)
+        return self._loaded(self._access(view, shape, kind or ""))
+
+    def _loaded(self, access: Access) -> int:
+        places = access.places.slot if access.places else None
+        key = access.slot, access.kind, access.offset, access.strides, places
+        if key not in self._known:
+            self._known[key] = self.flat.input(access.kind)
+            self.loads.append(access)
+        return self._known[key]
+
+    def _compute(self, number: int) -> int:
+        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        if line.what is TABLE["astype"]:
+            return self.flat.to(kind, self._argument(number, line.args[0], line.shape, kind))
+        weak = self._weak_kind(line.args) if kind == "?" else kind
+        args = [self._argument(number, arg, line.shape, weak) for arg in line.args]
+        return lower(self.flat, line.what, kind, args)
+
+    def _weak_kind(self, args: Any) -> str:
+        """Return the kind that Python's numbers take in a comparison: that of the others."""
+        kinds = [self.plan.kind(arg) for arg in args if type(arg) is Place]
+        kinds += [kind_of(arg.dtype) for arg in args if isinstance(arg, (np.ndarray, np.generic))]
+        if "d" in kinds or "f" in kinds:
+            return "d" if "d" in kinds else "f"
+        return "d" if any(type(arg) is float for arg in args) else "l"
+
+    def _reduce(self, number: int) -> None:
+        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        arg = line.args[0]
+        shape = self.plan.lines[arg].shape
+        place = self.flat.to(kind, self._argument(number, arg, shape, kind))
+        if line.name == "sum_to":
+            small = (1,) * (len(shape) - len(line.args[1])) + tuple(line.args[1])
+        else:
+            small = kept(shape, line.args[1])
+        to = self._access(View(number, small, 0, steps(small)), shape, kind)
+        self.folds.append(Fold(REDUCTIONS[line.name], place, to))
+
+    def _gather(self, number: int) -> int:
+        line = self.plan.lines[number]
+        view = self.plan.views[line.args[0]]
+        chosen = places_of(view, self.plan.size(view.root), line.args[1])
+        index = View(self.plan.constant(chosen), line.shape, 0, steps(line.shape))
+        where = self._access(index, line.shape, "l")
+        kind = self.plan.kind(number) or ""
+        return self._loaded(Access(view.root, kind, 0, (0,) * len(self.shape), where))
+
+
+def prune(work: list[Work], plan: Plan) -> None:
+    """Leave out stores that nobody reads, and simplify the bodies of the loops."""
+    read = {plan.views[place].root for place in places(plan.outputs)}
+    for piece in work:
+        read |= set(read_by(plan, piece))
+    for piece in work:
+        if isinstance(piece, Loop):
+            piece.stores = [(p, to) for p, to in piece.stores if to.slot in read or to.slot < 0]
+            _simplify(piece)
+
+
+def read_by(plan: Plan, piece: Work) -> Iterator[int]:
+    """Yield the buffers that a piece of work reads."""
+    if isinstance(piece, Loop):
+        yield from [access.slot for access in piece.loads]
+    elif isinstance(piece, Product):
+        yield from (piece.left.root, piece.right.root)
+    elif isinstance(piece, Check):
+        yield piece.view.root
+    else:
+        line = plan.lines[piece.number]
+        yield from [plan.views[place].root for place in places((line.args, line.kwargs))]
+
+
+def _simplify(loop: Loop) -> None:
+    """Let reciprocals be shared, and drop loads that nothing needs."""
+    flat = loop.flat
+    flat.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
+    flat = share_reciprocals(flat).pruned()
+    count = len(loop.stores)
+    loop.stores = [(p, to) for p, (_, to) in zip(flat.outputs[:count], loop.stores, strict=True)]
+    for place, fold in zip(flat.outputs[count:], loop.folds, strict=True):
+        fold.place = place
+    used = {arg for step in flat.steps if step[0] not in ("input", "const") for arg in step[1:]}
+    used |= set(flat.outputs)
+    loop.loads = [x for k, x in enumerate(loop.loads) if flat.inputs[k] in used]
+    kept_inputs = [place for place in flat.inputs if place in used]
+    for k, place in enumerate(kept_inputs):
+        flat.steps[place] = ("input", k)
+    flat.inputs = kept_inputs
+    loop.flat = flat

@@ -1,0 +1,349 @@
+"""What is to be done with each line of an array program, and at which stage.
+
+Lines of one shape that need each other element by element are done in one loop. A line that needs
+a whole result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
+all lines of one shape and one stage are one loop, and stages follow each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.lowering import can_lower, kind_of
+from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
+from simpleautodiff.compiled.views import Shape, View, same_steps, seen_through, steps, whole
+from simpleautodiff.primitives import Primitive
+from simpleautodiff.rules.indexing import is_basic
+from simpleautodiff.rules.row import TABLE
+
+INPUT, VIEW, ELEMENT, REDUCE, GATHER = "input", "view", "element", "reduce", "gather"
+MATMUL, JOIN, SCATTER, CUMSUM, NUMPY = "matmul", "join", "scatter", "cumsum", "numpy"
+IN_LOOPS = frozenset((ELEMENT, GATHER, REDUCE))
+REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
+
+
+class Known(NamedTuple):
+    """An argument that is the same number for all elements, and whether its kind gives way."""
+
+    number: Any
+    kind: str
+    weak: bool
+
+
+class Plan:
+    """The lines of a program with what is done for them.
+
+    Attributes
+    ----------
+    lines : list of Line
+        Those of the program, and copies where a result has to lie in memory by itself.
+    how : list of str
+        What is done for each.
+    views : list of View
+        Where the elements of each are.
+    stage : list of int
+        When each is done; inputs are there before stage 0.
+    constants : list of ndarray
+        Arrays that are the same at every call; their roots are -1, -2, ...
+    outputs : list
+        The lines that are results, each with a memory of its own, or constants.
+    guards : list
+        Of each guard the line of its truth value and what that has to be; None if it is known.
+    """
+
+    def __init__(self, program: Recorded) -> None:
+        self.lines: list[Line] = []
+        self.how: list[str] = []
+        self.views: list[View] = []
+        self.stage: list[int] = []
+        self.constants: list[Any] = []
+        self._of_constant: dict[int, int] = {}
+        self._new: dict[int, Place] = {}
+        self._guards_of = sorted(int(g.place) for g in program.guards if type(g.place) is Place)
+        for number, line in enumerate(program.lines):
+            self._new[number] = self._take(number, line)
+        self.guards = [self._guard(guard) for guard in program.guards]
+        self.outputs = self._own_memory(with_values(program.outputs, self._new))
+        self._delay()
+
+    # Lines. ---------------------------------------------------------------------------------------
+
+    def _take(self, number: int, line: Line) -> Place:
+        args = with_values(line.args, self._new)
+        line = line._replace(args=args, kwargs=with_values(line.kwargs, self._new))
+        earlier = [self._new[g] for g in self._guards_of if g < number]
+        return self.append(line, earlier)
+
+    def append(self, line: Line, earlier: Iterable[Place] = ()) -> Place:
+        """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
+        number = len(self.lines)
+        view = self._seen(line)
+        how = VIEW if view else self._how(line)
+        if how == MATMUL:
+            line = line._replace(args=tuple([self._multipliable(arg) for arg in line.args]))
+            number = len(self.lines)
+        self.lines.append(line)
+        self.how.append(how)
+        self.views.append(view or whole(number, line.shape))
+        stage = -1 if how in (INPUT, VIEW) else self._stage(number)
+        if how == NUMPY:
+            stage = max([stage, *[self.stage_of(guard) + 1 for guard in earlier]])
+        self.stage.append(stage)
+        return Place(number)
+
+    def _seen(self, line: Line) -> View | None:
+        if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Place:
+            return None
+        if next(places(line.args[1:]), None) is not None:
+            return None
+        view = self.views[line.args[0]]
+        return seen_through(line.name, line.args[1:], view, self.size(view.root))
+
+    def size(self, root: int) -> int:
+        """Return how many elements a result or a constant has."""
+        return self.constants[-1 - root].size if root < 0 else math.prod(self.lines[root].shape)
+
+    def kind(self, place: int) -> str | None:
+        """Return the kind of number of a line, or None if it is none that is compiled."""
+        return kind_of(self.lines[place].dtype)
+
+    def kind_of_root(self, root: int) -> str:
+        """Return the kind of number of a buffer."""
+        dtype = self.constants[-1 - root].dtype if root < 0 else self.lines[root].dtype
+        return kind_of(dtype) or ""
+
+    def stage_of(self, place: int) -> int:
+        """Return when the buffer is ready that a line looks at."""
+        root = self.views[place].root
+        return -1 if root < 0 else self.stage[root]
+
+    def _how(self, line: Line) -> str:
+        if line.what is None:
+            return INPUT
+        given = [place for place in places((line.args, line.kwargs))]
+        kinds = [self.kind(place) for place in given]
+        shapes = [line.shape, *[self.lines[place].shape for place in given]]
+        if None in kinds or kind_of(line.dtype) is None or any(0 in shape for shape in shapes):
+            return NUMPY
+        if line.kwargs:
+            return NUMPY
+        if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
+            numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
+            known = all(type(x) is Place or self.known(x) is not None for x in numbers)
+            return ELEMENT if known or self._all_arrays(numbers) else NUMPY
+        special = _SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
+        return special(self, line) if special else NUMPY
+
+    def _all_arrays(self, numbers: Iterable[Any]) -> bool:
+        """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
+        return all(
+            type(x) is Place
+            or self.known(x) is not None
+            or (isinstance(x, np.ndarray) and kind_of(x.dtype) is not None)
+            for x in numbers
+        )
+
+    def known(self, arg: Any) -> Known | None:
+        """Return what is known of an argument that is the same number for all elements."""
+        if type(arg) in (int, float, bool):
+            return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
+        if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:
+            return None
+        kind = kind_of(arg.dtype)
+        first = arg.reshape(-1)[0]
+        same = arg.size == 1 or (arg.view() == first).all()
+        if kind is None or not same or (first == 0 and kind in "df" and _mixed_zeros(arg)):
+            return None
+        return Known(first, kind, False)
+
+    def constant(self, array: Any) -> int:
+        """Return the root of an array that is the same at every call."""
+        if id(array) not in self._of_constant:
+            self.constants.append(np.ascontiguousarray(array))
+            self._of_constant[id(array)] = -len(self.constants)
+            self._kept = [*getattr(self, "_kept", []), array]
+        return self._of_constant[id(array)]
+
+    def view(self, arg: Any) -> View:
+        """Return where the elements of an argument are."""
+        if type(arg) is Place:
+            return self.views[arg]
+        return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
+
+    # Stages. --------------------------------------------------------------------------------------
+
+    def space(self, number: int) -> Shape:
+        """Return the shape that the loop of a line goes through."""
+        line = self.lines[number]
+        return self.lines[line.args[0]].shape if self.how[number] == REDUCE else line.shape
+
+    def joins(self, arg: Any, number: int) -> bool:
+        """Tell whether a line needs an argument element by element, so that one loop does both."""
+        if type(arg) is not Place or self.how[number] not in (ELEMENT, REDUCE):
+            return False
+        view, shape = self.views[arg], self.space(number)
+        if view.root < 0 or self.how[view.root] not in (ELEMENT, GATHER):
+            return False
+        root = self.lines[view.root].shape
+        return (
+            view.offset == 0
+            and lean(root) == lean(shape)
+            and same_steps(shape, view.within(shape), steps(shape))
+        )
+
+    def _stage(self, number: int) -> int:
+        line = self.lines[number]
+        args = places((line.args, line.kwargs))
+        return max([0, *[self.stage_of(arg) + (not self.joins(arg, number)) for arg in args]])
+
+    def _delay(self) -> None:
+        """Do what only later loops need in these, where that keeps no more in memory."""
+        needed: dict[int, list[int]] = {n: [] for n in range(len(self.lines))}
+        fixed = {self.views[p].root for p in places(self.outputs)}
+        fixed |= {self.views[guard[0]].root for guard in self.guards if guard}
+        for number, line in enumerate(self.lines):
+            for arg in places((line.args, line.kwargs)):
+                root = self.views[arg].root
+                needed.setdefault(root, []).append(number)
+                if self.how[number] != VIEW and not self.joins(arg, number):
+                    fixed.add(root)
+        users = self._users(needed)
+        for number in range(len(self.lines) - 1, -1, -1):
+            if self.how[number] == ELEMENT and number not in fixed and users[number]:
+                latest = min([self.stage[user] for user in users[number]])
+                if latest > self.stage[number] and self._brings_along(number) <= 1:
+                    self.stage[number] = latest
+
+    def _users(self, needed: dict[int, list[int]]) -> list[list[int]]:
+        return [
+            [user for user in needed[number] if self.how[user] != VIEW]
+            for number in range(len(self.lines))
+        ]
+
+    def _brings_along(self, number: int) -> int:
+        args = [arg for arg in self.lines[number].args if self.joins(arg, number)]
+        return len({self.views[arg].root for arg in args})
+
+    # Results. -------------------------------------------------------------------------------------
+
+    def copy(self, place: Place) -> Place:
+        """Add a line that has the elements of another in a memory of its own."""
+        line = self.lines[place]
+        return self.append(Line(TABLE["astype"], (place, line.dtype), {}, line.shape, line.dtype))
+
+    def _own_memory(self, outputs: list[Any]) -> list[Any]:
+        taken: set[int] = set()
+        found = []
+        for output in outputs:
+            if type(output) is Place:
+                view = self.views[output]
+                root = view.root
+                shared = root < 0 or self.how[root] == INPUT or root in taken
+                if shared or not view.is_whole or self.size(root) != math.prod(view.shape):
+                    output = self.copy(output)
+                taken.add(self.views[output].root)
+            found.append(output)
+        return found
+
+    def _guard(self, guard: Guard) -> tuple[Place, bool] | None:
+        if type(guard.place) is not Place:
+            return None
+        place = self._new[guard.place]
+        if self.kind(place) != "?":
+            truth = Line(np.not_equal, (place, 0), {}, self.lines[place].shape, np.dtype(bool))
+            place = self.append(truth)
+        return place, guard.expected
+
+    # Rows of whole arrays. ------------------------------------------------------------------------
+
+    def _multipliable(self, arg: Any) -> Any:
+        """Return an argument of a product as BLAS can take it: a copy, if need be."""
+        if type(arg) is not Place:
+            return arg
+        return arg if layout(self.views[arg]) else self.copy(arg)
+
+
+def lean(shape: Shape) -> Shape:
+    """Return a shape without axes of length 1."""
+    return tuple([n for n in shape if n != 1])
+
+
+def layout(view: View) -> tuple[bool, int] | None:
+    """Return whether a matrix lies in memory column by column, and how far these are apart.
+
+    Of a vector: how far its elements are apart. None if it lies in no way that BLAS knows.
+    """
+    if len(view.shape) == 1:
+        step = view.strides[0] if view.shape[0] > 1 else 1
+        return (False, step) if step > 0 else None
+    (rows, columns), (down, along) = view.shape, view.strides
+    if (columns == 1 or along == 1) and (rows == 1 or down >= columns):
+        return False, down if rows > 1 else columns
+    if (rows == 1 or down == 1) and (columns == 1 or along >= rows):
+        return True, along if columns > 1 else rows
+    return None
+
+
+def _mixed_zeros(array: Any) -> bool:
+    signs = np.signbit(array)
+    return bool(signs.any() and not signs.all())
+
+
+def _reduced(plan: Plan, line: Line) -> str:
+    arg, to = line.args[0], kind_of(line.dtype)
+    if type(arg) is not Place or to == "?":
+        return NUMPY
+    return REDUCE if to == plan.kind(arg) or (to == "l" and line.name == "sum") else NUMPY
+
+
+def _by_index(line: Line) -> bool:
+    index = line.args[-1] if line.name != "scatter" else line.args[1]
+    return next(places(index), None) is None
+
+
+def _gathered(plan: Plan, line: Line) -> str:
+    fits = type(line.args[0]) is Place and _by_index(line) and not is_basic(line.args[1])
+    return GATHER if fits else NUMPY
+
+
+def _scattered(plan: Plan, line: Line) -> str:
+    if type(line.args[0]) is not Place or not _by_index(line) or kind_of(line.dtype) not in "df":  # type: ignore[operator]
+        return NUMPY
+    return JOIN if is_basic(line.args[1]) else SCATTER
+
+
+def _written(plan: Plan, line: Line) -> str:
+    fits = _by_index(line) and is_basic(line.args[2]) and plan._all_arrays(line.args[:2])
+    return JOIN if fits else NUMPY
+
+
+def _joined(plan: Plan, line: Line) -> str:
+    return JOIN if plan._all_arrays(line.args[1:]) else NUMPY
+
+
+def _multiplied(plan: Plan, line: Line) -> str:
+    kinds = set()
+    for arg in line.args:
+        if type(arg) is not Place and not isinstance(arg, np.ndarray):
+            return NUMPY
+        view = plan.views[arg] if type(arg) is Place else whole(0, arg.shape)
+        if len(view.shape) not in (1, 2):
+            return NUMPY
+        kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
+    return MATMUL if kinds in ({"d"}, {"f"}) else NUMPY
+
+
+_SPECIAL: dict[str, Any] = {
+    **dict.fromkeys(REDUCTIONS, _reduced),
+    "getitem": _gathered,
+    "scatter": _scattered,
+    "set_item": _written,
+    "concatenate": _joined,
+    "roll": lambda plan, line: JOIN if type(line.args[0]) is Place else NUMPY,
+    "cumsum": lambda plan, line: CUMSUM if type(line.args[0]) is Place else NUMPY,
+    "matmul": _multiplied,
+}
