@@ -3,12 +3,14 @@
 import ctypes
 import math
 import random
+import re
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from simpleautodiff.compiled import engine
 from simpleautodiff.compiled.emit import body, write_body
 from simpleautodiff.compiled.flat import Flat, share_reciprocals
 from simpleautodiff.compiled.kernel import Kernel, Leaf
@@ -32,29 +34,11 @@ class Code:
     """Machine code, as long as this lives."""
 
     def __init__(self, text, level=1):
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        machine = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=level,
-            reloc="pic",
-            codemodel="default",
-            jit=True,
-        )
-        module = llvm.parse_assembly(text, llvm.create_context())
-        module.verify()
-        if level:
-            builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
-            passes = llvm.create_new_module_pass_manager()
-            passes.add_always_inliner_pass()
-            passes.add_new_gvn_pass()
-            passes.run(module, builder)
-        self.engine = llvm.create_mcjit_compiler(module, machine)
-        self.engine.finalize_object()
+        names = re.findall(r"^define (?:i32|void) @(\w+)\(", text, re.MULTILINE)
+        self.code = engine.build(text, level=level, names=names)
 
     def function(self, name, result, *arguments):
-        return ctypes.CFUNCTYPE(result, *arguments)(self.engine.get_function_address(name))
+        return ctypes.CFUNCTYPE(result, *arguments)(self.code.address(name))
 
 
 def call_body(kernel, inputs, level=1, **options):

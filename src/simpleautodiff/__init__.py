@@ -223,6 +223,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jit",
     "jvp",
     "lgamma",
     "linearize",

@@ -157,7 +157,8 @@ def as_array(x: Any) -> Any:
 
 def is_batch(x: Any) -> bool:
     """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
-    return getattr(plain(x), "opaque", False)
+    number = plain(x)
+    return getattr(number, "many", False) or getattr(number, "opaque", False)
 
 
 def to_dtype(x: Any, dtype: Any) -> Any:
