@@ -31,6 +31,7 @@ class Term(NamedTuple):
     shared: bool  # it is, or is a view of, the adjoint it comes from
 
 
+TIMES = TABLE["mul"]
 NOTHING = Term(ZERO, 1.0, False, False)
 
 
@@ -65,9 +66,10 @@ class ArraySweep:
                 continue
             rule, like, i = primitive.partials[k], arg.value, arg.index  # type: ignore[union-attr]
             if type(rule) is LinearRule:
-                term = Term(adjoint, 1.0, False, False)
-                if rule.add and self._add_in_place(rule.add, arg, term, values):
-                    continue
+                if rule.add and type(like) is np.ndarray and like.size > SMALL:
+                    given = Term(adjoint, 1.0, False, False)
+                    if self._add_in_place(rule.add, arg, given, values):
+                        continue
                 term = rule.pull(adjoint, *values)
             elif type(rule) is int:
                 term = adjoint if rule == 1 else -adjoint
@@ -108,12 +110,17 @@ class ArraySweep:
         if type(rule) is LinearRule:
             if rule.add and self._add_in_place(rule.add, node.args[k], adjoint, values):
                 return NOTHING
+            if not rule.moves and 0 in array.strides:
+                array = array.copy()  # products of matrices are slow where elements are one
             pulled = rule.pull(array, *values)
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return Term(pulled, factor, new, not new)
-        product = _by_pieces(node, k, array, values, spare)
-        if product is not None:
-            return Term(product, factor, True, spare)
+        if type(rule) is int:
+            return self._by_number(adjoint, rule)
+        if primitive is not TIMES:  # whose slopes are there already
+            product = _by_pieces(node, k, array, values, spare)
+            if product is not None:
+                return Term(product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
         if type(slope) is Linear or slope is ZERO:
             return Term(pull(slope, scaled(array, factor)), 1.0, False, True)
@@ -228,7 +235,9 @@ def _by_pieces(
     given = (node.value, *values)
     if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
         return None
-    if not all([_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]):
+    if not adjoint.ndim or not all(
+        [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
+    ):
         return None
     product = adjoint if spare else None
     step = max(1, PIECE * len(adjoint) // adjoint.size)

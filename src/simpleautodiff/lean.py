@@ -22,7 +22,7 @@ class LeanTape(Tape):
         A value that is not kept is replaced by an array of its shape that has no memory of its own.
         """
         if node.value.nbytes >= LARGE:
-            STORE.open = True
+            STORE.open = STORE.allowed
         if node.primitive is None:
             return node
         args = node.args

@@ -37,6 +37,7 @@ class _PausedCollector:
             if self._pauses == 1:
                 self._was_enabled = gc.isenabled()
                 gc.disable()
+                STORE.allowed = True
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:

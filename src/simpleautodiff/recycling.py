@@ -16,7 +16,7 @@ from weakref import ref
 
 import numpy as np
 
-LARGE = 2**17  # bytes: from here on C libraries ask the system for memory
+LARGE = 2**19  # bytes: less stays with the process and in its caches
 KEPT = 2**27  # bytes at most that stay for the next derivative
 
 
@@ -37,9 +37,10 @@ class Store:
     There are no locks: what is done to the lists takes one step, and a block has one holder.
     """
 
-    __slots__ = ("free", "loans", "open")
+    __slots__ = ("allowed", "free", "loans", "open")
 
     def __init__(self) -> None:
+        self.allowed = False  # while a derivative is computed, at whose end the store is closed
         self.open = False  # whether a derivative of large arrays is being computed
         self.free: dict[int, list[_Block]] = {}  # by size
         self.loans: dict[int, _Loan] = {}  # by id
@@ -86,7 +87,7 @@ class Store:
 
     def close(self) -> None:
         """Forget what is lent, and of what is free all that is too much."""
-        self.open = False
+        self.open = self.allowed = False
         self.loans = {}
         free, self.free, room = self.free, {}, KEPT
         for size, blocks in free.items():
@@ -134,9 +135,10 @@ def _fits(x: Any, like: Any) -> bool:
     """Tell whether an operand leaves the result the shape and kind of a large array."""
     if type(x) is not np.ndarray:
         return type(x) is float or type(x) is int
-    if x.dtype is not like.dtype:
-        return False
-    return bool(x.shape == like.shape or np.broadcast_shapes(x.shape, like.shape) == like.shape)
+    pairs = zip(reversed(x.shape), reversed(like.shape), strict=False)
+    return (
+        x.dtype is like.dtype and x.ndim <= like.ndim and all([n in (1, full) for n, full in pairs])
+    )
 
 
 def has_own_memory(x: Any) -> bool:

@@ -92,12 +92,12 @@ pos = row(
 )
 
 
-def _is_two(x: Any, y: Any) -> bool:
-    return type(x) is np.ndarray and (type(y) is int or type(y) is float) and y == 2
+def _is_two(y: Any) -> bool:
+    return (type(y) is int or type(y) is float) and y == 2
 
 
 def _power(x: Any, y: Any) -> Any:
-    result = in_place(np.square, x) if STORE.open and _is_two(x, y) else x**y
+    result = in_place(np.square, x) if STORE.open and STORE.serves(x) and _is_two(y) else x**y
     if type(result) is complex and not is_complex(x) and not is_complex(y):
         raise ValueError("a negative number to a fractional power")  # NumPy gives nan, so do we
     return result
