@@ -74,12 +74,20 @@ class Store:
         try:
             block = self.free[size].pop()
         except (KeyError, IndexError):
+            self._make_room(size)
             block = _Block(size, np.uint8)
         array: Any = np.ndarray(shape, dtype, block)
         loan = _Loan(array, self._returned)
         loan.block = block
         self.loans[id(loan)] = loan
         return array
+
+    def _make_room(self, wanted: int) -> None:
+        """Let go of as many bytes as are wanted anew: what is free has another size."""
+        for size, blocks in list(self.free.items()):
+            while blocks and wanted > 0:
+                del blocks[-1:]
+                wanted -= size
 
     def _returned(self, loan: Any) -> None:
         self.loans.pop(id(loan), None)
