@@ -137,8 +137,10 @@ class ArraySweep:
             return Term(array, factor, spare, True)
         if self.once and _can_wait(factor * slope, array):
             return Term(array, factor * slope, spare, True)
-        product = scaled(array, factor) * slope
-        return Term(product, 1.0, True, False)
+        spare = spare and array.dtype.kind in "fc"
+        product = scaled(array, factor, spare)
+        product = scaled(product, slope, spare or product is not array)
+        return Term(product, 1.0, True, spare)
 
     def _give(self, arg: Node, term: Term) -> bool:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
