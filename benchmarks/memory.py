@@ -93,8 +93,9 @@ def _resident() -> int | None:
 
 def _peak(run: Callable[[], object]) -> int:
     """Return the most bytes that a call had allocated at any time, its results among them."""
-    run()  # what is made only once
     tracemalloc.start()
+    run()  # what is made only once, and memory that is kept for the next call, which counts
+    tracemalloc.reset_peak()
     run()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

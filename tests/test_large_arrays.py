@@ -5,13 +5,15 @@ added up in place. Here every array counts as large.
 """
 
 import importlib.util
+import threading
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff import keeping, node, sweep, wrapping
+from simpleautodiff import array_sweep, keeping, lean, node, recycling, sweep, wrapping
 from simpleautodiff.rules import TABLE, shapes
 from simpleautodiff.rules.row import UFUNCS
 
@@ -22,8 +24,11 @@ spec.loader.exec_module(cases)
 
 @pytest.fixture
 def all_large(monkeypatch):
-    for module in (keeping, node, sweep, wrapping, shapes):
+    for module in (keeping, node, sweep, array_sweep, wrapping, shapes):
         monkeypatch.setattr(module, "SMALL", 0)
+    for module in (recycling, lean):
+        monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(array_sweep, "PIECE", 2)
     for function in {id(f): f for f in UFUNCS.values()}.values():
         names = getattr(function, "__globals__", {})
         if names.get("SMALL"):
@@ -90,3 +95,125 @@ def test_locks_are_counted_and_given_back():
     frozen.flags.writeable = False
     ad.grad(lambda x: np.sum(frozen * x))(np.ones(10_000))
     assert not frozen.flags.writeable
+
+
+LENGTH = 200_000  # elements: 1.6 MB, in recycled memory
+POINTS = np.linspace(0.5, 1.5, LENGTH)
+
+
+def energy(x):
+    y = np.tanh(2.0 * x - 0.5) * x
+    return np.sum((y / 4.0 + y) ** 2) - np.sum(np.roll(x, 3) * x)
+
+
+def energy_slope(x):
+    """Differentiate `energy` by hand."""
+    t = np.tanh(2.0 * x - 0.5)
+    of_y = 2 * 1.25**2 * t * x
+    return of_y * (t + 2 * x * (1 - t * t)) - np.roll(x, 3) - np.roll(x, -3)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_recycled_memory_gives_what_the_formula_gives(kind):
+    x = POINTS.astype(kind)
+    value, slope = ad.value_and_grad(energy)(x)
+    assert slope.dtype == kind
+    assert slope.flags.writeable
+    tolerance = 1e-13 if kind is np.float64 else 2e-5
+    np.testing.assert_allclose(slope, energy_slope(POINTS), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(value, energy(POINTS), rtol=1e-13 if kind is np.float64 else 1e-4)
+
+
+def test_results_are_not_touched_by_later_calls():
+    gradient = ad.grad(energy)
+    first = gradient(POINTS)
+    kept = first.copy()
+    others = [gradient(POINTS * scale) for scale in (0.5, 2.0)]
+    np.testing.assert_array_equal(first, kept)
+    assert not any(np.shares_memory(first, other) for other in [*others, POINTS])
+    assert not np.shares_memory(*others)
+
+
+def test_values_and_views_that_a_function_keeps_are_not_touched():
+    seen = []
+
+    def f(x):
+        y = x * 3.0 + 1.0
+        seen.extend([y.value, y.value[::2], (y - 1.0).value[5:]])
+        return np.sum(np.exp(-y) * y)
+
+    for _ in range(3):
+        ad.grad(f)(POINTS)
+    expected = 3 * POINTS + 1
+    for whole, half, rest in zip(seen[::3], seen[1::3], seen[2::3], strict=True):
+        np.testing.assert_array_equal(whole, expected)
+        np.testing.assert_array_equal(half, expected[::2])
+        np.testing.assert_array_equal(rest, expected[5:] - 1)
+
+
+def test_several_gradients_do_not_share_memory():
+    f = lambda x, y, z: np.sum(2.0 * (x + y - z) ** 2 + x)
+    arrays = POINTS, POINTS / 2, POINTS / 3
+    slopes = ad.grad(f, (0, 1, 2))(*arrays)
+    common = 4 * (POINTS + POINTS / 2 - POINTS / 3)
+    for slope, expected in zip(slopes, (common + 1, common, -common), strict=True):
+        np.testing.assert_allclose(slope, expected, rtol=1e-14)
+    assert not np.shares_memory(slopes[0], slopes[1])
+    assert not np.shares_memory(slopes[1], slopes[2])
+
+
+def test_derivatives_of_derivatives_in_recycled_memory():
+    direction = np.cos(POINTS)
+    step = 1e-6
+    ahead, behind = (energy_slope(POINTS + sign * step * direction) for sign in (1, -1))
+    expected = (ahead - behind) / (2 * step)
+    again = ad.grad(lambda x: np.sum(ad.grad(energy)(x) * direction))(POINTS)
+    np.testing.assert_allclose(again, expected, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(
+        ad.hvp(energy, (POINTS,), (direction,)), expected, rtol=1e-7, atol=1e-7
+    )
+
+
+def test_threads_do_not_get_the_same_memory():
+    found = {}
+
+    def work(scale):
+        for _ in range(5):
+            found.setdefault(scale, []).append(ad.grad(energy)(POINTS * scale))
+
+    threads = [threading.Thread(target=work, args=(scale,)) for scale in (0.5, 1.0, 1.5, 2.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for scale, slopes in found.items():
+        for slope in slopes:
+            np.testing.assert_allclose(slope, energy_slope(POINTS * scale), rtol=1e-12, atol=1e-12)
+
+
+def test_memory_that_stays_is_bounded(monkeypatch):
+    monkeypatch.setattr(recycling, "KEPT", 5 * POINTS.nbytes)
+    tracemalloc.start()
+    try:
+        for size in (LENGTH, LENGTH // 2, LENGTH - 1):
+            ad.grad(energy)(POINTS[:size])
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 5 * POINTS.nbytes + 100_000
+    assert peak < 15 * POINTS.nbytes
+    assert not recycling.STORE.open
+    assert not recycling.STORE.loans
+
+
+@pytest.mark.parametrize("number", [1e-200, 1e200, 0.0, -1.0, np.inf])
+def test_numbers_that_wait_do_not_lose_their_size(number):
+    with np.errstate(all="ignore"):
+        slope = ad.grad(lambda x: np.sum(x * number * 1e-200 * 1e200 / 2.0))(POINTS)
+    np.testing.assert_allclose(slope, np.full(LENGTH, number / 2.0), rtol=1e-14, atol=0)
+
+
+def test_a_sum_with_a_matrix_is_a_fast_product():
+    matrix = np.random.default_rng(1).normal(size=(30_000, 4))
+    slope = ad.grad(lambda x: np.sum(matrix @ x))(np.ones(4))
+    np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10)

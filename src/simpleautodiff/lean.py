@@ -7,6 +7,7 @@ from typing import final
 import numpy as np
 
 from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.recycling import LARGE, STORE
 
 
 @final
@@ -20,6 +21,8 @@ class LeanTape(Tape):
 
         A value that is not kept is replaced by an array of its shape that has no memory of its own.
         """
+        if node.value.nbytes >= LARGE:
+            STORE.open = STORE.allowed
         if node.primitive is None:
             return node
         args = node.args

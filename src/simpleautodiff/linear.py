@@ -86,6 +86,26 @@ class Masked:
         self.keep = keep
 
 
+@final
+class Scaled:
+    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+
+    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    """
+
+    __slots__ = ("array", "factor")
+    __array_ufunc__ = None  # an array leaves the sum to this class
+
+    def __init__(self, array: Any, factor: float) -> None:
+        self.array = array
+        self.factor = factor
+
+    def __add__(self, other: Any) -> Any:
+        return self.array * self.factor + other
+
+    __radd__ = __add__
+
+
 class Bundle:
     """Several numbers as one value: the arguments or the results of a whole function.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from simpleautodiff.array_sweep import unmasked
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
 from simpleautodiff.node import Hand, Node, Tape
 from simpleautodiff.number import check_value
@@ -18,7 +19,7 @@ from simpleautodiff.program import Program
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit
-from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep, unmasked
+from simpleautodiff.sweep import forward_sweep, numbered, reverse_sweep
 from simpleautodiff.text import short
 
 

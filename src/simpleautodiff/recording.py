@@ -14,6 +14,7 @@ from simpleautodiff.errors import ResultError, TraceError
 from simpleautodiff.foreign import outward
 from simpleautodiff.node import Level
 from simpleautodiff.number import check_value, shape
+from simpleautodiff.recycling import STORE
 from simpleautodiff.structure import flatten, paths
 from simpleautodiff.traced import Traced, plain
 
@@ -36,12 +37,15 @@ class _PausedCollector:
             if self._pauses == 1:
                 self._was_enabled = gc.isenabled()
                 gc.disable()
+                STORE.allowed = True
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._pauses -= 1
-            if self._pauses == 0 and self._was_enabled:
-                gc.enable()
+            if self._pauses == 0:
+                STORE.close()
+                if self._was_enabled:
+                    gc.enable()
 
 
 paused_gc = _PausedCollector()

@@ -12,6 +12,7 @@ import numpy as np
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
+from simpleautodiff.recycling import STORE, in_place
 from simpleautodiff.traced import Traced
 
 ARRAYS = {np.ndarray, np.float64}
@@ -53,12 +54,15 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         (x,) = args
         if type(x) is Result:
             try:
-                value = by_type[type(x.value)](x.value)
+                value = x.value
+                compute = by_type[type(value)]
+                value = compute(value) if not STORE.open else in_place(compute, value)
             except REFUSED:
                 return apply(primitive, x)
         elif type(x) is float or type(x) is np.ndarray:
             try:
-                return by_type[type(x)](x)
+                compute = by_type[type(x)]
+                return compute(x) if not STORE.open else in_place(compute, x)
             except REFUSED:
                 return apply(primitive, x)
         else:
@@ -141,13 +145,13 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         x = a = a if level.lean and not reads_a else level.keep(a)
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
-            return {plain}
+            return {plain} if not STORE.open else in_place(compute, a, b)
         except REFUSED:
             return apply(primitive, a, b)
     else:
         return apply(primitive, a, b)
     try:
-        value = {value}
+        value = {value} if not STORE.open else in_place(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
     node = Result()
@@ -171,6 +175,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     names: dict[str, Any] = {
         "MISSING": MISSING,
         "SMALL": SMALL,
+        "STORE": STORE,
+        "in_place": in_place,
         "ndarray": np.ndarray,
         "REFUSED": REFUSED,
         "Result": Result,

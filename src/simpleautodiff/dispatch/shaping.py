@@ -116,9 +116,12 @@ FUNCTIONS.update({function: _at_least(function) for function in _RANKS})
 @answers(np.roll)
 def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
     """Move elements along axes; what falls off the end comes back at the start."""
+    rank = len(shape_of(a))
+    if axis is None and rank == 1:
+        return roll(a, (int(np.sum(shift)),), (0,))
     if axis is None:
-        return reshape(roll_(reshape(a, (-1,)), int(np.sum(shift)), 0), shape_of(a))
-    axes = tuple(normalize_axis_tuple(axis, len(shape_of(a)), allow_duplicate=True))
+        return reshape(roll(reshape(a, (-1,)), (int(np.sum(shift)),), (0,)), shape_of(a))
+    axes = tuple(normalize_axis_tuple(axis, rank, allow_duplicate=True))
     shifts = np.broadcast_to(shift, len(axes)).tolist()
     return roll(a, tuple(shifts), axes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,8 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
 def count(x: Any, axis: Any, where: Any = True, keepdims: bool = False) -> Any:
     """Return how many elements a reduction takes together, as real numbers like those of x."""
     if where is True:
-        return int(np.prod([shape_of(x)[a] for a in axes_of(x, axis)], dtype=int))
+        full = shape_of(x)
+        return math.prod(full if axis is None else [full[a] for a in axes_of(x, axis)])
     there = np.broadcast_to(plain(where), shape_of(x))
     return np.sum(there, axis=axis, keepdims=keepdims).astype(real_dtype(x))
 

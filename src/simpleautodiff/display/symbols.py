@@ -16,13 +16,13 @@ from typing import Any, final
 
 import numpy as np
 
+from simpleautodiff.array_sweep import unmasked
 from simpleautodiff.errors import AutodiffError, DomainWarning
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Held, Level, Node, Result
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.program import Program
 from simpleautodiff.rules.shapes import fit
-from simpleautodiff.sweep import unmasked
 from simpleautodiff.text import Term, as_term, latex_name, render
 from simpleautodiff.traced import Traced
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import is_complex, lift
 from simpleautodiff.primitives import POWER, PRODUCT, SIGN, SUM, Domain, Kink
+from simpleautodiff.recycling import STORE, in_place
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import log, reciprocal
 from simpleautodiff.rules.row import row
@@ -89,8 +92,12 @@ pos = row(
 )
 
 
+def _is_two(y: Any) -> bool:
+    return (type(y) is int or type(y) is float) and y == 2
+
+
 def _power(x: Any, y: Any) -> Any:
-    result = x**y
+    result = in_place(np.square, x) if STORE.open and STORE.serves(x) and _is_two(y) else x**y
     if type(result) is complex and not is_complex(x) and not is_complex(y):
         raise ValueError("a negative number to a fractional power")  # NumPy gives nan, so do we
     return result

@@ -11,6 +11,7 @@ import numpy as np
 
 from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.recycling import STORE
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of, shifted
 from simpleautodiff.traced import plain
@@ -88,6 +89,19 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
     return reshape(scatter(x, places, (size, math.prod(new))), (size, *new))
 
 
+def _roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
+    """Move elements as NumPy does; along one axis of a large array into recycled memory."""
+    out = STORE.place(x) if len(axis) == 1 else None
+    if out is None:
+        return np.roll(x, shift, axis)
+    ahead = (slice(None),) * axis[0]
+    split = -shift[0] % x.shape[axis[0]]  # what stands from here on comes first
+    kept = x.shape[axis[0]] - split
+    out[(*ahead, slice(kept))] = x[(*ahead, slice(split, None))]
+    out[(*ahead, slice(kept, None))] = x[(*ahead, slice(split))]
+    return out
+
+
 getitem: Wrapping = linear(
     "getitem",
     lambda x, index: x[index],
@@ -99,7 +113,7 @@ getitem: Wrapping = linear(
 )
 roll: Wrapping = linear(
     "roll",
-    np.roll,
+    _roll,
     lambda bar, _x, shift, axis: roll(bar, tuple(-n for n in shift), axis),
     2,
     "the same elements in other places",

@@ -217,18 +217,19 @@ sum_over: Wrapping = linear(
 )
 
 
-def _share(x: Any, v: Any, axis: Any) -> Any:
-    """Return how much each element counts in a maximum or minimum: equal ones share equally."""
+def _shares(x: Any, v: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+    """Return which elements count in a maximum or minimum, and how many: they share equally."""
     chosen = plain(x) == np.reshape(plain(v), kept(shape_of(x), axis))
-    return chosen / np.sum(chosen, axis=axis, keepdims=True)
+    kind = getattr(plain(x), "dtype", float)
+    return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(kind)
 
 
 def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
     def rule(v: Any, x: Any, axis: Any, keepdims: bool) -> Linear:
-        share = _share(x, v, axis).astype(getattr(plain(x), "dtype", float))
+        chosen, many = _shares(x, v, axis, keepdims)
         return Linear(
-            lambda dot: sum_over(dot * share, axis, keepdims),
-            lambda bar: _spread(bar, x, axis, keepdims) * share,
+            lambda dot: sum_over(dot * chosen, axis, keepdims) / many,
+            lambda bar: _spread(bar / many, x, axis, keepdims) * chosen,
         )
 
     def tied(x: Any, axis: Any, keepdims: bool) -> Any:

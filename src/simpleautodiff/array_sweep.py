@@ -1,0 +1,319 @@
+"""The reverse sweep as far as it meets arrays: with as few passes over large ones as can be."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.keeping import SMALL
+from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, Scaled, pull
+from simpleautodiff.node import Held, Node, Result
+from simpleautodiff.recycling import STORE, has_own_memory, in_place
+from simpleautodiff.rules.piecewise import where
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.rules.shapes import fit, shape_of
+
+REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
+PIECE = 2**14  # numbers
+LEAST, MOST = 2.0**-32, 2.0**32  # numbers between these wait: an array has room for them
+
+
+class Term(NamedTuple):
+    """A contribution to an adjoint: an array times a number."""
+
+    array: Any
+    factor: float
+    new: bool  # nobody else has the array
+    shared: bool  # it is, or is a view of, the adjoint it comes from
+
+
+TIMES = TABLE["mul"]
+NOTHING = Term(ZERO, 1.0, False, False)
+
+
+def _alone() -> int:
+    """Return the count of references to what one variable has, as the function itself sees it."""
+    array = np.empty(0)
+    return getrefcount(array)
+
+
+ALONE = _alone()
+
+
+class ArraySweep:
+    """A reverse sweep as far as it meets arrays.
+
+    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
+    has it, is `owned`: further terms are added to it in place. In a sweep that is done `once`,
+    numbers wait beside large arrays (`Scaled`) until these are needed.
+    """
+
+    def __init__(self, bar: list[Any], once: bool) -> None:
+        self.bar = bar
+        self.once = once
+        self.owned: set[int] = set()
+
+    def pull_small(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
+        args, value, bar, primitive = node.args, node.value, self.bar, node.primitive
+        values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]
+        for k, arg in enumerate(args):
+            if type(arg) is not Result:
+                continue
+            rule, like, i = primitive.partials[k], arg.value, arg.index  # type: ignore[union-attr]
+            if type(rule) is LinearRule:
+                if rule.add and type(like) is np.ndarray and like.size > SMALL:
+                    given = Term(adjoint, 1.0, False, False)
+                    if self._add_in_place(rule.add, arg, given, values):
+                        continue
+                term = rule.pull(adjoint, *values)
+            elif type(rule) is int:
+                term = adjoint if rule == 1 else -adjoint
+            else:
+                try:
+                    slope = rule(value, *values)
+                except REFUSED:
+                    slope = primitive.partial(k, value, tuple(values))  # type: ignore[union-attr]
+                term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+            if term is ZERO:
+                continue
+            if (
+                type(term) is not np.ndarray
+                or type(like) is not np.ndarray
+                or term.shape != like.shape
+                or term.dtype is not like.dtype
+            ):
+                term = _fitted(term, like)
+            old = bar[i]
+            bar[i] = term if old is None else _joined(old, term)
+
+    def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
+        """Carry back an adjoint of many numbers, with as few new arrays as can be."""
+        parents = [k for k, arg in enumerate(node.args) if type(arg) is Result]
+        values = node.values()
+        spare = self.once and node.index in self.owned  # nobody else has this adjoint
+        for k in parents:
+            last = spare and k == parents[-1]
+            term = self._term(node, k, Term(adjoint, factor, last, False), values)
+            stays = term.array is not ZERO and self._give(node.args[k], term)
+            spare = spare and not (stays and term.shared)
+
+    def _term(self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]) -> Term:
+        """Return a contribution; where the adjoint is not needed again, it takes its place."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        array, factor, spare, _ = adjoint
+        if type(rule) is LinearRule:
+            if rule.add and self._add_in_place(rule.add, node.args[k], adjoint, values):
+                return NOTHING
+            if not rule.moves and 0 in array.strides:
+                array = array.copy()  # products of matrices are slow where elements are one
+            pulled = rule.pull(array, *values)
+            new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
+            return Term(pulled, factor, new, not new)
+        if type(rule) is int:
+            return self._by_number(adjoint, rule)
+        if primitive is not TIMES:  # whose slopes are there already
+            product = _by_pieces(node, k, array, values, spare)
+            if product is not None:
+                return Term(product, factor, True, spare)
+        slope = primitive.partial(k, node.value, values)
+        if type(slope) is Linear or slope is ZERO:
+            return Term(pull(slope, scaled(array, factor)), 1.0, False, True)
+        if type(slope) is int or type(slope) is float:
+            return self._by_number(adjoint, slope)
+        if spare and _alike(slope, array):
+            return Term(np.multiply(array, slope, out=array), factor, True, True)
+        return Term(in_place(operator.mul, array, slope), factor, True, False)
+
+    def _by_number(self, adjoint: Term, slope: float) -> Term:
+        """Multiply an adjoint by a number: that waits, if it can."""
+        array, factor, spare, _ = adjoint
+        if slope == 1:
+            return Term(array, factor, spare, True)
+        if self.once and _can_wait(factor * slope, array):
+            return Term(array, factor * slope, spare, True)
+        spare = spare and array.dtype.kind in "fc"
+        product = scaled(array, factor, spare)
+        product = scaled(product, slope, spare or product is not array)
+        return Term(product, 1.0, True, spare)
+
+    def _give(self, arg: Node, term: Term) -> bool:
+        """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
+        array, factor, new, _ = term
+        if not _alike(array, arg.value):
+            array, new = _fitted(array, arg.value), False
+        if factor != 1 and (type(array) is not np.ndarray or array.size <= SMALL):
+            array, factor = array * factor, 1.0
+        i = arg.index
+        old = self.bar[i]
+        if old is not None:
+            return self._add(i, old, array, factor, new)
+        self.bar[i] = array if factor == 1 else Scaled(array, factor)
+        if new:
+            self.owned.add(i)
+        return True
+
+    def _add(self, i: int, old: Any, array: Any, factor: float, new: bool) -> bool:
+        """Add a term to an adjoint; in place, if one of them is nobody else's.
+
+        Returns whether the array of the term stays there.
+        """
+        before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
+        if type(before) is not np.ndarray or not _alike(array, before):
+            self.bar[i] = _joined(old, scaled(array, factor))
+            if type(self.bar[i]) is np.ndarray:
+                self.owned.add(i)
+            return True
+        if array is before and self.once and _can_wait(of_old + factor, array):
+            self.bar[i] = Scaled(array, of_old + factor)
+            return True
+        if abs(factor) != abs(of_old):
+            if i in self.owned and not new:
+                before *= of_old / factor
+                of_old = factor
+            else:
+                array = np.multiply(
+                    array, factor / of_old, out=array if new else STORE.place(array)
+                )
+                factor, new = of_old, True
+        place = before if i in self.owned else array if new else STORE.place(before)
+        total = (np.add if factor == of_old else np.subtract)(before, array, out=place)
+        self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
+        self.owned.add(i)
+        return total is array
+
+    def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
+        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        like, i = arg.value, arg.index
+        adjoint, factor, spare, _ = term
+        if type(like) is not np.ndarray or like.size <= SMALL:
+            return False
+        if not isinstance(adjoint, (np.ndarray, np.generic)):
+            return False  # a node or a batch cannot be added to an array
+        old = self.bar[i]
+        total, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
+        if adjoint.dtype != like.dtype or (
+            total is not None and (type(total) is not np.ndarray or total.dtype != like.dtype)
+        ):
+            return False
+        if total is None:
+            total, of_old = STORE.zeros(like), factor
+        elif i not in self.owned:
+            total = total.copy()
+        add(total, scaled(adjoint, factor / of_old, spare), *values)
+        self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
+        self.owned.add(i)
+        return True
+
+    def settle(self, i: int, adjoint: Scaled) -> None:
+        """Carry out what has waited for an input."""
+        self.bar[i] = scaled(adjoint.array, adjoint.factor, i in self.owned)
+
+    def pull_masked(self, node: Node, adjoint: Masked) -> None:
+        """Carry back an adjoint some of whose elements are structural zeros."""
+        values = node.values()
+        for k, arg in enumerate(node.args):
+            term = _pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
+            if term is not ZERO:
+                term, old = _fitted(term, arg.value), self.bar[arg.index]
+                self.bar[arg.index] = term if old is None else _joined(old, term)
+                self.owned.discard(arg.index)
+
+
+def _by_pieces(
+    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], spare: bool
+) -> Any | None:
+    """Multiply an adjoint by a slope that has to be computed, in pieces that the caches hold.
+
+    None says that the slope is no array, or one that is there already, or not one of each number.
+    """
+    primitive = node.primitive
+    assert primitive is not None
+    given = (node.value, *values)
+    if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
+        return None
+    if not adjoint.ndim or not all(
+        [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
+    ):
+        return None
+    product = adjoint if spare else None
+    step = max(1, PIECE * len(adjoint) // adjoint.size)
+    for start in range(0, len(adjoint), step):
+        piece = slice(start, start + step)
+        v, *xs = [x[piece] if type(x) is np.ndarray else x for x in given]
+        slope = primitive.partial(k, v, tuple(xs))
+        if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
+            return None
+        if product is None:
+            product = STORE.empty_like(adjoint)
+        np.multiply(adjoint[piece], slope, out=product[piece])
+    return product
+
+
+def scaled(array: Any, factor: float, spare: bool = False) -> Any:
+    """Multiply by a number that has waited; in place, if nobody needs the array again."""
+    if factor == 1:
+        return array
+    return np.multiply(array, factor, out=array) if spare else in_place(operator.mul, array, factor)
+
+
+def _can_wait(factor: float, array: Any) -> bool:
+    """Tell whether a number may be multiplied later: no element gets too large or small by it."""
+    return array.dtype.kind == "f" and LEAST < abs(factor) < MOST
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Tell whether two arrays have the same shape and kind."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return False
+    return a.shape == b.shape and a.dtype is b.dtype
+
+
+def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
+    """Carry back an adjoint some of whose elements are structural zeros, and keep them so."""
+    assert node.primitive is not None
+    with np.errstate(all="ignore"):  # what happens where nothing counts is nobody's business
+        derivative = node.primitive.partial(k, node.value, values)
+    if isinstance(derivative, Linear) and derivative.moves:
+        return _moved(adjoint, derivative.pull)
+    if derivative is ZERO or isinstance(derivative, Linear):
+        pulled = pull(derivative, adjoint.array)
+        both = type(pulled) is Masked and pulled.keep.shape == adjoint.keep.shape
+        return Masked(pulled.array, pulled.keep & adjoint.keep) if both else pulled
+    if shape_of(derivative) == adjoint.keep.shape:
+        derivative = where(adjoint.keep, derivative, 0)
+    return Masked(adjoint.array * derivative, adjoint.keep)
+
+
+def _fitted(term: Any, like: Any) -> Any:
+    if type(term) is not Masked:
+        return fit(term, like)
+    if term.keep.shape == shape_of(like):
+        return Masked(fit(term.array, like), term.keep)
+    return _moved(term, lambda bar: fit(bar, like))
+
+
+def _moved(adjoint: Masked, move: Any) -> Any:
+    """Move the elements of a masked adjoint, and the mask with them."""
+    moved = unmasked(move(adjoint.array))
+    keep = unmasked(move(adjoint.keep.astype(float))) > 0
+    return Masked(moved, keep) if shape_of(keep) else moved
+
+
+def _joined(old: Any, term: Any) -> Any:
+    """Add a term to an adjoint; only two masked ones stay masked, where neither has elements."""
+    if type(old) is np.ndarray and type(term) is np.ndarray:
+        return old + term
+    if type(old) is Masked and type(term) is Masked:
+        return Masked(old.array + term.array, old.keep | term.keep)
+    return unmasked(old) + unmasked(term)
+
+
+def unmasked(adjoint: Any) -> Any:
+    """Return an adjoint as an ordinary array, with zeros where nothing counts."""
+    return adjoint.array if type(adjoint) is Masked else adjoint
