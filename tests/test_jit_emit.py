@@ -9,11 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simpleautodiff.jit.emit import body
-from simpleautodiff.jit.flat import Flat
+from simpleautodiff.jit.emit import body, write_body
+from simpleautodiff.jit.flat import Flat, share_reciprocals
 from simpleautodiff.jit.kernel import Kernel, Leaf
+from simpleautodiff.jit.module import Module
 from simpleautodiff.jit.operations import KINDS, OPERATIONS
-from simpleautodiff.jit.rows import host_width, rows, width_of
+from simpleautodiff.jit.rows import host_width, rows, width_of, write_rows
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)
@@ -169,13 +170,15 @@ MATHEMATICS = sorted(set(OPERATIONS) - EXACT - {"to_whole"})
 
 
 @pytest.mark.parametrize("operation", MATHEMATICS)
-def test_precise_mathematics_is_the_librarys_bit_for_bit(operation):
-    kernel = of_one_operation(operation, "d", precise=True)
+@pytest.mark.parametrize("kind", "df")
+def test_precise_mathematics_is_the_librarys_bit_for_bit(operation, kind):
+    kernel = of_one_operation(operation, kind, precise=True)
     columns = arguments(kernel)
-    library = {"power": "pow"}.get(operation, operation)
+    library = {"power": "pow"}.get(operation, operation) + ("f" if kind == "f" else "")
+    number = ctypes.c_float if kind == "f" else ctypes.c_double
     reference = ctypes.CDLL(None)[library]
-    reference.restype, reference.argtypes = ctypes.c_double, [ctypes.c_double] * len(columns)
-    wanted = np.array([reference(*row) for row in zip(*columns, strict=True)])
+    reference.restype, reference.argtypes = number, [number] * len(columns)
+    wanted = np.array([reference(*row) for row in zip(*columns, strict=True)], KINDS[kind])
     for width in (1, 2, 8):
         code = Rows(kernel, ["rows"] * len(columns), width)
         (found,) = code(len(wanted), *[column[:, None] for column in columns])
@@ -303,6 +306,156 @@ def test_contraction_changes_rounding_only():
     np.testing.assert_allclose(found, wanted, rtol=1e-13)
 
 
+# A real one: where a camera sees a point, and the derivatives by hand-made reverse steps. --------
+
+
+class Value:
+    """A step that arithmetic is done with."""
+
+    def __init__(self, program, place):
+        self.program, self.place = program, place
+
+    def make(self, operation, *others):
+        places = [x.place if isinstance(x, Value) else self.program.const(x) for x in others]
+        return Value(self.program, self.program.make(operation, self.place, *places))
+
+    def __add__(self, other):
+        return self.make("add", other)
+
+    def __sub__(self, other):
+        return self.make("sub", other)
+
+    def __mul__(self, other):
+        return self.make("mul", other)
+
+    def __truediv__(self, other):
+        return self.make("div", other)
+
+
+def cross(a, b):
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def dot_product(a, b):
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+
+
+def seen(x, sqrt, sin, cos):
+    """Return how far from the observation a point is seen: 11 of the camera, point, weight, 2."""
+    camera, point, weight, observed = x[:11], x[11:14], x[14], x[15:]
+    moved = [point[i] - camera[3 + i] for i in range(3)]
+    angle = sqrt(dot_product(camera, camera))
+    axis = [camera[i] / angle for i in range(3)]
+    turned, along = cross(axis, moved), dot_product(axis, moved)
+    along = along - along * cos(angle)
+    there = [moved[i] * cos(angle) + turned[i] * sin(angle) + axis[i] * along for i in range(3)]
+    flat = [there[0] / there[2], there[1] / there[2]]
+    square = flat[0] * flat[0] + flat[1] * flat[1]
+    bent = square * camera[9] + square * square * camera[10] + 1.0
+    return [(flat[i] * bent * camera[6] + camera[7 + i] - observed[i]) * weight for i in range(2)]
+
+
+def reverse(program, output, inputs):
+    """Return the places of the derivatives of one step by others."""
+    adjoint = {output: program.const(1.0)}
+
+    def add(place, term):
+        adjoint[place] = program.add(adjoint[place], term) if place in adjoint else term
+
+    for place in range(output, -1, -1):
+        operation, *args = program.steps[place]
+        if place not in adjoint or operation in ("input", "const"):
+            continue
+        bar, x, y = adjoint[place], args[0], args[-1]
+        if operation in ("add", "sub"):
+            add(x, bar)
+            add(y, bar if operation == "add" else program.neg(bar))
+        elif operation == "mul":
+            add(x, program.mul(bar, y))
+            add(y, program.mul(bar, x))
+        elif operation == "div":
+            add(x, program.div(bar, y))
+            add(y, program.neg(program.div(program.mul(bar, place), y)))
+        elif operation == "sqrt":
+            add(x, program.div(program.mul(bar, program.const(0.5)), place))
+        elif operation == "sin":
+            add(x, program.mul(bar, program.make("cos", x)))
+        elif operation == "cos":
+            add(x, program.neg(program.mul(bar, program.make("sin", x))))
+    return [adjoint.get(place, program.zero()) for place in inputs]
+
+
+def camera_kernel(inputs, outputs):
+    program = Flat()
+    x = [Value(program, program.input()) for _ in range(17)]
+    functions = [lambda v, name=name: v.make(name) for name in ("sqrt", "sin", "cos")]
+    errors = seen(x, *functions)
+    wrt = [value.place for value in x[:15]]
+    program.outputs = [place for e in errors for place in reverse(program, e.place, wrt)]
+    program.outputs += [e.place for e in errors]
+    leaves = [tuple(Leaf("d", size) for size in sizes) for sizes in (inputs, outputs)]
+    return Kernel(share_reciprocals(program), *leaves)
+
+
+def observations(count):
+    typical = [-0.76, -1.11, -0.85, 34.6, 39.7, 53.9, 419.0, 5.9, -8.5, 0.088, 0.0027]
+    typical += [7.2, 0.0011, 3.0, 0.42, 272.0, 834.0]
+    return np.array(typical) * (1 + 0.01 * np.random.default_rng(4).normal(size=(count, 17)))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_jacobian_of_a_camera(width):
+    numbers = observations(101)
+    kernel = camera_kernel((11, 3, 1, 2), (30, 2))
+    leaves = [np.ascontiguousarray(part) for part in np.split(numbers, [11, 14, 15], axis=1)]
+    jacobian, errors = Rows(kernel, ["rows"] * 4, width)(101, *leaves)
+    exact = np.array(seen(list(numbers.T), np.sqrt, np.sin, np.cos)).T
+    np.testing.assert_allclose(errors, exact, rtol=1e-11)
+    for k in range(15):
+        stepped = numbers.astype(complex)
+        stepped[:, k] += 1e-30j
+        slope = np.array(seen(list(stepped.T), np.sqrt, np.sin, np.cos)).imag.T / 1e-30
+        np.testing.assert_allclose(jacobian[:, [k, 15 + k]], slope, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("level", [0, 1])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("chunk", [40, 1000])
+def test_the_jacobian_of_a_camera_once(level, own, chunk):
+    kernel = camera_kernel((17,), (32,))
+    (x,) = observations(1)
+    (found,), failed = call_body(kernel, [x], level, own=own, chunk=chunk)
+    np.testing.assert_allclose(found, kernel.flat.run(x), rtol=1e-10)
+    assert failed == 0
+
+
+def test_much_mathematics_is_called_and_little_is_put_in():
+    program = Flat()
+    place = program.input()
+    for _ in range(40):
+        place = program.make("tanh", place)
+    program.outputs = [place]
+    kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
+    text = rows(kernel, ["rows"], 4)
+    assert "alwaysinline" not in text
+    assert "alwaysinline" in rows(of_one_operation("tanh", "d"), ["rows"], 4)
+    x = np.linspace(-3, 3, 9)[:, None]
+    (found,) = Rows(kernel, ["rows"], 4)(9, x)
+    np.testing.assert_allclose(found[:, 0], program.run([x[:, 0]])[0], rtol=1e-13)
+
+
+@pytest.mark.parametrize("chunk", [1, 1000])
+def test_leaves_without_numbers(chunk):
+    program = Flat()
+    x = program.input()
+    program.outputs = [program.neg(x), x, program.const(2.0)]
+    kernel = Kernel(program, (Leaf("d", 0), Leaf("d", 1)), (Leaf("d", 3), Leaf("d", 0)))
+    (found, _), failed = call_body(kernel, [[], [3.0]], chunk=chunk)
+    assert [*found, failed] == [-3, 3, 2, 0]
+    found, _ = Rows(kernel, ["rows", "rows"], 2, chunk=chunk)(3, np.zeros((3, 0)), np.ones((3, 1)))
+    assert same(found, [[-1, 1, 2]] * 3)
+
+
 # How rows are given. ------------------------------------------------------------------------------
 
 
@@ -387,6 +540,18 @@ def test_the_first_guard_that_fails_is_named(chunk, level):
         assert failed or found[0][0] == x[0] ** 2
 
 
+def test_kernels_share_a_module_and_what_they_call():
+    module, kernel = Module(), of_one_operation("sin", "d")
+    write_body(module, kernel, "once")
+    write_rows(module, kernel, ["rows"], 1, "many")
+    write_rows(module, of_one_operation("fmod", "d"), ["rows", "rows"], 1, "others")
+    code = Code(module.text())
+    x, y = np.array([0.5]), np.zeros(1)
+    once = code.function("once", ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+    assert once(x.ctypes.data, y.ctypes.data) == 0
+    np.testing.assert_allclose(y, np.sin(x), rtol=1e-15)
+
+
 def test_rows_refuse_guards():
     with pytest.raises(ValueError, match="guards"):
         rows(guarded(), ["rows"], 4)
@@ -428,9 +593,11 @@ def test_rows_in_threads_meet_without_a_gap():
     code = Rows(kernel, ["rows"] * 4, host_width())
     inputs = [random_leaf(leaf, (997, leaf.size), 7) for leaf in kernel.inputs]
     out = [np.zeros((997, leaf.size), KINDS[leaf.kind]) for leaf in kernel.outputs]
-    edges = [0, 3, 250, 251, 700, 997]
+    edges, running = [0, 3, 250, 251, 700, 997], []
     with ThreadPoolExecutor(4) as pool:
         for begin, end in pairwise(edges):
-            pool.submit(code, end, *inputs, start=begin, out=out).result()
+            running.append(pool.submit(code, end, *inputs, start=begin, out=out))
+        for one in running:
+            one.result()
     columns = [column for leaf in inputs for column in leaf.T]
     assert all(map(same, out, columns_of(kernel, columns, 997)))

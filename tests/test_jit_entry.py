@@ -249,6 +249,19 @@ def test_array_in_new_array_out(level):
     np.testing.assert_allclose(first, gradient(*x), rtol=1e-15)
 
 
+def test_a_result_that_stands_in_two_places_is_one_array():
+    function = called(arrays([PAIR], [PAIR], (0, (0,))))
+    x = np.array([2.0, 5.0])
+    first, (second,) = function(x)
+    assert first is second
+    np.testing.assert_allclose(first, gradient(*x), rtol=1e-15)
+
+
+def test_an_array_without_a_place_is_refused():
+    with pytest.raises(ValueError, match="has no place"):
+        arrays([PAIR], [PAIR, PAIR], (0,))
+
+
 def odd_arrays():
     class Sub(np.ndarray):
         pass
@@ -369,6 +382,7 @@ CALLS = {
     "nested": lambda: (paper(structure=(0, (1,))), (2.0, 5.0)),
     "array": lambda: (called(arrays([PAIR], [PAIR], 0)), (np.array([2.0, 5.0]),)),
     "array in a tuple": lambda: (called(arrays([PAIR], [PAIR], (0,))), (np.array([2.0, 5.0]),)),
+    "array twice": lambda: (called(arrays([PAIR], [PAIR], (0, 0))), (np.array([2.0, 5.0]),)),
     "slow": lambda: (called(arrays([PAIR], [PAIR], 0), slow_way=lambda *args: None), (3,)),
     "failed guard": lambda: (with_a_failing_guard(), (-1.0,)),
     "mixed": lambda: (mixed(), (1.5, np.float32(0.1), np.ones((2, 3), np.float32))),

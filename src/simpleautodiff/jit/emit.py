@@ -118,7 +118,17 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
 
 
 def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
-    """Write a kernel that is called for one set of numbers into a module (see `body`)."""
+    """Write a kernel that is called for one set of numbers into a module (see `body`).
+
+    Examples
+    --------
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.input()]
+    >>> write_body(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "copy")
+    >>> module.text().count("load double")
+    1
+    """
+    module.count(kernel.flat)
     parts = plan(kernel.flat, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
@@ -223,7 +233,13 @@ class Part:
 
 
 def numbered(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
-    """Return, for the elements of all leaves, the number of the leaf and the place in it."""
+    """Return, for the elements of all leaves, the number of the leaf and the place in it.
+
+    Examples
+    --------
+    >>> numbered([Leaf("d", 2), Leaf("f", 1)])
+    [(0, 0), (0, 1), (1, 0)]
+    """
     return [(j, k) for j, leaf in enumerate(leaves) for k in range(leaf.size)]
 
 
@@ -232,7 +248,15 @@ def _address(name: str, pointer: str, offset: int) -> str:
 
 
 def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list[str]) -> str:
-    """Write what tells which of some guards fails first: 1 + its number, or 0."""
+    """Write what tells which of some guards fails first: 1 + its number, or 0.
+
+    Examples
+    --------
+    >>> program, lines = Flat(), []
+    >>> program.guards = [(program.input("?"), True)]
+    >>> failed(program, [0], {0: "%x"}, lines), lines
+    ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
+    """
     result = "0"
     for number in reversed(guards):
         place, expected = flat.guards[number]
@@ -260,9 +284,14 @@ def _calls(module: Module, parts: Plan, name: str, leaves: int) -> list[str]:
 
 
 def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:
-    """Write what takes memory to work in, and what gives it back.
+    """Write what gives back memory to work in, and what takes it.
 
     Each call has its own, so that calls may be made at the same time.
+
+    Examples
+    --------
+    >>> work_array(Module(), 80)
+    ([], ['  %work = alloca [80 x i8], align 64'])
     """
     if size <= STACK:
         return [], [f"  %work = alloca [{size} x i8], align 64"]

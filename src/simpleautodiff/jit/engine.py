@@ -12,7 +12,8 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from itertools import count
 from time import perf_counter
 from typing import Any
 
@@ -22,10 +23,13 @@ from simpleautodiff.jit import cache as disk
 from simpleautodiff.jit.externals import addresses, declared
 
 VERSION = 1  # of what is done here with the text: an object made by another one is not used
+RENEWED = 200  # runs: a pass builder slows with each (0.13 us), and leaves 1.5 kB behind at its end
 MISSING = (
     "llvmlite is not installed, so functions are not compiled; they run more slowly, through "
     "NumPy. To compile them: pip install simpleautodiff[jit]"
 )
+
+_runs = count()
 
 
 def available() -> bool:
@@ -169,14 +173,21 @@ def _module(ir: str, level: int) -> Any:
     module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
     module.verify()
     if level or "alwaysinline" in ir:
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(level))
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
-        if level:
-            passes.add_sroa_pass()
-            passes.add_new_gvn_pass()
+        passes, builder = _pipeline(level, next(_runs) // RENEWED)
         passes.run(module, builder)
     return module
+
+
+@lru_cache(maxsize=3)
+def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
+    llvm = _llvm()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    if level:
+        passes.add_sroa_pass()
+        passes.add_new_gvn_pass()
+    tuning = llvm.create_pipeline_tuning_options(level)
+    return passes, llvm.create_pass_builder(_machine(level), tuning)
 
 
 def _compiled(ir: str, level: int) -> bytes:

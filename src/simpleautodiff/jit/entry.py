@@ -20,6 +20,7 @@ declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
 declare ptr @PyTuple_New(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare void @Py_DecRef(ptr)
+declare void @Py_IncRef(ptr)
 @PyFloat_Type = external global i8
 """
 _DECLARED_FOR_ARRAYS = """\
@@ -147,7 +148,7 @@ def arrays_entry(
     inputs, outputs
         What each argument and each result is.
     structure
-        Which result stands where: 0 for a single one, `(0, 1)` for a tuple.
+        Which result stands where: 0 for a single one, `(0, 1)` for a tuple; each array somewhere.
     unlocked : bool
         Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
 
@@ -163,15 +164,22 @@ def arrays_entry(
     for index, kind in enumerate(inputs):
         text.put("%in", str(index), "ptr", _taken(text, str(index), kind))
     cells = [_cell(text, kind) if isinstance(kind, Number) else "" for kind in outputs]
+    arrays: dict[int, str] = {}
 
     def make(leaf: int) -> str | None:
         kind = outputs[leaf]
-        return _new_array(text, kind, leaf) if isinstance(kind, Array) else None
+        if leaf in arrays:
+            text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
+        elif isinstance(kind, Array):
+            arrays[leaf] = _new_array(text, kind, leaf)
+        return arrays.get(leaf)
 
     for index, cell in enumerate(cells):
         if cell:
             text.put("%out", str(index), "ptr", cell)
     fills = _made(text, structure, make)
+    if len(arrays) + len(cells) - cells.count("") < len(outputs):
+        raise ValueError(f"an array of {list(outputs)} has no place in {structure}")
     text.call(body, guarded, unlocked)
     for place, leaves in fills:
         for at, leaf in leaves:

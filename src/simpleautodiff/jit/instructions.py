@@ -151,7 +151,13 @@ def instruction(operation: str, kind: str, width: int, precise: bool = False) ->
 
 
 def number(text: str, element: str, width: int) -> str:
-    """Write a number at a width: alone, or once in every lane."""
+    """Write a number at a width: alone, or once in every lane.
+
+    Examples
+    --------
+    >>> number("1", "i64", 1), number("1", "i64", 4)
+    ('1', 'splat (i64 1)')
+    """
     return text if width == 1 else f"splat ({element} {text})"
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from simpleautodiff.jit import vectormath
-from simpleautodiff.jit.instructions import ELEMENT, LIBRARY, instruction, vector
+from simpleautodiff.jit.flat import Flat
+from simpleautodiff.jit.instructions import ELEMENT, INSTRUCTIONS, LIBRARY, instruction, vector
 from simpleautodiff.jit.operations import OPERATIONS
 
 # Vectors of the host's full width stay whole, also where LLVM would rather halve them.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
+
+_CALLED = vectormath.NAMES - INSTRUCTIONS["d"].keys()
+INLINED = 16  # calls: more of them inlined take long to compile, and do not run faster
 
 
 class Module:
@@ -19,18 +23,38 @@ class Module:
         Round every operation, and call the C library for mathematical functions: the results are
         the library's, bit for bit.
     own
-        Compute mathematical functions with vector code of our own, where it has them. That is
-        inlined, so the code becomes larger; without it the C library is called.
+        Compute mathematical functions with vector code of our own, where it has them; without it
+        the C library is called.
+
+    Attributes
+    ----------
+    calls : int
+        How many steps there are that such functions compute, in programs that may have many: if
+        they are more than INLINED, functions are called, else they are put in where they are used.
+
+    Examples
+    --------
+    >>> module = Module(precise=True)
+    >>> module.template("sin", "d", 1)
+    '  {0} = call double @sin(double {1}) nobuiltin'
+    >>> print(module.text().strip())
+    declare double @sin(double) nounwind willreturn memory(none)
     """
 
     def __init__(self, precise: bool = False, own: bool = True) -> None:
         self.precise = precise
         self.own = own and not precise
+        self.calls = 0
         self.functions: list[str] = []
         self._helpers: dict[str, str] = {}
         self._declarations: dict[str, str] = {}
         self._wanted: dict[tuple[str, int, str], None] = {}
         self._templates: dict[tuple[str, str, int], str] = {}
+
+    def count(self, flat: Flat) -> None:
+        """Count the steps of a program that mathematical functions compute."""
+        if self.own:
+            self.calls += sum([flat.steps[place][0] in _CALLED for place in flat.live()])
 
     def template(self, operation: str, kind: str, width: int) -> str:
         """Return the text of an operation on numbers of a kind, to be filled with names."""
@@ -82,7 +106,10 @@ class Module:
         own = vectormath.functions(self._wanted)
         for line in sorted(own.declarations):
             self.declare(line.removeprefix("declare "))
-        parts = [*self.functions, *self._helpers.values(), own.definitions]
+        definitions = own.definitions
+        if self.calls > INLINED:
+            definitions = definitions.replace(" alwaysinline ", " noinline ")
+        parts = [*self.functions, *self._helpers.values(), definitions]
         return "\n".join([*parts, *self._declarations.values(), ""])
 
 

@@ -6,8 +6,8 @@ of the program are called one after the other; and the outputs are turned back f
 
 from __future__ import annotations
 
-from simpleautodiff.jit.chunks import plan
-from simpleautodiff.jit.emit import Part, work_array
+from simpleautodiff.jit.chunks import Plan, plan
+from simpleautodiff.jit.emit import CHUNK, Part, work_array
 from simpleautodiff.jit.frame import SAME, Frame
 from simpleautodiff.jit.instructions import BYTES
 from simpleautodiff.jit.kernel import Kernel
@@ -31,7 +31,7 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
     chunk
         How many steps a part has at most.
     """
-    parts = plan(kernel.flat, chunk)
+    parts = plan(kernel.flat, min(chunk, CHUNK))
     Part(module, kernel, parts, frame.width).write_all(name)
     areas, size = _areas(frame, 8 * parts.length * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
@@ -42,12 +42,39 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
             f"  %area{j}.p = getelementptr ptr, ptr %areas, i64 {j}",
             f"  store ptr %area{j}, ptr %area{j}.p",
         ]
-    for j in range(len(kernel.inputs)):
-        _move(frame, j, into=True)
+    for j, leaf in enumerate(kernel.inputs):
+        for group in _groups([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
+            _columns(frame, j, group, into=True)
+    ready = _ready(kernel, parts, frame.width)
     for k in range(len(parts.chunks)):
         frame.body.append(f"  call i32 @{name}.{k}(ptr %areas, ptr %work)")
-    for j in range(len(kernel.inputs), len(areas)):
-        _move(frame, j, into=False)
+        for j, found in enumerate(ready, len(kernel.inputs)):
+            for group in _groups([block for block in found if block[2] == k]):
+                _columns(frame, j, group, into=False)
+
+
+def _ready(kernel: Kernel, parts: Plan, width: int) -> list[list[tuple[int, int, int]]]:
+    """Return the blocks of each output leaf: start, size, and after which part they are known."""
+    of = {place: k for k, chunk in enumerate(parts.chunks) for place in chunk.places}
+    last, outputs = len(parts.chunks) - 1, iter(kernel.flat.outputs)
+    found = []
+    for leaf in kernel.outputs:
+        known = [of.get(next(outputs), last) for _ in range(leaf.size)]
+        covered = blocks(leaf.size, width)
+        found.append([(start, size, max(known[start : start + size])) for start, size in covered])
+    return found
+
+
+def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]]]:
+    """Divide blocks into groups of one size that follow each other."""
+    groups: list[list[tuple[int, int, int]]] = []
+    for block in found:
+        before = groups[-1][-1] if groups else (0, 0, 0)
+        if block[1] == before[1] and block[0] <= before[0] + before[1]:
+            groups[-1].append(block)
+        else:
+            groups.append([block])
+    return groups
 
 
 def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
@@ -59,43 +86,29 @@ def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
     return areas, after
 
 
-def _move(frame: Frame, j: int, into: bool) -> None:
-    """Move a leaf between its rows and its area: a loop over blocks of columns of one size."""
-    leaf, width = frame.leaves[j], frame.width
-    found = blocks(leaf.size, width)
-    largest = [block for block in found if block[1] == found[0][1]]
-    rows = [f"%base{j}"] * width if frame.modes[j] == SAME else frame.starts(j)
-    for n, group in enumerate([largest, *[[block] for block in found[len(largest) :]]]):
-        if group:
-            _columns(frame, rows, j, f"{j}.{n}", group, into)
-
-
-def _columns(
-    frame: Frame, rows: list[str], j: int, label: str, group: list[tuple[int, int]], into: bool
-) -> None:
-    """Move blocks of columns, all of one size, in a loop."""
-    lanes, new, kind = frame.lanes, frame.lanes.new, frame.leaves[j].kind
-    size, (last, _) = group[0][1], group[-1]
-    frame.body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
-    frame.body.append(f"columns{label}:")
-    frame.body.append(
-        f"  %c{label} = phi i64 [ {group[0][0]}, %from{label} ], [ %d{label}, %columns{label} ]"
-    )
-    at = new(f"call i64 @llvm.smin.i64(i64 %c{label}, i64 {last})")
+def _columns(frame: Frame, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
+    """Move a group of blocks of columns between rows and area, in a loop."""
+    (first, size, _), (last, _, _) = group[0], group[-1]
+    lanes, new, kind, body = frame.lanes, frame.lanes.new, frame.leaves[j].kind, frame.body
+    rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)
+    label = f"{j}.{first}"
+    body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
+    body.append(f"columns{label}:")
+    came = f"[ {first}, %from{label} ], [ %further{label}, %columns{label} ]"
+    body.append(f"  %column{label} = phi i64 {came}")
+    at = new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {last})")
     offset = new(f"mul i64 {at}, {BYTES[kind]}")
     in_area = new(f"mul i64 {offset}, {frame.width}")
     area = new(f"getelementptr i8, ptr %area{j}, i64 {in_area}")
-    rows = [new(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows]
-    vectors = [
-        new(f"getelementptr i8, ptr {area}, i64 {k * BYTES[kind] * frame.width}")
-        for k in range(size)
-    ]
+    parts = [new(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows]
+    step = BYTES[kind] * frame.width
+    vectors = [new(f"getelementptr i8, ptr {area}, i64 {k * step}") for k in range(size)]
     if into:
-        for pointer, column in zip(vectors, lanes.load(rows, kind, 0, size), strict=True):
+        for pointer, column in zip(vectors, lanes.load(parts, kind, 0, size), strict=True):
             lanes.store_packed(column, pointer, kind)
     else:
-        lanes.store([lanes.packed(pointer, kind) for pointer in vectors], rows, kind, 0)
-    frame.body.append(f"  %d{label} = add i64 %c{label}, {size}")
-    frame.body.append(f"  %e{label} = icmp sle i64 %c{label}, {last - 1}")
-    frame.body.append(f"  br i1 %e{label}, label %columns{label}, label %moved{label}")
-    frame.body.append(f"moved{label}:")
+        lanes.store([lanes.packed(pointer, kind) for pointer in vectors], parts, kind, 0)
+    body.append(f"  %further{label} = add i64 %column{label}, {size}")
+    body.append(f"  %more{label} = icmp slt i64 %column{label}, {last}")
+    body.append(f"  br i1 %more{label}, label %columns{label}, label %moved{label}")
+    body.append(f"moved{label}:")

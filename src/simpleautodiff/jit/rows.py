@@ -14,12 +14,18 @@ from simpleautodiff.jit.lanes import blocks
 from simpleautodiff.jit.module import ATTRIBUTES, Module
 from simpleautodiff.jit.passing import write_passing
 
-LARGE = 2000  # steps: with more, registers are of no use from one end to the other
+LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
 
 
 @cache
 def vector_bytes() -> int:
-    """Return how many bytes a vector of the host has."""
+    """Return how many bytes a vector of the host has.
+
+    Examples
+    --------
+    >>> vector_bytes() in (16, 32, 64)
+    True
+    """
     from llvmlite import binding
 
     features = binding.get_host_cpu_features()
@@ -40,7 +46,16 @@ def host_width(kind: str = "d") -> int:
 
 
 def width_of(kernel: Kernel) -> int:
-    """Return at how many rows at a time a kernel is best computed here: by its widest numbers."""
+    """Return at how many rows at a time a kernel is best computed here: by its widest numbers.
+
+    Examples
+    --------
+    >>> from simpleautodiff.jit.flat import Flat
+    >>> program = Flat()
+    >>> x = program.input("f")
+    >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
+    True
+    """
     kinds = {kernel.flat.kinds[place] for place in kernel.flat.live()} - {"?"}
     return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
 
@@ -89,11 +104,23 @@ def write_rows(
     name: str,
     chunk: int = LARGE,
 ) -> None:
-    """Write a kernel that is called for many rows into a module (see `rows`)."""
+    """Write a kernel that is called for many rows into a module (see `rows`).
+
+    Examples
+    --------
+    >>> from simpleautodiff.jit.flat import Flat
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.input()]
+    >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
+    >>> module.text()[:46]
+    'define void @copy(i64 %start, i64 %stop, ptr n'
+    """
     if kernel.flat.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
+    module.count(kernel.flat)
     frame = Frame(kernel, modes, width)
-    if len(kernel.flat) > chunk:
+    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
+    if len(kernel.flat) + 2 * columns > chunk:  # a column is about as much work as two steps
         write_passing(module, kernel, frame, name, chunk)
     else:
         _Block(module, kernel, frame).write()
