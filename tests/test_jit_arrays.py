@@ -258,6 +258,29 @@ def test_inputs_of_any_layout():
     np.testing.assert_allclose(program.run([locked])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
 
 
+def test_other_shapes_are_refused():
+    program = ArrayProgram(record(np.exp, np.zeros(4)))
+    with pytest.raises(ad.ArgumentError, match=r"shape \(5,\)"):
+        program.run([np.zeros(5)])
+
+
+def test_large_results_are_used_again_only_when_nobody_has_them():
+    x = rng.normal(size=50_000)
+    program = ArrayProgram(record(lambda x: 2 * x, x))
+    kept = [program.run([x + k])[1][0] for k in range(5)]
+    for k, result in enumerate(kept):
+        np.testing.assert_array_equal(result, 2 * (x + k))
+    part = program.run([x])[1][0][10:20]
+    for _ in range(4):
+        program.run([x + 1])
+    np.testing.assert_array_equal(part, 2 * x[10:20])
+    seen = set()
+    for _ in range(6):
+        result = program.run([x])[1][0]
+        seen.add(result.__array_interface__["data"][0])
+    assert len(seen) <= 2
+
+
 def test_results_that_are_inputs_constants_or_the_same():
     x = rng.normal(size=5)
     constant = np.arange(3.0)
