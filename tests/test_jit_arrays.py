@@ -149,6 +149,34 @@ def test_gathers_scatters_and_written_arrays():
     agree(ad.value_and_grad(written), m)
 
 
+def test_rows_by_index_go_along():
+    table, index = rng.normal(size=(20, 5)), rng.integers(-20, 20, (3, 7))
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t[index]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t.T[[1, 1, 0]]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(t[index[0], index[1] % 5] ** 2)), table)
+    agree(ad.grad(lambda t: np.sum(t[index, 2] ** 3)), table)
+    thin = rng.normal(size=(20, 1))
+    agree(ad.grad(lambda t: np.sum(t[index] ** 2)), thin)
+    agree(lambda t: t[np.arange(20) % 3 == 0] * 2, table)
+
+
+@pytest.mark.parametrize("width", [1, 5, 9])
+def test_indices_that_are_arguments(width):
+    table = rng.normal(size=(12, width))
+    index = rng.integers(-12, 12, 30)
+
+    def f(t, k):
+        return np.sum(np.sin(t[k]) * t[k[0]]) + np.sum(t[k, 0] ** 2)
+
+    program = agree(lambda t, k: ad.value_and_grad(f)(t, k), table, index)
+    assert not any(line.startswith("NumPy") for line in program.explain())
+    wrong = index.copy()
+    for bad in (12, -13):
+        wrong[17] = bad
+        with pytest.raises(IndexError):
+            program.run([table, wrong])
+
+
 def test_joined_rolled_and_summed_up_arrays():
     x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
     agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)
@@ -419,6 +447,27 @@ def test_random_programs_in_float32(seed):
     r = np.random.default_rng(1000 + seed)
     a, b = r.normal(size=(5, 18)).astype(np.float32), r.normal(size=18).astype(np.float32)
     agree(random_function(seed), a, b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 16])
+def test_every_width(lanes, monkeypatch):
+    monkeypatch.setattr("simpleautodiff.jit.arrays.lanes", lambda: lanes)
+    x = rng.normal(size=(5, 13))
+    agree(ad.value_and_grad(chain), x)
+    agree(
+        ad.value_and_grad(
+            lambda x: np.sum(np.roll(x, 2, 1) * x[1:2] + x.max(0)) + np.sum(x[2, 3:] ** 2)
+        ),
+        x,
+    )
+    agree(
+        ad.grad(
+            lambda x: np.sum(x[[1, 1, 2], ::2] ** 3) + np.sum(np.concatenate([x, x * x], 1) ** 2)
+        ),
+        x,
+    )
+    for seed in range(4):
+        agree(random_function(seed), x, x[0], rtol=1e-10, atol=1e-10)
 
 
 def test_axes_are_joined_and_a_long_one_is_put_last():

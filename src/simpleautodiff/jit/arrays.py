@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.jit import engine
-from simpleautodiff.jit.building import Check, Product, Work, build_work, prune
+from simpleautodiff.jit.building import Bounds, Check, Product, Work, build_work, prune
 from simpleautodiff.jit.cleaning import clean
+from simpleautodiff.jit.deciding import INPUT
 from simpleautodiff.jit.entry import (
     Array,
     Number,
@@ -21,7 +22,7 @@ from simpleautodiff.jit.entry import (
 from simpleautodiff.jit.loops import Loop
 from simpleautodiff.jit.memory import Memory
 from simpleautodiff.jit.module import Module
-from simpleautodiff.jit.planning import INPUT, Plan
+from simpleautodiff.jit.planning import Plan
 from simpleautodiff.jit.replay import Replay
 from simpleautodiff.jit.running import LARGE, Runner, prepare_body
 from simpleautodiff.jit.segments import BODY, CONSTANTS, KEPT, write_body, write_segments
@@ -106,7 +107,7 @@ class ArrayProgram:
         if names:
             exported = [*names, *[part for name in own for part in entry_names(name)]]
             self.code = engine.build(self.ir, level=1, names=exported)
-        runner = self._runner = Runner(self.memory, segments, self.code)
+        runner = self._runner = Runner(self.memory, segments, self.code, Replay(self.program))
         if whole and self.code:
             prepare_body(self.memory, self.code)
         if _OWN in own and self.code and self._is_small():
@@ -187,6 +188,8 @@ def _said(plan: Plan, piece: Work) -> str:
         return f"BLAS: matmul {piece.left.shape} {piece.right.shape}"
     if isinstance(piece, Check):
         return f"guard {piece.number}: {piece.expected}"
+    if isinstance(piece, Bounds):
+        return f"bounds of an index: {piece.size}"
     return f"NumPy: {plan.lines[piece.number].name} {plan.lines[piece.number].shape}"
 
 

@@ -12,8 +12,7 @@ from typing import Any
 from simpleautodiff.jit.building import Product
 from simpleautodiff.jit.instructions import BYTES, ELEMENT
 from simpleautodiff.jit.module import ATTRIBUTES, Module
-from simpleautodiff.jit.planning import layout
-from simpleautodiff.jit.views import View
+from simpleautodiff.jit.views import View, layout
 
 _LETTER = {"d": "d", "f": "s"}
 

@@ -16,7 +16,7 @@ from simpleautodiff.jit.flat import Flat
 from simpleautodiff.jit.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.jit.loops import Access, Fold, Loop
 from simpleautodiff.jit.module import ATTRIBUTES, Module
-from simpleautodiff.jit.vectors import Vectors
+from simpleautodiff.jit.vectors import Vectors, numbers_of_lanes
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
@@ -74,10 +74,10 @@ class _Writer(Vectors):
     def __init__(self, module: Module, loop: Loop, lanes: int, address: Address) -> None:
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
-        self.size = self.axes[-1]
         kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
         most = lanes if any(BYTES[kind] == 8 for kind in kinds) else 2 * lanes
-        super().__init__(module, min(most, 1 << (self.size - 1).bit_length()))
+        super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
+        self.size = self.axes[-1]
         self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
         self.registers = [(k, f) for k, f in enumerate(loop.folds) if f.in_registers]
         light = self.registers and len(self.live) <= LIGHT and self.size >= COPIES * self.width
@@ -165,10 +165,11 @@ class _Writer(Vectors):
 
     def _row(self) -> None:
         """Write what is done along the last axis."""
+        self._look_into_boxes()
         self.same = {
             k: self.load(access, "0", "")
             for k, access in enumerate(self.loop.loads)
-            if access.step == 0 and not access.places
+            if access.is_same
         }
         self._reset()
         width, left = self.width, self.size % self.width
@@ -186,6 +187,17 @@ class _Writer(Vectors):
                 lanes = ", ".join([f"i1 {int(lane < left)}" for lane in range(width)])
                 self._block(str(self.size - left), f"<{lanes}>")
         self._flush()
+
+    def _look_into_boxes(self) -> None:
+        """Find out which boxes this row is in."""
+        for access in self.rows:
+            inside = "true"
+            for axis, (first, last) in enumerate(access.box[:-1]):
+                if (first, last) != (0, self.axes[axis]):
+                    moved = self.new(f"sub i64 %axis{axis}, {first}")
+                    within = self.new(f"icmp ult i64 {moved}, {last - first}")
+                    inside = self.new(f"and i1 {inside}, {within}")
+            self.in_rows[access] = inside
 
     def _vectors(self, stop: int, stride: int) -> None:
         """Write the loop over whole vectors; sums are added to the total after each segment."""
@@ -212,8 +224,7 @@ class _Writer(Vectors):
         """Write which lanes are within the axis."""
         whole = vector("i64", self.width)
         first = self.splat(j, "i64")
-        numbers = ", ".join([f"i64 {lane}" for lane in range(self.width)])
-        lanes = self.new(f"add {whole} {first}, <{numbers}>")
+        lanes = self.new(f"add {whole} {first}, {numbers_of_lanes(self.width)}")
         return self.new(f"icmp ult {whole} {lanes}, splat (i64 {self.size})")
 
     # One vector. ----------------------------------------------------------------------------------

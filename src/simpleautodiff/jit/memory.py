@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from simpleautodiff.jit.building import Call, Product, Work, read_by
+from simpleautodiff.jit.deciding import INPUT, NUMPY
 from simpleautodiff.jit.loops import Access, Loop
-from simpleautodiff.jit.planning import INPUT, NUMPY, Plan
+from simpleautodiff.jit.planning import Plan
 from simpleautodiff.jit.symbols import places
 
 _LINE = 64  # bytes that a processor moves together

@@ -13,9 +13,10 @@ import numpy as np
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.jit.building import Call
 from simpleautodiff.jit.cleaning import compute
+from simpleautodiff.jit.deciding import INPUT, NUMPY
 from simpleautodiff.jit.engine import Code
 from simpleautodiff.jit.memory import Memory
-from simpleautodiff.jit.planning import INPUT, NUMPY
+from simpleautodiff.jit.replay import Replay
 from simpleautodiff.jit.segments import CONSTANTS, KEPT
 from simpleautodiff.jit.symbols import Line, Place
 from simpleautodiff.jit.views import View
@@ -34,10 +35,14 @@ class Runner:
         Names of functions, and lines that NumPy computes.
     code
         Has the functions.
+    replay
+        Runs the program where compiled code stops because an index does not fit.
     """
 
-    def __init__(self, memory: Memory, segments: list[str | Call], code: Code | None) -> None:
-        self.memory, self.plan, self.code = memory, memory.plan, code
+    def __init__(
+        self, memory: Memory, segments: list[str | Call], code: Code | None, replay: Replay
+    ) -> None:
+        self.memory, self.plan, self.code, self.replay = memory, memory.plan, code, replay
         self.steps = [s if isinstance(s, Call) else self._function(s) for s in segments]
         self._blocks: list[Any] = []
         self._inputs = [
@@ -73,8 +78,8 @@ class Runner:
             for root, results in self._outputs:
                 results.keep(values[root])
         self._blocks.append(block)
-        if status < 0:
-            raise MemoryError("there is no memory to work in")
+        if status < 0:  # an index that does not fit: NumPy says so, or a guard before it fails
+            return self.replay.run(inputs)
         return status, outputs
 
     def _take_block(self) -> Any:

@@ -8,15 +8,16 @@ inputs and outputs, and has its own block: on the stack, or one that is kept for
 from __future__ import annotations
 
 from simpleautodiff.jit.blas import write_product
-from simpleautodiff.jit.building import Call, Check, Product, Work
+from simpleautodiff.jit.building import Bounds, Call, Check, Product, Work
+from simpleautodiff.jit.deciding import INPUT
 from simpleautodiff.jit.loops import Loop
 from simpleautodiff.jit.looptext import write_loop
 from simpleautodiff.jit.memory import Memory
 from simpleautodiff.jit.module import Module
-from simpleautodiff.jit.planning import INPUT
 from simpleautodiff.jit.symbols import Place
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
+NO_MEMORY, BAD_INDEX = -1, -2
 _STACK = 1 << 15  # bytes of work that are taken from the stack
 
 
@@ -33,6 +34,8 @@ def write_segments(
             lines = []
         elif isinstance(piece, Check):
             lines += _checked(piece, memory)
+        elif isinstance(piece, Bounds):
+            lines += _bounded(piece, memory, f"bounds{number}")
         else:
             lines += _called(module, piece, f"work{number}", memory, lanes)
     _close(module, lines, segments)
@@ -69,6 +72,23 @@ def _checked(check: Check, memory: Memory) -> list[str]:
         f"  br i1 %{name}.is, {good}, {bad}",
         f"{name}.bad:",
         f"  ret i32 {check.number + 1}",
+        f"{name}.good:",
+    ]
+
+
+def _bounded(bounds: Bounds, memory: Memory, name: str) -> list[str]:
+    """Write what stops where an index does not fit: the line before it is not to be believed."""
+    return [
+        *memory.address(bounds.low, f"%{name}.low"),
+        *memory.address(bounds.high, f"%{name}.high"),
+        f"  %{name}.l = load i64, ptr %{name}.low",
+        f"  %{name}.h = load i64, ptr %{name}.high",
+        f"  %{name}.a = icmp sge i64 %{name}.l, {-bounds.size}",
+        f"  %{name}.b = icmp slt i64 %{name}.h, {bounds.size}",
+        f"  %{name}.is = and i1 %{name}.a, %{name}.b",
+        f"  br i1 %{name}.is, label %{name}.good, label %{name}.bad",
+        f"{name}.bad:",
+        f"  ret i32 {BAD_INDEX}",
         f"{name}.good:",
     ]
 
@@ -121,7 +141,7 @@ def _block(module: Module, size: int) -> tuple[list[str], list[str]]:
         "  %nothing = icmp eq ptr %made, null",
         "  br i1 %nothing, label %without, label %there",
         "without:",
-        "  ret i32 -1",
+        f"  ret i32 {NO_MEMORY}",
         "there:",
         "  %whole = load ptr, ptr %own",
         "  %beyond = getelementptr i8, ptr %whole, i64 63",
