@@ -13,7 +13,7 @@ from typing import Any
 
 from simpleautodiff.jit.emit import Names, steps
 from simpleautodiff.jit.flat import Flat
-from simpleautodiff.jit.instructions import BYTES, ELEMENT, constant, vector
+from simpleautodiff.jit.instructions import BYTES, ELEMENT, constant, instruction, vector
 from simpleautodiff.jit.loops import Access, Fold, Loop
 from simpleautodiff.jit.module import ATTRIBUTES, Module
 from simpleautodiff.jit.vectors import Vectors, numbers_of_lanes
@@ -22,6 +22,8 @@ SEGMENT = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
+MATHEMATICS = 20  # steps that a function like exp counts for
+BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
 _GIVEN = ("input", "const")
 Address = Callable[[Any, str], list[str]]
 
@@ -68,6 +70,16 @@ def _write_fill(
     write_loop(module, Loop((count,), flat, stores=[(place, to)]), name, lanes, address)
 
 
+def _branches_first(flat: Flat, live: list[int]) -> list[int]:
+    """Return steps in an order in which little has to be kept where a function may branch off."""
+    early: set[int] = set()
+    for place in reversed(live):
+        operation, *args = flat.steps[place]
+        if (operation in BRANCHING or place in early) and operation not in _GIVEN:
+            early.update((place, *args))
+    return [p for p in live if p in early] + [p for p in live if p not in early]
+
+
 class _Writer(Vectors):
     """Writes the function of one loop."""
 
@@ -80,7 +92,8 @@ class _Writer(Vectors):
         self.size = self.axes[-1]
         self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
         self.registers = [(k, f) for k, f in enumerate(loop.folds) if f.in_registers]
-        light = self.registers and len(self.live) <= LIGHT and self.size >= COPIES * self.width
+        self.weight = sum([self._weight(place) for place in self.live])
+        light = self.registers and self.weight <= LIGHT and self.size >= COPIES * self.width
         self.copies = COPIES if light else 1
         self.head: list[str] = []
         self.same: dict[int, str] = {}  # loads that are the same along the row
@@ -90,7 +103,13 @@ class _Writer(Vectors):
     def _needed(self) -> list[int]:
         flat = self.flat
         flat.outputs = [p for p, _ in self.loop.stores] + [fold.place for fold in self.loop.folds]
-        return flat.live()
+        return _branches_first(flat, flat.live())
+
+    def _weight(self, place: int) -> int:
+        """Return how many instructions a step takes, roughly."""
+        operation, *args = self.flat.steps[place]
+        kind = self.flat.kinds[args[-1]]
+        return 1 if instruction(operation, kind, self.width) else MATHEMATICS
 
     def _find_buffers(self, address: Address) -> None:
         known: dict[Any, str] = {}
@@ -173,7 +192,7 @@ class _Writer(Vectors):
         }
         self._reset()
         width, left = self.width, self.size % self.width
-        if left and self.size > width and len(self.live) > HEAVY:
+        if left and self.size > width and self.weight > HEAVY:
             with self._loop("j", "0", self.size, width) as j:
                 self._block(j, self._mask(j))
         else:
