@@ -208,6 +208,45 @@ def test_products_go_to_blas(dtype):
     agree(lambda a: a @ np.eye(7, dtype=a.dtype), a, **tolerance)
 
 
+def uses(program, word):
+    return sum(line.startswith(word) for line in program.explain())
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["ij,jk->ik", "ij,jk->ki", "ji,jk->ik", "ij,kj->ik", "ij,kj->ki"]
+)
+def test_einsum_of_two_matrices_goes_to_blas(subscripts):
+    sizes = {"i": 4, "j": 6, "k": 5}
+    left, right = (
+        rng.normal(size=[sizes[c] for c in term]) for term in subscripts.split("->")[0].split(",")
+    )
+    program = agree(lambda a, b: np.einsum(subscripts, a, b), left, right)
+    assert uses(program, "BLAS") == 1
+    agree(ad.grad(lambda p: np.sum(np.einsum(subscripts, *p) ** 2)), (left, right))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [("ij,j->i", [(4, 6), (6,)]), ("j,ij->i", [(6,), (4, 6)]), ("i,i->", [(6,), (6,)]),
+     ("i,j->ij", [(3,), (5,)]), ("bij,bjk->bik", [(9, 2, 3), (9, 3, 2)]),
+     ("ij,ij->i", [(4, 5)] * 2), ("ij->ji", [(4, 5)]), ("ij->i", [(4, 5)]),
+     ("ij->j", [(4, 5)]), ("ij,ik->", [(4, 5), (4, 3)]), ("ii->i", [(4, 4)]),
+     ("i,ij,j->", [(3,), (3, 4), (4,)])],
+)  # fmt: skip
+def test_einsum_of_other_forms(subscripts, shapes):
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    agree(lambda *xs: np.einsum(subscripts, *xs), *arrays)
+    agree(ad.grad(lambda p: np.sum(np.sin(np.einsum(subscripts, *p)))), tuple(arrays))
+
+
+def test_products_of_many_small_matrices():
+    a, b = rng.normal(size=(50, 3, 3)), rng.normal(size=(50, 3, 2))
+    program = agree(lambda a, b: a @ b, a, b)
+    assert uses(program, "NumPy") == 0
+    agree(lambda a, b: (a[:2, None] @ b[3:7], a[0] @ b, a @ b[0]), a, b)
+    agree(ad.vmap(ad.grad(lambda a: np.sum(np.tanh(a @ a) ** 2))), a)
+
+
 def test_gradient_of_a_network():
     def loss(p, inputs, targets):
         (w1, b1), (w2, b2) = p

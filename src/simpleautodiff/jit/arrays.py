@@ -91,8 +91,7 @@ class ArrayProgram:
 
     def _compile(self, precise: bool, structure: Structure | None, numbers: Sequence[str]) -> None:
         self.plan = Plan(self.program)
-        self.work = build_work(self.plan, precise)
-        prune(self.work, self.plan)
+        self.work = prune(build_work(self.plan, precise), self.plan)
         self.memory = Memory(self.plan, self.work)
         module = Module(precise)
         segments = write_segments(module, self.work, self.memory, lanes())

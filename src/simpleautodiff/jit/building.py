@@ -250,15 +250,20 @@ class _Fusion:
         return total
 
 
-def prune(work: list[Work], plan: Plan) -> None:
-    """Leave out stores that nobody reads, and simplify the bodies of the loops."""
+def prune(work: list[Work], plan: Plan) -> list[Work]:
+    """Return the work without stores that nobody reads, with simpler bodies of loops."""
     read = {plan.views[place].root for place in places(plan.outputs)}
-    for piece in work:
-        read |= set(read_by(plan, piece))
-    for piece in work:
+    kept: list[Work] = []
+    for piece in reversed(work):
         if isinstance(piece, Loop):
-            piece.stores = [(p, to) for p, to in piece.stores if to.slot in read or to.slot < 0]
+            piece.stores = [(place, to) for place, to in piece.stores if to.slot in read]
+            piece.folds = [fold for fold in piece.folds if fold.to.slot in read]
+            if not piece.stores and not piece.folds:
+                continue
             _simplify(piece)
+        read |= set(read_by(plan, piece))
+        kept.append(piece)
+    return kept[::-1]
 
 
 def read_by(plan: Plan, piece: Work) -> Iterator[int]:

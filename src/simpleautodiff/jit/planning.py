@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.jit.choosing import Distances, choice, known_distances
+from simpleautodiff.jit.contracting import contracted
 from simpleautodiff.jit.deciding import (
     ELEMENT,
     GATHER,
@@ -91,6 +92,8 @@ class Plan:
 
     def append(self, line: Line, earlier: Iterable[Place] = ()) -> Place:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
+        if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
+            line = contracted(self, line) or line
         view = self._seen(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
