@@ -18,6 +18,11 @@ from simpleautodiff.structure import flatten
 pytest.importorskip("llvmlite")
 
 
+@pytest.fixture(autouse=True)
+def no_disk(monkeypatch):
+    monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", "off")
+
+
 def record(f, *args):
     level = SymbolLevel()
     leaves, rebuild = flatten(args)
@@ -323,6 +328,18 @@ def test_inputs_of_any_layout():
     locked = x.copy()
     locked.flags.writeable = False
     np.testing.assert_allclose(program.run([locked])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+
+
+def test_equal_steps_of_a_loop_are_compiled_once():
+    def f(x):
+        for _ in range(20):
+            x = x + 0.1 * np.roll(np.sin(x), 1)
+        return np.sum(x)
+
+    x = rng.normal(size=50)
+    program = agree(ad.value_and_grad(f), x)
+    assert program.ir.count("define internal void @loop") < 12
+    assert uses(program, "loop") > 30
 
 
 def test_other_shapes_are_refused():

@@ -19,13 +19,14 @@ from simpleautodiff.jit.entry import (
     declarations,
     entry_names,
 )
+from simpleautodiff.jit.layout import Unknown, layout
 from simpleautodiff.jit.loops import Loop
 from simpleautodiff.jit.memory import Memory
-from simpleautodiff.jit.module import Module
 from simpleautodiff.jit.planning import Plan
 from simpleautodiff.jit.replay import Replay
 from simpleautodiff.jit.running import LARGE, Runner, prepare_body
 from simpleautodiff.jit.segments import BODY, CONSTANTS, KEPT, write_body, write_segments
+from simpleautodiff.jit.sharing import Shared
 from simpleautodiff.jit.slot import Slot, quick
 from simpleautodiff.jit.symbols import Place, Recorded
 
@@ -93,7 +94,7 @@ class ArrayProgram:
         self.plan = Plan(self.program)
         self.work = prune(build_work(self.plan, precise), self.plan)
         self.memory = Memory(self.plan, self.work)
-        module = Module(precise)
+        module = Shared(precise)
         segments = write_segments(module, self.work, self.memory, lanes())
         names = [segment for segment in segments if isinstance(segment, str)]
         whole = len(segments) == len(names) == 1
@@ -105,7 +106,7 @@ class ArrayProgram:
         self.ir = module.text()
         if names:
             exported = [*names, *[part for name in own for part in entry_names(name)]]
-            self.code = engine.build(self.ir, level=1, names=exported)
+            self.code = engine.build(self.ir, level=1, names=exported, key=self.ir)
         runner = self._runner = Runner(self.memory, segments, self.code, Replay(self.program))
         if whole and self.code:
             prepare_body(self.memory, self.code)
@@ -115,7 +116,7 @@ class ArrayProgram:
         self.has_entry = ENTRY in own
 
     def _entries(
-        self, module: Module, structure: Structure | None, numbers: Sequence[str]
+        self, module: Shared, structure: Structure | None, numbers: Sequence[str]
     ) -> list[str]:
         """Write the entries from Python, if all inputs and results are floats."""
         lines = self.plan.lines
@@ -123,7 +124,7 @@ class ArrayProgram:
             _passed(line) for line, how in zip(lines, self.plan.how, strict=True) if how == INPUT
         ]
         outputs = [_passed(lines[place]) for place in self._computed()]
-        if None in inputs or None in outputs:
+        if None in inputs or None in outputs or not _is_known():
             return []
         unlocked = any(np.prod(line.shape) >= _UNLOCKED for line in lines)
         written = [(_OWN, inputs, tuple(range(len(outputs))))]
@@ -169,6 +170,15 @@ class ArrayProgram:
 @quick
 class _Quick(Slot):
     """The way from Python straight into a program."""
+
+
+def _is_known() -> bool:
+    """Tell whether machine code can look into Python's objects here."""
+    try:
+        layout()
+    except Unknown:
+        return False
+    return True
 
 
 def _passed(line: Any) -> Number | Array | None:

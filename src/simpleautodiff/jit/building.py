@@ -76,16 +76,18 @@ Work = Loop | Product | Call | Check | Bounds
 
 def build_work(plan: Plan, precise: bool) -> list[Work]:
     """Return what is to be done, in order."""
-    last = max(plan.stage, default=-1)
+    stages: list[list[int]] = [[] for _ in range(max(plan.stage, default=-1) + 1)]
+    for number, stage in enumerate(plan.stage):
+        if plan.how[number] not in (VIEW, INPUT):
+            stages[stage].append(number)
     checks = _checks(plan)
-    work: list[Work] = [check for check in checks.get(-1, [])]
-    for stage in range(last + 1):
-        numbers = [n for n, s in enumerate(plan.stage) if s == stage and plan.how[n] != VIEW]
+    work: list[Work] = list(checks.get(-1, []))
+    for stage, numbers in enumerate(stages):
         loops: dict[Shape, list[int]] = {}
         for number in numbers:
             if plan.how[number] in IN_LOOPS:
                 loops.setdefault(lean(plan.space(number)), []).append(number)
-            elif plan.how[number] != INPUT:
+            else:
                 work += _by_itself(plan, number)
         for shape, members in loops.items():
             work.append(_Fusion(plan, shape, members, precise).loop())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,7 +94,12 @@ def _multiplied(plan: Plan, line: Line) -> str:
         if len(view.shape) not in (1, 2):
             return NUMPY
         kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
-    return MATMUL if kinds in ({"d"}, {"f"}) else NUMPY
+    return MATMUL if kinds in ({"d"}, {"f"}) and _has_blas() else NUMPY
+
+
+@cache
+def _has_blas() -> bool:
+    return importlib.util.find_spec("scipy") is not None
 
 
 SPECIAL: dict[str, Any] = {

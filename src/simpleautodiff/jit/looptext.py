@@ -7,7 +7,7 @@ added to a total, so that its error grows slowly, as that of pairwise summation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,7 +15,8 @@ from simpleautodiff.jit.emit import Names, steps
 from simpleautodiff.jit.flat import Flat
 from simpleautodiff.jit.instructions import BYTES, ELEMENT, constant, instruction, vector
 from simpleautodiff.jit.loops import Access, Fold, Loop
-from simpleautodiff.jit.module import ATTRIBUTES, Module
+from simpleautodiff.jit.module import ATTRIBUTES
+from simpleautodiff.jit.sharing import Shared
 from simpleautodiff.jit.vectors import Vectors, numbers_of_lanes
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
@@ -25,39 +26,40 @@ COPIES = 4
 MATHEMATICS = 20  # steps that a function like exp counts for
 BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
 _GIVEN = ("input", "const")
-Address = Callable[[Any, str], list[str]]
 
 
-def write_loop(module: Module, loop: Loop, name: str, lanes: int, address: Address) -> None:
-    """Write a loop as a function of the table of buffers.
+def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
+    """Write a loop as a function of the addresses of its buffers, unless there is one like it.
 
     Parameters
     ----------
     module
         Where it is written.
-    loop, name
-        The loop, and what the function is called.
+    loop
+        The loop.
     lanes
         How many numbers of 8 bytes a vector of this machine holds.
-    address
-        Writes the instructions that give the address of a slot's buffer a name.
+
+    Returns
+    -------
+    name, slots
+        What the function is called, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
     loop.join_axes(lanes)
-    writer = _Writer(module, loop, lanes, address)
-    for number, fold in enumerate(loop.folds):
+    writer = _Writer(module, loop, lanes)
+    for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            _write_fill(module, loop, fold, f"{name}.fill{number}", lanes, address)
-            writer.lines.append(f"  call void @{name}.fill{number}(ptr %table)")
-    head = f"define internal void @{name}(ptr noalias %table) {ATTRIBUTES} {{"
+            name, _ = write_loop(module, _filling(loop, fold), lanes)
+            writer.lines.append(f"  call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
-    module.functions.append("\n".join([head, *writer.head, *writer.lines, "  ret void", "}"]))
+    taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
+    text = "\n".join([f"({taken}) {ATTRIBUTES} {{", *writer.head, *writer.lines, "  ret void", "}"])
+    return module.function("loop", text), list(writer.bases)
 
 
-def _write_fill(
-    module: Module, loop: Loop, fold: Fold, name: str, lanes: int, address: Address
-) -> None:
-    """Write the loop that fills a result with the number that its fold begins with."""
+def _filling(loop: Loop, fold: Fold) -> Loop:
+    """Return the loop that fills a result with the number that its fold begins with."""
     count = 1
     for n, step in zip(loop.shape, fold.to.strides, strict=True):
         count *= n if step else 1
@@ -67,7 +69,7 @@ def _write_fill(
         number = int(fold.first)
     place = flat.const(number, fold.to.kind)
     to = Access(fold.to.slot, fold.to.kind, fold.to.offset, (1,))
-    write_loop(module, Loop((count,), flat, stores=[(place, to)]), name, lanes, address)
+    return Loop((count,), flat, stores=[(place, to)])
 
 
 def _branches_first(flat: Flat, live: list[int]) -> list[int]:
@@ -83,7 +85,7 @@ def _branches_first(flat: Flat, live: list[int]) -> list[int]:
 class _Writer(Vectors):
     """Writes the function of one loop."""
 
-    def __init__(self, module: Module, loop: Loop, lanes: int, address: Address) -> None:
+    def __init__(self, module: Shared, loop: Loop, lanes: int) -> None:
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
         kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
@@ -98,7 +100,8 @@ class _Writer(Vectors):
         self.head: list[str] = []
         self.same: dict[int, str] = {}  # loads that are the same along the row
         self.blocks = 0
-        self._find_buffers(address)
+        self.bases: dict[Any, str] = {}
+        self._find_buffers()
 
     def _needed(self) -> list[int]:
         flat = self.flat
@@ -111,13 +114,10 @@ class _Writer(Vectors):
         kind = self.flat.kinds[args[-1]]
         return 1 if instruction(operation, kind, self.width) else MATHEMATICS
 
-    def _find_buffers(self, address: Address) -> None:
-        known: dict[Any, str] = {}
+    def _find_buffers(self) -> None:
         for number, access in enumerate(self.loop.accesses()):
-            if access.slot not in known:
-                known[access.slot] = f"%base{len(known)}"
-                self.head += address(access.slot, known[access.slot])
-            start = self.rows[access] = known[access.slot]
+            start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
+            self.rows[access] = start
             if access.offset:
                 offset = access.offset * BYTES[access.kind]
                 self.rows[access] = f"%start{number}"

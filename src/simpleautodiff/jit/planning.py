@@ -74,7 +74,11 @@ class Plan:
         self._new: dict[int, Place] = {}
         self.bounds: list[tuple[Place, Place, int]] = []  # smallest and largest index, and size
         self._fusable = _read_by_element(program)
-        self._guards_of = sorted(int(g.place) for g in program.guards if type(g.place) is Place)
+        guards = {int(g.place) for g in program.guards if type(g.place) is Place}
+        self._guards_of = sorted(guards, reverse=True)
+        self._guarded = 0  # the stage from which on all guards so far are known
+        self._known: dict[int, Known | None] = {}
+        self._kept: list[Any] = []  # what is known by its identity must not go away
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
         self.guards = [self._guard(guard) for guard in program.guards]
@@ -87,10 +91,12 @@ class Plan:
         self.read_by_element = number in self._fusable
         args = with_values(line.args, self._new)
         line = line._replace(args=args, kwargs=with_values(line.kwargs, self._new))
-        earlier = [self._new[g] for g in self._guards_of if g < number]
-        return self.append(line, earlier)
+        while self._guards_of and self._guards_of[-1] < number:
+            guard = self._new[self._guards_of.pop()]
+            self._guarded = max(self._guarded, self.stage_of(guard) + 1)
+        return self.append(line)
 
-    def append(self, line: Line, earlier: Iterable[Place] = ()) -> Place:
+    def append(self, line: Line) -> Place:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
             line = contracted(self, line) or line
@@ -106,7 +112,7 @@ class Plan:
         self.views.append(view or whole(number, line.shape))
         stage = -1 if how in (INPUT, VIEW) else self._stage(number)
         if how == NUMPY:
-            stage = max([stage, *[self.stage_of(guard) + 1 for guard in earlier]])
+            stage = max(stage, self._guarded)
         self.stage.append(stage)
         return Place(number)
 
@@ -170,6 +176,13 @@ class Plan:
             return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
         if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:
             return None
+        if id(arg) not in self._known:
+            self._kept.append(arg)
+            self._known[id(arg)] = self._uniform(arg)
+        return self._known[id(arg)]
+
+    def _uniform(self, arg: Any) -> Known | None:
+        """Return the number that all elements of an array are, if they are."""
         kind = kind_of(arg.dtype)
         first = arg.reshape(-1)[0]
         same = arg.size == 1 or (arg.view() == first).all()
@@ -182,7 +195,7 @@ class Plan:
         if id(array) not in self._of_constant:
             self.constants.append(np.ascontiguousarray(array))
             self._of_constant[id(array)] = -len(self.constants)
-            self._kept = [*getattr(self, "_kept", []), array]
+            self._kept.append(array)
         return self._of_constant[id(array)]
 
     def view(self, arg: Any) -> View:

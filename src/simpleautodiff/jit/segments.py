@@ -13,7 +13,7 @@ from simpleautodiff.jit.deciding import INPUT
 from simpleautodiff.jit.loops import Loop
 from simpleautodiff.jit.looptext import write_loop
 from simpleautodiff.jit.memory import Memory
-from simpleautodiff.jit.module import Module
+from simpleautodiff.jit.sharing import Shared
 from simpleautodiff.jit.symbols import Place
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
@@ -22,7 +22,7 @@ _STACK = 1 << 15  # bytes of work that are taken from the stack
 
 
 def write_segments(
-    module: Module, work: list[Work], memory: Memory, lanes: int
+    module: Shared, work: list[Work], memory: Memory, lanes: int
 ) -> list[str | Call]:
     """Write all functions; return their names and the lines that NumPy computes, in order."""
     segments: list[str | Call] = []
@@ -37,12 +37,12 @@ def write_segments(
         elif isinstance(piece, Bounds):
             lines += _bounded(piece, memory, f"bounds{number}")
         else:
-            lines += _called(module, piece, f"work{number}", memory, lanes)
+            lines += _called(module, piece, number, memory, lanes)
     _close(module, lines, segments)
     return segments
 
 
-def _close(module: Module, lines: list[str], segments: list[str | Call]) -> None:
+def _close(module: Shared, lines: list[str], segments: list[str | Call]) -> None:
     if lines:
         name = f"segment{len(segments)}"
         head = f"define i32 @{name}(ptr %table) nounwind {{"
@@ -51,13 +51,17 @@ def _close(module: Module, lines: list[str], segments: list[str | Call]) -> None
 
 
 def _called(
-    module: Module, piece: Loop | Product, name: str, memory: Memory, lanes: int
+    module: Shared, piece: Loop | Product, number: int, memory: Memory, lanes: int
 ) -> list[str]:
     if isinstance(piece, Loop):
-        write_loop(module, piece, name, lanes, memory.address)
+        name, slots = write_loop(module, piece, lanes)
     else:
-        write_product(module, piece, name, memory.address)
-    return [f"  call void @{name}(ptr %table)"]
+        name, slots = write_product(module, piece)
+    lines = []
+    for k, slot in enumerate(slots):
+        lines += memory.address(slot, f"%a{number}.{k}")
+    args = ", ".join([f"ptr %a{number}.{k}" for k in range(len(slots))])
+    return [*lines, f"  call void @{name}({args})"]
 
 
 def _checked(check: Check, memory: Memory) -> list[str]:
@@ -93,7 +97,7 @@ def _bounded(bounds: Bounds, memory: Memory, name: str) -> list[str]:
     ]
 
 
-def write_body(module: Module, memory: Memory, segment: str) -> None:
+def write_body(module: Shared, memory: Memory, segment: str) -> None:
     """Write `i32 body(ptr in, ptr out)`: tables of the addresses of all inputs and outputs."""
     plan = memory.plan
     lines = [f"  %table = alloca [{1 + len(memory.table)} x ptr]"]
@@ -120,7 +124,7 @@ def write_body(module: Module, memory: Memory, segment: str) -> None:
     ]
 
 
-def _block(module: Module, size: int) -> tuple[list[str], list[str]]:
+def _block(module: Shared, size: int) -> tuple[list[str], list[str]]:
     """Write what takes a block to work in, and what gives it back.
 
     A large one is kept until the next call; who comes meanwhile gets another one.

@@ -90,7 +90,7 @@ class Vectors:
         stored, at = STORED[access.kind], self._all_places(access, j, "")
         if not inside:
             return self.new(f"load {stored}, ptr {at}")
-        at = self.new(f"select i1 {inside}, ptr {at}, ptr %table")
+        at = self.new(f"select i1 {inside}, ptr {at}, ptr %base0")
         found = self.new(f"load {stored}, ptr {at}")
         return self.new(f"select i1 {inside}, {stored} {found}, {stored} {other}")
 
