@@ -11,7 +11,10 @@ import simpleautodiff as ad
 from simpleautodiff.jit.arrays import ArrayProgram
 from simpleautodiff.jit.flat import Flat
 from simpleautodiff.jit.loops import Access, Fold, Loop
+from simpleautodiff.jit.lowering import NUMBERS
 from simpleautodiff.jit.symbols import SymbolLevel
+from simpleautodiff.node import apply
+from simpleautodiff.rules.row import TABLE
 from simpleautodiff.scipy.special import logsumexp
 from simpleautodiff.structure import flatten
 
@@ -86,6 +89,20 @@ def test_float32_stays_float32(n):
     agree(lambda x: (x > 0.1, np.where(x > 0, x, 0.5), x / 3), x, rtol=1e-6)
 
 
+EDGES = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -8.0, 1e-300, -3e5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("name", sorted(NUMBERS))
+def test_every_row_on_arrays(name):
+    """Rows that are computed element by element, at ordinary numbers and at the edges."""
+    primitive = TABLE[name]
+    edges = EDGES if name != "sinc" else EDGES[:-3]  # sin(inf) is an error outside of programs
+    x = np.array([*edges, *np.random.default_rng(2).normal(size=20)])
+    args = [np.roll(x, 5 * k) for k in range(primitive.arity)]
+    with np.errstate(all="ignore"):
+        agree(lambda *xs: apply(primitive, *xs), *args, rtol=1e-13, atol=1e-16)
+
+
 def test_special_numbers_go_through():
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e308, -1.5, 2.0])
     agree(lambda x: (np.exp(x), np.log(x), np.sqrt(x), np.max(x), np.sum(x), x == x), x)
@@ -111,6 +128,19 @@ def test_reductions_over_any_axes(shape):
                 ),
                 x,
             )
+
+
+@pytest.mark.parametrize("shape", [(400, 3), (400, 1), (33, 8), (9, 50, 2), (64, 4, 3), (3, 70)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_last_axes(shape, dtype):
+    x = rng.normal(size=shape).astype(dtype)
+    tolerance = (
+        {"rtol": 1e-12, "atol": 1e-12} if dtype is np.float64 else {"rtol": 2e-4, "atol": 2e-4}
+    )
+    length = lambda x: np.sqrt(np.sum(x * x, axis=-1))
+    agree(ad.value_and_grad(lambda x: np.sum(length(x))), x, **tolerance)
+    agree(lambda x: (x / length(x)[..., None], np.max(x, axis=-1), np.sum(x, 0)), x, **tolerance)
+    agree(lambda x: (np.sum(x), np.sum(x > 0, axis=-1), x * x.mean(axis=0)), x, **tolerance)
 
 
 def test_a_long_sum_is_as_exact_as_a_pairwise_one():
@@ -416,6 +446,26 @@ def test_many_threads_at_once():
             value, gradient = program.run([x[k]])[1]
             if value != expected[k][0] or (gradient != expected[k][1]).any():
                 wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_many_threads_with_memory_of_their_own():
+    x = [rng.normal(size=(90, 100)) for _ in range(4)]
+    f = lambda x: np.sum(np.sin(x).T.reshape(90, 100) * x)
+    program = ArrayProgram(record(f, x[0]))
+    assert program.memory.size > 1 << 15
+    expected = [program.run([v])[1][0] for v in x]
+    np.testing.assert_allclose(expected, [f(v) for v in x], 1e-11)
+    wrong = []
+
+    def work(k):
+        wrong.extend(k for _ in range(200) if program.run([x[k]])[1][0] != expected[k])
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:

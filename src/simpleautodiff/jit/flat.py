@@ -283,7 +283,8 @@ def _simpler_div(flat: Flat, x: int, y: int) -> int | None:
         return flat.neg(flat.div(flat.steps[x][1], y)) if flat.steps[x][0] == "neg" else None
     if divisor == 1:
         return x
-    if np.frexp(divisor)[0] in (0.5, -0.5) and 1e-300 < abs(divisor) < 1e300:
+    fraction, exponent = np.frexp(divisor)
+    if abs(fraction) == 0.5 and abs(exponent) < 120:  # the reciprocal is a float32, too
         return flat.mul(x, flat.const(1 / divisor, flat.kinds[y]))  # exact: a power of two
     return None
 

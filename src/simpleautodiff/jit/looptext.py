@@ -17,6 +17,7 @@ from simpleautodiff.jit.instructions import BYTES, ELEMENT, constant, instructio
 from simpleautodiff.jit.loops import Access, Fold, Loop
 from simpleautodiff.jit.module import ATTRIBUTES
 from simpleautodiff.jit.sharing import Shared
+from simpleautodiff.jit.unrolling import unrolled
 from simpleautodiff.jit.vectors import Vectors, numbers_of_lanes
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
@@ -46,6 +47,8 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
         What the function is called, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
+    loop.join_axes(1)
+    loop = unrolled(loop, lanes)
     loop.join_axes(lanes)
     writer = _Writer(module, loop, lanes)
     for fold in loop.folds:
@@ -60,16 +63,16 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
 
 def _filling(loop: Loop, fold: Fold) -> Loop:
     """Return the loop that fills a result with the number that its fold begins with."""
-    count = 1
-    for n, step in zip(loop.shape, fold.to.strides, strict=True):
-        count *= n if step else 1
+    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
+    shape = tuple([loop.shape[axis] for axis in axes])
     flat = Flat()
     number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
     if fold.to.kind == "l" and fold.operation != "add":
         number = int(fold.first)
     place = flat.const(number, fold.to.kind)
-    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, (1,))
-    return Loop((count,), flat, stores=[(place, to)])
+    strides = tuple([fold.to.strides[axis] for axis in axes])
+    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
+    return Loop(shape, flat, stores=[(place, to)])
 
 
 def _branches_first(flat: Flat, live: list[int]) -> list[int]:
