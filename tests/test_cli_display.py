@@ -79,3 +79,31 @@ def test_explore_writes_a_page(capsys, tmp_path):
 def test_paper_writes_a_folder(capsys, tmp_path):
     text = out(capsys, "paper", str(tmp_path / "paper"))
     assert len(list((tmp_path / "paper").iterdir())) == int(text.split()[1]) > 10
+
+
+def test_an_error_is_shown_on_the_users_own_line(capsys, tmp_path):
+    """NumPy raises it, or this library for NumPy, but a line of the user's has asked for it."""
+    file = tmp_path / "m.py"
+    file.write_text(
+        "import numpy as np\n"
+        "def d(p):\n"
+        "    q = np.array([1.0, 2.0]) * p\n"
+        "    return np.reshape(q, (3,))\n"
+        "def e(p):\n"
+        "    return np.sort('a') + p\n"
+        "def g(p):\n"
+        "    return np.linalg.solve(p, p)\n"
+    )
+    for name, line in (("d", "m.py:4: "), ("e", "m.py:6: "), ("g", "m.py:8: ")):
+        assert main(["explain", f"{file}:{name}", "p=1"]) in (1, 2)
+        told = capsys.readouterr().err
+        assert line in told
+        assert "site-packages" not in told
+        assert "finite" not in told
+
+
+def test_the_result_is_not_called_as_a_part_of_the_formula(capsys):
+    text = out(capsys, "explain", "y = x*2; sin(y) + y", "x=1")
+    assert "\nz   = v3 " in text
+    assert "Reverse mode: derivatives of z" in text
+    assert out(capsys, "grad", "y = x*2; sin(y) + y", "x=1", "--order", "2")

@@ -121,3 +121,32 @@ def test_points_that_cannot_be_compared():
         ad.compare(paper)
     with pytest.raises(ad.ArgumentError, match="real numbers"):
         ad.compare(lambda z: z * z, 1j)
+
+
+def test_powers_of_arrays_are_analytic():
+    found = ad.compare(lambda x: np.sum(x**2.5), np.array([1.0, 4.0]))["complex step"]
+    np.testing.assert_allclose(found.values, [[2.5, 2.5 * 8]], rtol=1e-14)
+    at_a_kink = ad.compare(lambda x: np.sum(abs(x)), np.array([1.0, 4.0]))["complex step"]
+    assert "analytic" in at_a_kink.note
+
+
+def test_both_modes_count_the_function_once():
+    """Of log(x1) + x1 x2 - sin(x2): five operations, then a sweep for each input."""
+    found = ad.compare(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2.0, 5.0)
+    # From x1: 1/x1, two products, a sum, perhaps a factor 1; from x2: cos, two products, a
+    # difference, perhaps factors 1 and -1.
+    assert 5 + 4 + 4 <= found["forward"].operations <= 5 + 5 + 6 + 3
+    assert found["forward"].operations < 2 * found["reverse"].operations
+    one = ad.compare(lambda x: x**3, 2.0)
+    assert one["forward"].operations == one["reverse"].operations
+
+
+@pytest.mark.parametrize(
+    ("x", "said"),
+    [
+        (2.0, "a tie, both modes need 1 sweep for 1 input and 1 result"),
+        (np.ones(2), "a tie, both modes need 2 sweeps for 2 inputs and 2 results"),
+    ],
+)
+def test_a_tie_is_called_one(x, said):
+    assert ad.compare(lambda x: x * x, x).why == said

@@ -16,8 +16,10 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.display import graphviz
+from simpleautodiff.display.crossings import arranged, crossings
 from simpleautodiff.display.figure import Figure, figure
 from simpleautodiff.display.gallery import example, gallery
+from simpleautodiff.display.layering import layered
 from simpleautodiff.display.layout import laid_out
 from simpleautodiff.display.markup import latex, runs, width
 from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
@@ -271,7 +273,7 @@ class TestLayout:
         }
         assert len(found) == 1
 
-    def test_three_hundred_nodes_in_a_few_seconds(self):
+    def test_three_hundred_nodes_have_places(self):
         assert len(laid_out(graph(1, 300)).places) >= 300
 
 
@@ -295,13 +297,36 @@ def turn(a, b, c):
     return (b[0] - a[0]) * (c[1] - a[1]) > (b[1] - a[1]) * (c[0] - a[0])
 
 
+def fewest(columns, links):
+    """Return the fewest crossings of any order of the layers, by trying all of them."""
+    orders = itertools.product(*map(itertools.permutations, columns))
+    return min(crossings(order, links) for order in orders)
+
+
+class TestCrossings:
+    @pytest.mark.parametrize("seed", range(40))
+    def test_no_order_has_fewer(self, seed):
+        chance = random.Random(seed)
+        columns = [[f"{c}{i}" for i in range(chance.randint(2, 4))] for c in "abc"]
+        pairs = [p for a, b in itertools.pairwise(columns) for p in itertools.product(a, b)]
+        links = chance.sample(pairs, len(pairs) // 2)
+        assert crossings(arranged(columns, links), links) == fewest(columns, links)
+
+    def test_an_input_may_stand_later_and_take_its_followers_along(self):
+        edges = "2-3 1-3 2-4 0-4 1-5 1-6 4-6 6-7 4-7 6-8 3-8 4-9 8-9 8-10 8-11 8-12 9-12"
+        links = [tuple(edge.split("-")) for edge in edges.split()]
+        found = layered([str(i) for i in range(13)], links)
+        assert crossings(found.columns, list(found.links())) == 0
+        assert found.layer["1"] > 0
+
+
 class TestGraphviz:
     def setup_method(self):
         pytest.importorskip("pygraphviz", reason="needs pygraphviz, which brings Graphviz")
 
     def test_no_more_crossings_than_dot(self):
         ours = theirs = 0
-        for seed in range(40):
+        for seed in (*range(60), 302, 358, 589, 1050):  # the last ones were worse once
             picture = graph(seed, 7 + seed % 9)
             edges = list({(e.tail, e.head): e for e in picture.edges}.values())
             picture = Picture(picture.vertices, tuple(edges), "")
@@ -311,7 +336,7 @@ class TestGraphviz:
             )
             assert mine <= dots, seed
             ours, theirs = ours + mine, theirs + dots
-        assert ours <= theirs
+        assert ours < theirs / 2
 
     def test_larger_graphs_are_laid_out_by_it(self):
         picture = graph(5, graphviz.LARGE + 10)
@@ -502,3 +527,112 @@ class TestFigure:
     def test_what_there_is_not_is_refused(self, options, message):
         with pytest.raises(ad.ArgumentError, match=message):
             figure(example(), **options)
+
+
+# --- names and local derivatives --------------------------------------------------------------
+
+
+def with_names(x1, x2):
+    product = x1 * x2
+    return ad.log(x1) + product - ad.sin(x2)
+
+
+def random_program(seed):
+    choose = random.Random(seed)
+
+    def f(x, y):
+        made = [x, y]
+        for _ in range(12):
+            operation = choose.choice((ad.sin, ad.exp, lambda a: a * choose.choice(made)))
+            step = operation(choose.choice(made[-5:])) - choose.choice(made)
+            made.append(step)
+        return made[-1]
+
+    return ad.trace(f, 0.5, 0.25)
+
+
+def slopes_on(figure):
+    return sorted(v.face.text for v in figure.picture.vertices if v.shape == "label")
+
+
+@pytest.mark.parametrize("show", ["plain", "values", "tangents", "adjoints", "reachable", "order"])
+def test_edges_have_their_local_derivatives(show):
+    drawn = ad.figure(ad.trace(with_names, 2.0, 5.0), show, edges="derivatives")
+    cosine = f"cos(x2) = {math.cos(5.0):.3f}"
+    expected = ["1 / x1 = 0.5", "x2 = 5", "x1 = 2", cosine, "1", "1", "1", "-1"]
+    assert slopes_on(drawn) == sorted(expected)
+    heads = [edge.head for edge in drawn.picture.edges if not edge.bare and not edge.back]
+    assert not any("→" in head.removeprefix("→") for head in heads)  # a label has no arrowhead
+    assert cosine in drawn.text()
+    assert "0.284" in drawn.svg()
+    assert r"\cos x_{2} = 0.284" in drawn.tikz()
+
+
+def test_each_argument_has_an_edge_and_a_derivative_of_its_own():
+    drawn = ad.figure(ad.trace(lambda x: x * x, 3.0), edges="derivatives")
+    assert slopes_on(drawn) == ["x = 3", "x = 3"]
+
+
+def test_what_was_not_chosen_has_the_derivative_zero_and_an_array_its_quotient():
+    drawn = ad.figure(ad.trace(lambda x, y: ad.maximum(x, y), 3.0, 1.0), edges="derivatives")
+    assert slopes_on(drawn) == ["0", "1"]
+    drawn = ad.figure(ad.trace(lambda w: np.sum(w @ w), np.ones(3)), edges="derivatives")
+    assert "∂v1/∂w" in slopes_on(drawn)
+
+
+def test_your_names_stand_below_the_numbered_ones():
+    traced = ad.trace(with_names, 2.0, 5.0)
+    for form, own in (("svg", ">product<"), ("tikz", r"\texttt{product}"), ("text", "│ product")):
+        assert own in ad.figure(traced, names="both").to(form)
+        assert own not in ad.figure(traced).to(form)
+    last = ad.figure(traced, names="both")
+    below = {v.name: [line.text for line in v.below] for v in last.picture.vertices}
+    assert below["v1"][-1] == "product"
+    assert below["v2"][-1] == "= 0.693"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_label_lies_on_anything_else(seed):
+    drawn = ad.figure(random_program(seed), edges="derivatives", names="both")
+    boxes = []
+    for vertex in drawn.picture.vertices:
+        (x, y), (wide, up, down) = drawn.layout.places[vertex.name], vertex.extent
+        boxes.append((x - wide, y - up, x + wide, y + down))
+    for i, (left, top, right, bottom) in enumerate(boxes):
+        for a, b, c, d in boxes[:i]:
+            assert right <= a or c <= left or bottom <= b or d <= top
+
+
+def test_boxes_and_constructions_are_drawn_with_derivatives_too():
+    def loop(x):
+        for _ in range(100):
+            x = ad.sin(x) * 2
+        return x * x
+
+    assert slopes_on(ad.figure(ad.trace(loop, 0.5), edges="derivatives")) == []
+    stages = ad.figure(ad.trace(with_names, 2.0, 5.0), "construction", edges="derivatives")
+    seen = [sum(v.shape == "label" for v in stage.picture.shown) for stage in stages]
+    assert seen[0] == 0
+    assert seen == sorted(seen)
+    assert seen[-1] == 8
+    assert stages[2].svg() != stages[-1].svg()
+
+
+def test_other_choices_are_refused():
+    traced = ad.trace(with_names, 2.0, 5.0)
+    with pytest.raises(ad.ArgumentError, match="names is 'numbered' or 'both'; got 'mine'"):
+        ad.figure(traced, names="mine")
+    with pytest.raises(ad.ArgumentError, match="edges is 'plain' or 'derivatives'; got 'no'"):
+        ad.figure(traced, edges="no")
+
+
+def test_derivatives_of_a_long_loop_are_drawn_quickly():
+    def newton(x):
+        y = x
+        for _ in range(5000):
+            y = 0.5 * (y + x / y)
+        return y
+
+    traced = ad.trace(newton, 2.0)
+    for show in ("tangents", "adjoints"):
+        ad.figure(traced, show).svg()

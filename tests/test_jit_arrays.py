@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.jit.arrays import ArrayProgram
-from simpleautodiff.jit.flat import Flat
-from simpleautodiff.jit.loops import Access, Fold, Loop
-from simpleautodiff.jit.lowering import NUMBERS
-from simpleautodiff.jit.symbols import SymbolLevel
+from simpleautodiff.compiled.arrays import ArrayProgram
+from simpleautodiff.compiled.flat import Flat
+from simpleautodiff.compiled.loops import Access, Fold, Loop
+from simpleautodiff.compiled.lowering import NUMBERS
+from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.node import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.scipy.special import logsumexp
@@ -557,7 +557,7 @@ def test_random_programs_in_float32(seed):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])
 def test_every_width(lanes, monkeypatch):
-    monkeypatch.setattr("simpleautodiff.jit.arrays.lanes", lambda: lanes)
+    monkeypatch.setattr("simpleautodiff.compiled.arrays.lanes", lambda: lanes)
     x = rng.normal(size=(5, 13))
     agree(ad.value_and_grad(chain), x)
     agree(

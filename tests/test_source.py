@@ -3,7 +3,9 @@
 import ast
 import importlib.util
 import math
+import re
 import struct
+import warnings
 from fractions import Fraction
 from pathlib import Path
 
@@ -330,3 +332,79 @@ def test_a_long_loop_is_written_in_time_that_grows_with_its_length():
 def test_without_a_point_every_parameter_gets_a_number():
     f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
     assert ad.source(ad.grad(f)).function()(2.0, 5.0) == 5.5
+
+
+def hinge(x):
+    return np.sum(np.where(x > 0, x * x, -x))
+
+
+def safe_root(x):
+    return np.sum(np.where(x > 0, np.sqrt(x), x * 3.0))
+
+
+def between(x):
+    return np.sum(np.where((x > -1) & ~(x >= 1.5) | (x == 7.0), ad.sin(x), x * x))
+
+
+def of_two(x):
+    y = x * x
+    return np.sum(np.where(y > x, np.minimum(x, 0.3) * y, np.maximum(y, x)))
+
+
+def spread(x):
+    return np.sum(np.where(x[:1] > 0, x, 2.0 * x) * np.clip(x, -1.0, 1.0))
+
+
+def changed(x):
+    mask = x > 0
+    first = np.where(mask, x, 0.0)
+    mask[:] = True
+    return np.sum(first * np.where(mask, x, 2.0))
+
+
+class TestConditions:
+    """A text that was written at one point asks at another one again."""
+
+    @pytest.mark.parametrize(
+        "f", [hinge, safe_root, between, of_two, spread, ad.relu, ad.absolute, changed]
+    )
+    @pytest.mark.parametrize("transform", [lambda f: f, ad.grad])
+    def test_it_holds_elsewhere(self, f, transform):
+        derivative = transform(lambda x: np.sum(f(x) * 1.0))
+        here, there = np.array([1.0, -2.0, 0.2, 0.0]), np.array([-0.5, 3.0, 7.0, 1.7])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text = ad.source(derivative, here)
+            made = text.function()
+            for x in (here, there):
+                np.testing.assert_array_equal(made(x), derivative(x), strict=True)
+        assert "dtype='bool'" not in str(text) or f is changed
+
+    def test_what_is_asked_is_written(self):
+        text = ad.source(ad.grad(hinge), np.array([1.0, -2.0]))
+        assert "np.where(x > 0, " in str(text)
+        assert "# from v3 = where(x > 0, v1, v2)" in str(text)
+        assert r"\text{ if } x > 0 \text{ else }" in text.latex
+        assert "sum(v3)" in str(text)
+
+    def test_the_size_of_complex_numbers(self):
+        def f(z):
+            return np.sum(np.abs(z) ** 3)
+
+        made = ad.source(ad.grad(f), np.array([3 + 4j, 0j])).function()
+        there = np.array([0j, 1 - 2j])
+        np.testing.assert_array_equal(made(there), ad.grad(f)(there), strict=True)
+
+
+def test_fourier_transforms_are_those_of_numpy():
+    def f(x):
+        z = np.fft.fft(x) * np.fft.ifft(x * x)
+        return np.sum(np.fft.irfft(np.fft.rfft(x, norm="ortho")) * np.abs(z).real)
+
+    x = np.array([1.0, -2.0, 3.0, 0.5])
+    text = ad.source(ad.grad(f), x)
+    assert "simpleautodiff" not in str(text)
+    assert {"np.fft.fft(", "np.fft.ifft(", "np.fft.rfft(", "np.fft.irfft("} <= set(
+        re.findall(r"np\.fft\.\w+\(", str(text))
+    )
+    np.testing.assert_array_equal(text.function()(x), ad.grad(f)(x), strict=True)

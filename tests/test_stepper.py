@@ -235,3 +235,13 @@ def test_a_program_made_by_hand_can_be_stepped():
     s = Stepper(ad.Program(ad.execution_order(y)), "reverse")
     s.run()
     assert s.result()["x1"] == ad.reverse(y)[x1]
+
+
+def test_a_notebook_gets_a_table_of_what_is_known():
+    stepper = ad.step(lambda x: ad.sin(x) * x, 2.0, mode="reverse")
+    assert "<td>" not in stepper._repr_mimebundle_()["text/html"]
+    stepper.run()
+    bundle = stepper._repr_mimebundle_(include=None, exclude=None)
+    assert "<tr><td>v1</td><td>0.909</td><td>2</td></tr>" in bundle["text/html"]
+    assert "<p>order: x v1 v2</p>" in bundle["text/html"]
+    assert bundle["text/plain"] == str(stepper)

@@ -3,6 +3,8 @@
 import json
 import math
 import re
+import shutil
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -325,3 +327,107 @@ def test_a_trace_shows_itself_in_a_notebook():
     shown = ad.trace(lambda x: x * x, 3.0)._repr_mimebundle_()
     assert "<svg" in shown["text/html"]
     assert "v1" in shown["text/plain"]
+
+
+def test_a_choice_that_is_made_is_not_written():
+    """The slope of |z| is conj(z)/|z| where z is not 0."""
+    table = ad.trace(lambda z: abs(z) * 2, 3 + 4j).adjoints()
+    assert table.rows[2].symbolic == "v̄1 × (conj(z) / v1)"
+    assert table["z"] == pytest.approx(2 * (3 - 4j) / 5)
+
+
+def network():
+    numbers = np.random.default_rng(0)
+    shapes = ((3, 4), (4,), (4,), (5, 3), (5,))
+
+    def loss(w1, b1, w2, x, t):
+        return np.mean((np.tanh(x @ w1 + b1) @ w2 - t) ** 2)
+
+    return ad.trace(loss, *[numbers.normal(size=shape).round(2) for shape in shapes])
+
+
+class TestWideTables:
+    @pytest.mark.parametrize("which", ["tangents", "adjoints"])
+    def test_numbers_say_what_the_symbols_say(self, which):
+        def f(x):
+            return np.sum(np.linalg.solve(np.outer(x, x) + np.eye(3), x)) + np.max(x)
+
+        for program in (network(), ad.trace(f, np.array([1.0, 2.0, 3.0]))):
+            for row in getattr(program, which)().rows:
+                if row.numeric:
+                    assert ("∂" in row.symbolic) == ("∂" in row.numeric), row.name
+
+    def test_settings_that_say_nothing_are_not_in_latex(self):
+        def f(x):
+            return np.sum(x.T @ x) + np.sum(np.sum(x, axis=0)) + np.max(x)
+
+        program = ad.trace(f, np.ones((2, 3)))
+        text = program.values().to("latex") + ad.source(f, np.ones((2, 3))).latex
+        assert "None" not in text
+        assert "False" not in text
+        assert r"\sum_{\text{axis } 0} x" in text
+        assert r"x^{\top}" in text
+        assert r"\max x" in text
+
+    def test_the_papers_tables_are_not_broken(self, example):
+        assert "linewidth" not in example.adjoints().to("latex")
+
+    @pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+    def test_arrays_fit_on_the_page(self, tmp_path):
+        program = network()
+        tables = [program.values(), program.tangents("w1"), program.adjoints()]
+        body = "\n\n\\noindent ".join(table.to("latex") for table in tables)
+        head = r"\documentclass{article}\usepackage{amsmath,booktabs}\begin{document}\noindent "
+        (tmp_path / "t.tex").write_text(head + body + r"\end{document}", encoding="utf-8")
+        command = ["pdflatex", "-interaction=batchmode", "-halt-on-error", "t.tex"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        log = (tmp_path / "t.log").read_text(errors="replace")
+        assert done.returncode == 0, log[-2000:]
+        too_wide = re.findall(r"Overfull \\hbox \(([\d.]+)pt too wide", log)
+        assert all(float(points) < 5 for points in too_wide), too_wide
+
+
+class TestNames:
+    """The user's own names, and that of the result, are taken wherever a name is asked for."""
+
+    @staticmethod
+    def f(x1, x2):
+        product = x1 * x2
+        product = product + 1.0
+        return ad.log(x1) + product - ad.sin(x2)
+
+    def test_tables_and_words(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        last = next(step.name for step in reversed(t.steps) if step.variable == "product")
+        assert str(t.adjoints("product")) == str(t.adjoints(last))
+        assert str(t.adjoints("y")) == str(t.adjoints())
+        assert t.tangents("product")[t.proper("y")] == 1
+        assert t.explain("y", wrt="product", output="y").endswith("its adjoint is 1.")
+        assert repr(t) == "<Trace of f, 8 steps>"
+
+    def test_elements(self):
+        def g(x):
+            squares = x * x
+            return squares * 3.0
+
+        t = ad.trace(g, np.array([1.0, 2.0]))
+        np.testing.assert_array_equal(t.adjoints("y[1]")["x"], [0, 12])
+        np.testing.assert_array_equal(t.tangents("squares[0]")[t.proper("y")], [3, 0])
+        assert t.adjoints("y[1]").title == "Reverse mode: derivatives of y[1]"
+
+    def test_steppers_and_figures(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        stepper = t.step(mode="reverse", output="y")
+        stepper.stop(node="product")
+        assert stepper.run().name == t.proper("product")
+        assert "Derivatives of y" in ad.figure(t, "adjoints", output="y").svg()
+        assert ad.figure(t, "tangents", wrt="product").svg()
+
+    def test_what_there_is_not(self):
+        t = ad.trace(self.f, 2.0, 5.0)
+        for ask in (t.tangents, t.adjoints, t.explain, lambda name: t.step(wrt=name)):
+            for name in ("q", "q[0]", "x1[0]"):
+                with pytest.raises(ad.ArgumentError, match="there is no"):
+                    ask(name)
+        with pytest.raises(ad.ArgumentError, match="missing a required argument"):
+            ad.compare(self.f, 2.0)

@@ -125,3 +125,46 @@ def test_an_unknown_name_is_refused(example):
 def test_the_result_can_be_asked_for_by_its_own_name():
     t = ad.trace(lambda x1, x2: x1 * x2, 2.0, 5.0)
     assert t.explain("y") == t.explain("v1")
+
+
+def named_y(x, z):
+    y = x * z
+    return y - y**2.0 / z
+
+
+class TestLetters:
+    """The letters of a reason are the rule's own: it is said what they are here."""
+
+    def test_numbers(self):
+        t = ad.trace(named_y, 2.0, 3.0)
+        assert "; here x is v1, y is 2 and v is v2.\n" in t.explain("v2")
+        assert "; here x is v2, y is z and v is v3.\n" in t.explain("v3")
+        assert "here" not in t.explain("v1")
+
+    def test_names_that_are_the_same_are_not_explained(self):
+        t = ad.trace(lambda x: ad.sqrt(x) + ad.log(x), 2.0)
+        assert "1/(2 √x); here v is v1." in t.explain("v1")
+        assert "the slope of log at x is 1/x.\n" in t.explain("v2")
+
+    def test_matrices(self):
+        t = ad.trace(lambda a, b: np.sum(np.linalg.inv(a) @ b), np.eye(2), np.ones(2))
+        assert "dV = -V dA V; here A is a and V is v1." in t.explain("v1")
+        assert "d(A B) = dA B + A dB; here A is v1 and B is b." in t.explain("v2")
+
+    def test_the_word_a_is_no_letter(self):
+        t = ad.trace(lambda u, w: ad.logaddexp(u, w) + u % w, 2.0, 3.0)
+        assert "here a is u, b is w and v is v1" in t.explain("v1")
+        assert "by a little; here x is u and y is w." in t.explain("v2")
+
+
+def test_the_result_has_a_name_of_its_own():
+    t = ad.trace(named_y, 2.0, 3.0)  # y is another step and z is an input
+    assert t.values().rows[-1].name == "f"
+    assert t.adjoints().title == "Reverse mode: derivatives of f"
+
+    def returned(x):
+        y = ad.sin(x)
+        y = y * 2
+        return y
+
+    assert ad.trace(returned, 1.0).values().rows[-1].name == "y"

@@ -1,4 +1,4 @@
-"""Write the constants of the vector mathematics: python tools/fit_vectormath.py > coefficients.py.
+"""Write compiled/vectormath/coefficients.py of the package (to be formatted) to standard output.
 
 Every polynomial is a Chebyshev fit made here with mpmath; its degree is the least one whose error,
 as a share of the function's value, is below a thirtieth of the last place.
@@ -25,7 +25,7 @@ from mpmath import (
 
 mp.dps = 40
 KINDS = {"double": 53, "float": 24}
-TAIL_CENTRE, TAIL_SLOPE, ERF_END = mpf("3.5"), mpf("1.125"), mpf("0.65")
+TAIL_CENTRE, TAIL_SLOPE, ERF_END = mpf("3.5"), mpf("1.125"), mpf(1)
 
 
 def rounded(x, bits):

@@ -7,6 +7,7 @@ from simpleautodiff import operators as operators
 from simpleautodiff.check import Check as Check
 from simpleautodiff.check import check_grad as check_grad
 from simpleautodiff.checkpointing import checkpoint as checkpoint
+from simpleautodiff.compiled import jit as jit
 from simpleautodiff.custom import primitive as primitive
 from simpleautodiff.diagnose import BadNumber as BadNumber
 from simpleautodiff.diagnose import find_kinks as find_kinks
@@ -25,6 +26,7 @@ from simpleautodiff.display.stepper import step as step
 from simpleautodiff.display.tables import Table as Table
 from simpleautodiff.display.trace import Trace as Trace
 from simpleautodiff.display.trace import trace as trace
+from simpleautodiff.display.widget import widget as widget
 from simpleautodiff.errors import ArgumentError as ArgumentError
 from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
@@ -271,4 +273,5 @@ __all__ = [
     "vjp",
     "vmap",
     "where",
+    "widget",
 ]

@@ -18,8 +18,10 @@ from simpleautodiff.errors import (
     CheckError,
     ResultError,
 )
+from simpleautodiff.kinks import happens
 from simpleautodiff.linear import ZERO, Linear, push
 from simpleautodiff.node import Node, Result, apply
+from simpleautodiff.primitives import Primitive
 from simpleautodiff.program import Program, trace
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import flatten, paths
@@ -181,7 +183,7 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     try:
         program = trace(f, *args)
         steps = [(node.primitive, node.values()) for node in program.nodes if node.primitive]
-        if any(not row.holomorphic or row.at_kink(values) for row, values in steps):
+        if any(not row.holomorphic or _meets_kink(row, values) for row, values in steps):
             return False
         leaves, rebuild = flatten(args)
         with warnings.catch_warnings():
@@ -190,6 +192,11 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
     except (AutodiffError, ArithmeticError, TypeError, ValueError, RuntimeWarning):
         return False
     return all(np.iscomplexobj(result) for result in results)
+
+
+def _meets_kink(row: Primitive, values: tuple[Any, ...]) -> bool:
+    """Tell whether a derivative is a choice, for arrays in any of the elements."""
+    return any(happens(row, kink, values) for kink in row.kinks)
 
 
 def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:

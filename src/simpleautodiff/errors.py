@@ -101,13 +101,14 @@ def user_frame(
     The search begins at `frame`, or else at the caller's, and ends at one that is `known`.
     """
     frame = frame or sys._getframe(1)
-    while frame is not None and frame not in known and _is_not_the_users(frame):
+    while frame is not None and frame not in known and not is_the_users(frame):
         frame = frame.f_back
     return frame
 
 
-def _is_not_the_users(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(_NOT_THE_USERS) or _is_scipy(frame)
+def is_the_users(frame: FrameType) -> bool:
+    """Tell whether a frame is neither this library's nor NumPy's nor SciPy's."""
+    return not (frame.f_code.co_filename.startswith(_NOT_THE_USERS) or _is_scipy(frame))
 
 
 def _is_scipy(frame: FrameType) -> bool:
@@ -121,7 +122,7 @@ def scipy_frames() -> list[FrameType]:
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif frames and not _is_not_the_users(frame):
+        elif frames and is_the_users(frame):
             break  # what the user's code was called from is another matter
         frame = frame.f_back
     return frames

@@ -15,7 +15,7 @@ import math
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from simpleautodiff.errors import FormulaError
@@ -86,10 +86,45 @@ _NOT_READ: dict[type[ast.AST], str] = {
     ast.UnaryOp: "this operator is not read",
 }
 
-Instruction = tuple[str, Any]
+Instruction = tuple[str, Any, int]  # what to do, with what, and on which line that is written
 
 
-def parse(text: str) -> tuple[Callable[..., Any], list[str]]:
+class Formula:
+    """A function that was read from text; `steps` says on which line each number is computed."""
+
+    __name__ = __qualname__ = "formula"
+
+    def __init__(self, text: str, code: Sequence[Instruction], names: Sequence[str]) -> None:
+        self.text = text
+        self.code = code
+        self.names = list(names)
+        self.__signature__ = signature_of(names)
+
+    def __call__(self, *values: Any) -> Any:
+        """Compute the result."""
+        *_, (_, _, result) = self.steps(*values)
+        return result
+
+    def steps(self, *values: Any) -> Iterator[tuple[int, str, Any]]:
+        """Compute on a stack: yield each number, its line, and the name that is given to it."""
+        variables = dict(zip(self.names, values, strict=True))
+        stack: list[Any] = []
+        for kind, what, line in self.code:
+            if kind == "number":
+                stack.append(what)
+            elif kind == "read":
+                stack.append(variables[what])
+            elif kind == "name":
+                variables[what] = stack.pop()
+                yield line, what, variables[what]
+                continue
+            else:
+                arity = TABLE[what].arity
+                stack[-arity:] = [_applied(what, stack[-arity:])]
+            yield line, "", stack[-1]
+
+
+def parse(text: str) -> tuple[Formula, list[str]]:
     """Return the function that `text` writes, and its variables in the order they appear.
 
     Examples
@@ -108,37 +143,13 @@ def parse(text: str) -> tuple[Callable[..., Any], list[str]]:
     if len(text) > MAX_CHARACTERS:
         raise FormulaError(f"the formula has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
     reader = _Reader(textwrap.dedent(text).strip().translate(_SIGNS))
-    code, names = reader.code, reader.names
-
-    def formula(*values: Any) -> Any:
-        return _run(code, dict(zip(names, values, strict=True)))
-
-    formula.__name__ = formula.__qualname__ = "formula"
-    formula.__signature__ = signature_of(names)  # type: ignore[attr-defined]
-    return formula, names
+    return Formula(reader.text, reader.code, reader.names), reader.names
 
 
 def signature_of(names: Sequence[str]) -> inspect.Signature:
     """Return the signature of a function with these parameters, given by place or by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
-
-
-def _run(code: Sequence[Instruction], variables: dict[str, Any]) -> Any:
-    """Carry out the instructions on a stack; what is left on it is the result."""
-    stack: list[Any] = []
-    for kind, what in code:
-        if kind == "number":
-            stack.append(what)
-        elif kind == "read":
-            stack.append(variables[what])
-        elif kind == "name":
-            variables[what] = stack.pop()
-        else:
-            arity = TABLE[what].arity
-            args = stack[-arity:]
-            stack[-arity:] = [_applied(what, args)]
-    return stack.pop()
 
 
 def _applied(name: str, args: list[Any]) -> Any:
@@ -160,6 +171,7 @@ class _Reader:
         self.code: list[Instruction] = []
         self.names: list[str] = []
         self._given: set[str] = set()  # by an assignment
+        self._defined = False  # whether all variables are known, from the head of a function
         self._count = 0
         body = self._parsed()
         if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
@@ -202,6 +214,9 @@ class _Reader:
             ) if not function.decorator_list:
                 for arg in args:
                     self._variable(arg.arg, arg)
+                if not isinstance(function.body[-1], ast.Return):
+                    raise self._at(function.body[-1], "a function ends with return ...")
+                self._defined = True
                 return function.body
         raise self._at(function, "a function has plain parameters here: def f(x, y):")
 
@@ -221,7 +236,7 @@ class _Reader:
         if name in _CALLED - _LETTERS:
             raise self._at(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
-        self.code.append(("name", name))
+        self.code.append(("name", name, target.lineno))
         self._given.add(name)
 
     def _result(self, statement: ast.stmt) -> None:
@@ -230,7 +245,7 @@ class _Reader:
                 self._expression(value)
             case _:
                 self._line(statement)
-                self.code.append(("read", self.code[-1][1]))
+                self.code.append(("read", *self.code[-1][1:]))
 
     def _expression(self, tree: ast.expr) -> None:
         """Write an expression's instructions, operands before what is done to them."""
@@ -254,7 +269,7 @@ class _Reader:
         in_text = sorted(reversed(order), key=lambda node: (node.lineno, node.col_offset))
         done = {node: self._instruction(node) for node in in_text}  # the first mistake is told
         self._check_constants([(node, *done[node]) for node in reversed(order)])
-        self.code += [done[node] for node in reversed(order)]
+        self.code += [(*done[node], node.lineno) for node in reversed(order)]
 
     def _check_constants(self, code: Sequence[tuple[ast.expr, str, Any]]) -> None:
         """Compute the parts without variables, and refuse those that are no finite number."""
@@ -276,7 +291,7 @@ class _Reader:
             raise self._at(node, "this part is too large for a number, or outside a domain")
         return number
 
-    def _instruction(self, node: ast.expr) -> Instruction:
+    def _instruction(self, node: ast.expr) -> tuple[str, Any]:
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
                 return "number", self._number(number, node)
@@ -301,8 +316,11 @@ class _Reader:
 
     def _variable(self, name: str, node: ast.expr | ast.arg) -> None:
         self._check_name(name, node)
-        if name not in self.names:
-            self.names.append(name)
+        if name in self.names:
+            return
+        if self._defined:
+            raise self._at(node, f"{name} has no value: it is no parameter of the function")
+        self.names.append(name)
 
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:

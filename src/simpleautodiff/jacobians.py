@@ -18,6 +18,7 @@ from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.graph import Graph
 from simpleautodiff.holomorphic import from_directions
+from simpleautodiff.many import known
 from simpleautodiff.number import is_complex
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.rules.shapes import reshape, shape_of
@@ -116,7 +117,7 @@ def _swept(graph: Graph, of: Any, chunk_size: int | None, sweep: F) -> list[Any]
     for units in _units(plain(of), chunk_size or _chunk(graph)):
         level = BatchLevel(len(units))
         with level:
-            swept = sweep(Batch(units, level))
+            swept = sweep(Batch(known(units, of), level))
         parts.append([unbatch(column, 0, level) for column in swept])
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]

@@ -42,6 +42,10 @@ class ManyLevel(Level):
         """Apply a function of single numbers that has no derivative, such as a comparison."""
         raise NotImplementedError
 
+    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Apply a function to every row in a way of this level's own; None if there is none."""
+        return None
+
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
         """Apply a function of arrays that has no derivative, such as argmax."""
         raise NotImplementedError
@@ -96,6 +100,19 @@ def highest(args: Any) -> ManyLevel:
     """Return the highest level among the arguments that stand for many."""
     levels = [x.level for x in flatten(args)[0] if isinstance(x, Many)]
     return cast("ManyLevel", max(levels, key=lambda level: level.number))
+
+
+def known(array: Any, like: Any) -> Any:
+    """Return a constant array whose zeros are zeros by structure, where `like` is being recorded.
+
+    Elsewhere it is the array itself.
+    """
+    like = plain(like)
+    while isinstance(like, Many):
+        if hasattr(like.level, "known"):
+            return like.level.known(array)
+        like = getattr(like, "value", None)
+    return array
 
 
 def is_differentiated(args: Any) -> bool:

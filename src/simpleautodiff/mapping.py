@@ -12,6 +12,7 @@ from simpleautodiff.batching import BatchLevel, batch, unbatch
 from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.foreign import is_foreign, outward, wrapped
+from simpleautodiff.many import Many
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import children, flatten, map_leaves, paths
@@ -71,6 +72,16 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
 
 
 def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
+    recorder: Any = next((x.level for x in leaves if isinstance(x, Many)), None)
+    whole = recorder.map_rows(f, leaves, axes, rebuild, size) if recorder else None
+    if whole is not None:
+        results, rebuild_results = flatten(whole)
+        places = _axes(out_axes, whole, "out_axes")
+        if None not in places:
+            pairs = zip(results, places, strict=True)
+            return rebuild_results(
+                iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
+            )
     level = BatchLevel(size)
     batches = [
         leaf if axis is None else batch(leaf, axis, level)

@@ -62,6 +62,10 @@ class Level:
     def __exit__(self, *exception: object) -> None:
         self.open = False
 
+    def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
+        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        return answer
+
     def hand_above(self) -> Hand:
         """Return the level of nodes typed by hand around values of this level."""
         if self._above is None:
@@ -180,7 +184,7 @@ def constant(arg: Any, level: Level) -> Any:
     kind = type(arg)
     if kind is float or kind is int or (kind is Result and arg.level is level):
         return arg
-    if kind is np.ndarray:
+    if isinstance(arg, np.ndarray):
         return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
     if kind is tuple:
         return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])
@@ -366,8 +370,9 @@ def apply(primitive: Primitive, *args: Any) -> Any:
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:
     """Say which arrays a primitive could not take, and why not in NumPy's words."""
     shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
+    what = f"arrays of shape {shapes}" if shapes else "a single number"
     kind = DomainError if isinstance(error, np.linalg.LinAlgError) else ArgumentError
-    return kind(f"{primitive.name} of arrays of shape {shapes}: {error}{at_line()}")
+    return kind(f"{primitive.name} of {what}: {error}{at_line()}")
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
@@ -380,7 +385,8 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     except AutodiffError:
         raise
     except (ArithmeticError, ValueError) as error:
-        if any(isinstance(arg, np.ndarray) for arg in args):
+        unfit = isinstance(error, np.linalg.LinAlgError)  # a single number is no matrix
+        if unfit or any(isinstance(arg, np.ndarray) for arg in args):
             raise _unfit(primitive, args, error) from None
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))
         warn_domain(f"{primitive.complaint(args)}; it becomes {result}{at_line()}")

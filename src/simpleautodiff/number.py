@@ -146,10 +146,10 @@ def lift(number: int, like: Any) -> Any:
     kind = type(like)
     if kind in (float, int, bool):
         return float(number)
-    if kind is np.ndarray:
-        return like.dtype.type(number)
     if hasattr(like, "lifted"):
         return like.lifted(number)
+    if kind is np.ndarray or is_array(like):
+        return like.dtype.type(number)
     if _library_of(kind) in ("sympy", ""):  # how a user's own type is built, only the user knows
         return zero_like(like) + number
     return kind(number)

@@ -36,6 +36,7 @@ COMPARISONS = {
     "eq": np.equal,
     "ne": np.not_equal,
 }
+SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 PREDICATES: tuple[Any, ...] = (np.isnan, np.isinf, np.isfinite, np.signbit)
 
 
@@ -47,7 +48,7 @@ def install() -> None:
     for name, wrapping in UNARY.items():
         setattr(Traced, f"__{name}__", wrapping)
     for name, ufunc in COMPARISONS.items():
-        comparison = _comparison(getattr(operator, name))
+        comparison = _comparison(getattr(operator, name), SIGNS[name])
         setattr(Traced, f"__{name}__", comparison)
         UFUNCS[ufunc] = comparison
     for question in PREDICATES:
@@ -68,14 +69,20 @@ def _reflected(wrapping: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     return reflected
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
     """Compare the plain numbers: a comparison has no derivative; it decides which way code goes."""
 
     def comparison(self: Any, other: Any) -> Any:
         for x in (self, other):
             if isinstance(x, Traced):
                 x.level.compared = True
-        return compare(plain(self), plain(other))
+        answer = compare(plain(self), plain(other))
+        if isinstance(answer, np.ndarray):
+            for x in (self, other):
+                while isinstance(x, Traced):
+                    answer = x.level.answered(answer, sign, self, other)
+                    x = x.value
+        return answer
 
     return comparison
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -91,6 +92,7 @@ class Program:
     """
 
     compared = False  # whether the way through the code may depend on the numbers
+    called = ""  # what the result is called, if that is settled
 
     def __init__(
         self,
@@ -127,6 +129,14 @@ class Program:
         line, variable = self.lines.get(node, ""), self.variables.get(node, "")
         return Step(self.names[node], node.operator, args, node.value, line, variable)
 
+    def renumbered(self, numbering: str) -> Self:
+        """Return the same program in another numbering."""
+        other = copy(self)
+        own = {node: self.names[node] for node in self.inputs}
+        known = self.lines, self.outputs, self.variables, self.calls
+        Program.__init__(other, self.execution, numbering, own, *known)
+        return other
+
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -145,6 +155,22 @@ class Program:
             " = ".join(filter(None, (step.name, step.call, str(step.value)))) for step in self.steps
         )
 
+    def proper(self, name: str) -> str:
+        """Return the name of a step, or of an element of it, for one of the user's or the result's.
+
+        Where the user gave a name several times, it is the last step that has it.
+        """
+        own = dict.fromkeys(self.names.values())
+        base, bracket, index = name.partition("[")
+        if name not in own and base not in own:
+            others = {end: self.names[node] for end, node in output_names(self)}
+            others |= {self.variables[n]: self.names[n] for n in self.nodes if n in self.variables}
+            if name in others:
+                return others[name]
+            base = others.get(base, base)
+        self.seed(base + bracket + index)  # refuses what there is not
+        return base + bracket + index
+
     def position(self, node: Node) -> int:
         """Return where a node stands in the numbering."""
         return self._place[node]
@@ -156,6 +182,8 @@ class Program:
         """
         node, index = self._chosen(name)
         full = shape_of(node.value)
+        if not full and index is not None:
+            raise ArgumentError(f"there is no {name!r}: {self.names[node]} is a single number")
         if not full:
             return self.position(node), in_kind(1, node.value) if has_kind(node.value) else 1
         kind = getattr(node.value, "dtype", np.float64)
@@ -289,3 +317,19 @@ def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
     except (TypeError, ValueError):
         bound = {f"x{i}": arg for i, arg in enumerate(args, 1)}
     return [path for name, arg in bound.items() for path in paths(arg, name)]
+
+
+def output_names(program: Program) -> list[tuple[str, Node]]:
+    """Name the outputs y, or y1, y2, ...; by another letter if something else is called y."""
+    letter = program.called or _free_result(program)
+    if len(program.outputs) == 1:
+        return [(letter, program.outputs[0])]
+    return [(f"{letter}{i}", node) for i, node in enumerate(program.outputs, 1)]
+
+
+def _free_result(program: Program) -> str:
+    """Return a letter for the result that no input has, nor the user's own name of another step."""
+    result = {program.variables.get(node) for node in program.outputs}
+    own = {name for name in program.variables.values() if name not in result}
+    taken = {name[0] for name in program.names.values()} | own
+    return next((letter for letter in "yzfgh" if letter not in taken), "result")

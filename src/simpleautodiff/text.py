@@ -42,6 +42,8 @@ def short(number: Any, decimals: int = 3) -> str:
         return f"{short(number.real, decimals)} {sign} {short(abs(number.imag), decimals)}i"
     if isinstance(number, np.ndarray):
         return _short_array(number, decimals) if number.ndim else short(number[()], decimals)
+    if isinstance(number, tuple):
+        return f"({', '.join(map(short, number))}{',' * (len(number) == 1)})"
     if isinstance(number, slice):
         return ":".join("" if part is None else str(part) for part in _slice_parts(number))
     return str(number)
@@ -105,6 +107,7 @@ def latex_number(text: str) -> str:
     text = re.sub(r"\b1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
     text = re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
     text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
+    text = text.replace(",)", "{,})").replace(") [", r")\ [")
     words = r"(?<![\\\w])[A-Za-z]\w+"
     return re.sub(words, lambda m: rf"\mathrm{{{_escaped(m[0])}}}", text)
 
@@ -301,11 +304,14 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
             return a**b
         case "matmul", [a, b]:
             return a @ b
+        case "where", [_, yes, no] if isinstance(args[0], bool | np.bool_):
+            return yes if args[0] else no
         case "getitem", [x, _]:
             index = _index_text(args[1])
             latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
             return Term(f"{x.inside(CALL)}[{index}]", latex=latex)
-    return Term(_call_text(row, terms, args), row.binds, latex=lambda: _call_latex(row, terms))
+    latex = lambda: _call_latex(row, terms, args)  # noqa: E731
+    return Term(_call_text(row, terms, args), row.binds, latex=latex)
 
 
 def _index_text(index: Any) -> str:
@@ -331,8 +337,13 @@ def _is_default(setting: Any) -> bool:
 _SETTINGS = dict.fromkeys(("sum", "max", "min"), ("axis", "keepdims"))
 
 
-def _call_latex(row: Primitive, terms: list[Term]) -> str:
+def _call_latex(row: Primitive, terms: list[Term], args: tuple[Any, ...]) -> str:
     """Fill in the LaTeX form; what is not enclosed there already gets parentheses if it needs."""
+    if row.name in _SETTINGS:
+        axis = "" if args[1] is None else rf"_{{\text{{axis }} {terms[1].latex}}}"
+        return rf"\{row.name}{axis} {terms[0].latex_inside(PRODUCT)}"
+    if row.name == "transpose" and args[1] is None:
+        return rf"{terms[0].latex_inside(CALL)}^{{\top}}"
     latex = [
         term.latex if _enclosed(row.latex, i) else term.latex_inside(CALL)
         for i, term in enumerate(terms)
@@ -341,9 +352,9 @@ def _call_latex(row: Primitive, terms: list[Term]) -> str:
 
 
 def _enclosed(form: str, i: int) -> bool:
-    """Tell whether an argument stands between braces, bars or parentheses of the form."""
+    """Tell whether an argument stands between braces, bars, parentheses or words of the form."""
     before = form.partition(f"{{{i}}}")[0].rstrip()
-    return before.endswith(("{{", "(", "|", ","))
+    return before.endswith(("{{", "(", "|", ",", "if }}", "else }}"))
 
 
 def _call(row: Primitive) -> Callable[..., Term]:

@@ -14,8 +14,8 @@ from simpleautodiff.cli.data import as_json, plainly
 from simpleautodiff.cli.derivatives import derived, label, partial
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, each
+from simpleautodiff.compiled import cache
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.jit import cache
 
 
 def run(options: argparse.Namespace) -> None:

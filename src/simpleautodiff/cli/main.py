@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from simpleautodiff.cli import commands, writing
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.cli.problem import file_of
-from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning
+from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_the_users
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -55,5 +55,8 @@ def _told(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error}\n  {frame.filename}:{frame.lineno}: {frame.line}"
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    lines = traceback.extract_tb(error.__traceback__)
+    own = [line for frame, line in zip(frames, lines, strict=True) if is_the_users(frame)]
+    place = (own or lines)[-1]
+    return f"{type(error).__name__}: {error}\n  {place.filename}:{place.lineno}: {place.line}"

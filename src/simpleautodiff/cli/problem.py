@@ -21,6 +21,7 @@ from simpleautodiff.cli.data import plainly
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.expression import CONSTANTS, MAX_CHARACTERS, parse, signature_of
 
+_PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
 _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
 
 
@@ -36,8 +37,9 @@ class Problem:
 
     @property
     def y(self) -> str:
-        """The name of the result: y, or another letter if an input has it."""
-        taken = {name[0] for name in self.names}
+        """The name of the result: y, or another letter if an input or a part of it has it."""
+        parts = [] if self.file else _PARTS.findall(self.text)
+        taken = {name[0] for name in self.names} | set(parts)
         return next((letter for letter in "yzfgh" if letter not in taken), "result")
 
     @property

@@ -13,6 +13,7 @@ from simpleautodiff.cli import writing
 from simpleautodiff.cli.data import as_json
 from simpleautodiff.cli.derivatives import derived
 from simpleautodiff.cli.problem import Problem
+from simpleautodiff.display.tables import output_names
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.transform import derivative, grad
 
@@ -60,7 +61,8 @@ class Shown:
         self.trace: Any = trace
         if not problem.file:
             _forget_places(self.trace)
-        self.y = problem.y if len(self.trace.outputs) == 1 else f"{problem.y}1"
+            self.trace.called = problem.y
+        self.y = output_names(self.trace)[0][0]
 
     @property
     def headline(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import Selection, check_function, name_of
+from simpleautodiff.arguments import Selection, call, check_function, name_of
 from simpleautodiff.check import is_analytic
 from simpleautodiff.difference import complex_step, difference
 from simpleautodiff.display import formats
@@ -32,7 +32,8 @@ class Way:
 
     `values` has a row for each result and a column for each input. `digits` is how many of the
     digits agree with the reference; `operations` are those of all inputs and results, an operation
-    on arrays counting as one; `stored` is how many numbers are kept for the way back.
+    on arrays counting as one, and in both modes the function itself once; `stored` is how many
+    numbers are kept for the way back.
     """
 
     name: str
@@ -140,7 +141,7 @@ class Point:
         for leaf in leaves:
             if np.asarray(leaf).dtype.kind not in "iuf":
                 raise ArgumentError(f"compare needs a point of real numbers, got {leaf!r}")
-        self.value = f(*args)
+        self.value = call(f, Selection(args), args)
         self.inputs = sum(np.size(leaf) for leaf in self.leaves)
         self.results = sum(np.size(leaf) for leaf in flatten(self.value)[0])
         self.columns, self.rows = min(self.inputs, MOST), min(self.results, MOST)
@@ -180,11 +181,27 @@ def _forward(point: Point) -> Way:
         tangents = point.rebuild(iter(point.unit(number, point.leaves)))
         return jvp(point.f, point.args, tangents)[1]
 
-    def sweep(*args: Any) -> Any:
-        return jvp(point.f, args, point.rebuild(iter([_ones(leaf) for leaf in point.leaves])))
-
     columns = [point.numbers(column(j)) for j in range(point.columns)]
-    return Way("forward", np.stack(columns, axis=1), None, point.inputs * _count(point, sweep), 0)
+    once = _count(point, point.f)
+    sweeps = [
+        int(np.size(leaf)) * max(0, _count(point, _sweep(point, k)) - once)
+        for k, leaf in enumerate(point.leaves)
+    ]
+    return Way("forward", np.stack(columns, axis=1), None, once + sum(sweeps), 0)
+
+
+def _sweep(point: Point, k: int) -> F:
+    """Return the forward sweep from one of the inputs, the others being constants to it."""
+
+    def sweep(*args: Any) -> Any:
+        leaves, rebuild = flatten(args)
+
+        def along(x: Any) -> Any:
+            return point.f(*rebuild(iter([*leaves[:k], x, *leaves[k + 1 :]])))
+
+        return jvp(along, (leaves[k],), (_ones(point.leaves[k]),))
+
+    return sweep
 
 
 def _ones(leaf: Any) -> Any:
@@ -305,6 +322,9 @@ def _digits(value: float, reference: float) -> int:
 def _choice(point: Point) -> tuple[str, str]:
     """Say which mode `jacobian` takes, and why."""
     inputs, results = _many(point.inputs, "input"), _many(point.results, "result")
+    if point.inputs == point.results:
+        sweeps = _many(point.results, "sweep")
+        return "reverse", f"a tie, both modes need {sweeps} for {inputs} and {results}"
     if point.inputs < point.results:
         sweeps = _many(point.inputs, "sweep")
         return (

@@ -79,13 +79,14 @@ def _improved(
     columns = [list(column) for column in start]
     best, least, since = [list(c) for c in columns], crossings(columns, links), 0
     for sweep in range(SWEEPS):
+        turned = sweep % 4 > 1  # so that what is equal is seen in both orders
         if sweep % 2:
             for i in range(len(columns) - 2, -1, -1):
-                columns[i] = _by_median(columns[i], columns[i + 1], after)
+                columns[i] = _by_median(columns[i], columns[i + 1], after, turned)
         else:
             for i in range(1, len(columns)):
-                columns[i] = _by_median(columns[i], columns[i - 1], before)
-        _exchange(columns, before, after)
+                columns[i] = _by_median(columns[i], columns[i - 1], before, turned)
+        _exchange(columns, before, after, turned)
         count = crossings(columns, links)
         since += 1
         if count < least:
@@ -95,7 +96,9 @@ def _improved(
     return best, least
 
 
-def _by_median(column: list[str], fixed: list[str], near: dict[str, list[str]]) -> list[str]:
+def _by_median(
+    column: list[str], fixed: list[str], near: dict[str, list[str]], turned: bool
+) -> list[str]:
     """Sort a layer by the medians of its neighbours; who has none keeps the place."""
     place = {name: i for i, name in enumerate(fixed)}
     median = {}
@@ -104,23 +107,28 @@ def _by_median(column: list[str], fixed: list[str], near: dict[str, list[str]]) 
         if at:
             middle = len(at) // 2
             median[name] = at[middle] if len(at) % 2 else (at[middle - 1] + at[middle]) / 2
-    moving = iter(sorted(median, key=median.__getitem__))
+    order = list(median)[:: -1 if turned else 1]
+    moving = iter(sorted(order, key=median.__getitem__))
     return [next(moving) if name in median else name for name in column]
 
 
-def _exchange(columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]]) -> None:
-    """Exchange neighbours while that lessens the crossings."""
+def _exchange(
+    columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]], turned: bool
+) -> None:
+    """Exchange neighbours while that lessens the crossings; once also where it costs nothing."""
     place = {name: i for column in columns for i, name in enumerate(column)}
-    better = True
+    better, least = True, 0 if turned else 1
     while better:
         better = False
         for column in columns:
             for i in range(len(column) - 1):
                 a, b = column[i], column[i + 1]
-                if _gain(a, b, before, place) + _gain(a, b, after, place) > 0:
+                gain = _gain(a, b, before, place) + _gain(a, b, after, place)
+                if gain >= least:
                     column[i], column[i + 1] = b, a
                     place[a], place[b] = i + 1, i
                     better = True
+        least = 1
 
 
 def _gain(a: str, b: str, near: dict[str, list[str]], place: dict[str, int]) -> int:

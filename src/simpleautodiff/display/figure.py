@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from simpleautodiff.display import fold as folding
+from simpleautodiff.display.additions import check_additions, with_derivatives, with_variables
 from simpleautodiff.display.fold import Folded
 from simpleautodiff.display.graphviz import best_layout
 from simpleautodiff.display.layout import Layout
@@ -98,6 +99,8 @@ def figure(
     wrt: str | None = None,
     output: str = "",
     fold: str | None = "auto",
+    names: str = "numbered",
+    edges: str = "plain",
 ) -> Any:
     """Draw a program, as the paper draws its example.
 
@@ -114,6 +117,10 @@ def figure(
         Names of nodes; the first input and the first output if not given.
     fold
         How a large program is folded (see `simpleautodiff.fold`); None: not at all.
+    names
+        `"numbered"`: v1, v2, ...; `"both"`: with them your own names of variables.
+    edges
+        `"plain"`, or `"derivatives"`: on each edge between two steps its local derivative.
 
     Returns
     -------
@@ -136,7 +143,13 @@ def figure(
     >>> ad.figure(program).svg().startswith("<svg")
     True
     """
-    found = pictures(_folded(program, fold), show, wrt, output)
+    check_additions(names, edges)
+    folded = _folded(program, fold)
+    found = pictures(folded, show, wrt, output)
+    if names == "both":
+        found = [with_variables(picture, folded) for picture in found]
+    if edges == "derivatives":
+        found = [with_derivatives(picture, folded) for picture in found]
     if show != "construction":
         return Figure(found[0])
     whole = best_layout(found[-1])

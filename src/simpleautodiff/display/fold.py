@@ -17,7 +17,7 @@ from simpleautodiff.node import Node, Result
 from simpleautodiff.program import Program
 
 MOST = 49  # boxes of a folded program
-LEGIBLE = 24  # boxes up to which calls and lines are unfolded at once
+LEGIBLE = 24  # boxes that are shown at once, if nothing else is said
 DEPTH = 40  # calls inside calls that are told apart
 WAYS = ("auto", "call", "line", "loop")
 
@@ -42,6 +42,23 @@ class Box:
     def single(self) -> bool:
         """Whether the box is one step or input alone."""
         return not self.parts
+
+    @cached_property
+    def inside(self) -> tuple[Box, ...]:
+        """What stands there when the box is unfolded; of a loop the first and the last pass.
+
+        A box that holds nothing but another box is unfolded with it.
+        """
+        if len(self.parts) <= 1:
+            return self.parts and (self.parts[0].inside or self.parts)
+        if self.kind != "loop":
+            return tuple(_few(list(self.parts), MOST))
+        first, *between, last = self.parts
+        if len(between) > 1:
+            nodes = tuple(node for part in between for node in part.nodes)
+            rest = replace(self, nodes=nodes, parts=tuple(between), times=len(between))
+            return (*_flat(first), rest, *_flat(last))
+        return tuple(inner for part in self.parts for inner in _flat(part))
 
 
 class Folded:
@@ -73,6 +90,11 @@ class Folded:
     def __str__(self) -> str:
         """Write the boxes, one a line."""
         return "\n".join(map(self._line, self.boxes))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        from simpleautodiff.display.figure import figure
+
+        return {"image/svg+xml": figure(self).svg(), "text/plain": str(self)}
 
     def _line(self, box: Box) -> str:
         return self.name(box) if box.single else f"{self.name(box)} ({amount(box)})"
@@ -111,7 +133,7 @@ class Folded:
         """
         wanted = box if isinstance(box, Box) else self._find(box)
         at = self.boxes.index(wanted)
-        return Folded(self.program, [*self.boxes[:at], *_inside(wanted), *self.boxes[at + 1 :]])
+        return Folded(self.program, [*self.boxes[:at], *wanted.inside, *self.boxes[at + 1 :]])
 
     def _find(self, name: str) -> Box:
         for box in self.boxes:
@@ -128,23 +150,12 @@ def amount(box: Box) -> str:
     return f"×{box.times:,}, {steps}" if box.times > 1 else steps
 
 
-def _inside(box: Box) -> tuple[Box, ...]:
-    if box.kind != "loop":
-        return box.parts
-    first, *between, last = box.parts
-    if len(between) > 1:
-        nodes = tuple(node for part in between for node in part.nodes)
-        rest = replace(box, nodes=nodes, parts=tuple(between), times=len(between))
-        return (*_flat(first), rest, *_flat(last))
-    return tuple(inner for part in box.parts for inner in _flat(part))
-
-
 def _flat(one: Box) -> tuple[Box, ...]:
     """Return what is done in one pass of a loop."""
     return one.parts if one.kind == "pass" else (one,)
 
 
-def fold(program: Program, by: str = "auto") -> Folded:
+def fold(program: Program, by: str = "auto", legible: int = LEGIBLE) -> Folded:
     """Fold a program into fewer than 50 boxes.
 
     Parameters
@@ -152,6 +163,8 @@ def fold(program: Program, by: str = "auto") -> Folded:
     by
         `"call"`: a box for each call of a function; `"line"`: for each source line; `"loop"`: for
         each repeated structure; `"auto"`: all of these, and a small program as it is.
+    legible
+        How many boxes `"auto"` shows at once: calls and lines are unfolded up to that.
 
     Examples
     --------
@@ -167,13 +180,13 @@ def fold(program: Program, by: str = "auto") -> Folded:
     """
     if by not in WAYS:
         raise ArgumentError(f"by is one of {', '.join(map(repr, WAYS))}; got {by!r}")
-    if by == "auto" and len(program) <= LEGIBLE:
+    if by == "auto" and len(program) <= legible:
         return unfolded(program)
     steps = [_step(program, node) for node in program.execution if node.primitive is not None]
     inputs = _few_inputs([_step(program, node) for node in program.inputs])
     boxes = _folded(program, steps, by, 1)
     if by == "auto":
-        boxes = _opened(boxes, LEGIBLE - len(inputs))
+        boxes = _opened(boxes, legible - len(inputs))
     return Folded(program, [*inputs, *_few(boxes, MOST - len(inputs))])
 
 

@@ -153,18 +153,45 @@ def _code(note: str) -> str:
 def latex(table: Table) -> str:
     r"""Write a tabular of booktabs in the look of the paper, with its arrow at the left.
 
-    The document needs ``\usepackage{booktabs}``.
+    The document needs ``\usepackage{booktabs}``. Columns that would run off the page are as wide as
+    there is room, and their lines are broken.
     """
     columns = _columns(table)
-    lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join('l' * len(columns))}}}"]
+    shapes = _column_shapes(table, columns)
+    broken = [shape != "l" for shape in shapes]
+    lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
+    end = r"\tabularnewline" if any(broken) else r"\\"
+    if any(broken):
+        lines.insert(0, r"{\footnotesize\renewcommand{\arraystretch}{1.3}")
     for number, section in enumerate(table.sections):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
         for row in section:
             cells = [row.cells[i].latex for i in columns]
             written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
-            lines.append(f"  {' & '.join(written)} \\\\")
-    return "\n".join([*lines, r"\end{tabular}", r"\right.$"])
+            pairs = zip(written, broken, strict=True)
+            cells = [_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
+            lines.append(f"  {' & '.join(cells)} {end}")
+    return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
+
+
+_WIDE, _NARROW = 84, 18  # characters that a line has room for; of a column that is left as it is
+
+
+def _column_shapes(table: Table, columns: list[int]) -> list[str]:
+    """Return the shape of each column: l, or a share of the line where the table is too wide."""
+    widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
+    if sum(widths) + 4 * len(widths) <= _WIDE:
+        return ["l"] * len(columns)
+    room = 0.88 - sum(width + 4 for width in widths if width <= _NARROW) / _WIDE
+    weights = [10 + width**0.5 if width > _NARROW else 0 for width in widths]
+    shares = [max(room, 0.3) * weight / sum(weights) for weight in weights]
+    return [rf"p{{{share:.2f}\linewidth}}" if share else "l" for share in shares]
+
+
+def _breakable(cell: str) -> str:
+    """Let a formula be broken after its commas, and not be stretched."""
+    return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
 
 
 def html(table: Table) -> str:
@@ -257,7 +284,8 @@ def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[
             "<tr>" + "".join(f"<td>{markup.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in rows
         ]
-        top = ['<table class="simpleautodiff">', f"<caption>{markup.escape(title)}</caption>"]
+        caption = f"<caption>{markup.escape(title)}</caption>" if title else ""
+        top = ['<table class="simpleautodiff">', caption]
         return "\n".join(
             [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from simpleautodiff.display.crossings import STARTS, Columns, Link, arranged, crossings
 
 SMALL, VERY_SMALL = 30, 15  # vertices up to which other layers are tried, too
+TRIED = 200  # other layers that are tried before the search ends
 
 
 class Layering(NamedTuple):
@@ -53,10 +54,11 @@ def _neighbours(
     return parents, children
 
 
-def layered(vertices: Sequence[str], edges: Sequence[Link]) -> Layering:
+def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True) -> Layering:
     r"""Put vertices into layers and order them.
 
-    In a small graph a vertex moves to another layer, an input too, where that saves crossings.
+    In a small graph a vertex moves to another layer, an input too, where that saves crossings;
+    not where the layout is to be quick rather than `thorough`.
 
     Examples
     --------
@@ -65,11 +67,11 @@ def layered(vertices: Sequence[str], edges: Sequence[Link]) -> Layering:
     """
     layer = layers(vertices, edges)
     best, least = _arranged(layer, edges)
-    better = len(vertices) <= SMALL
+    better = thorough and len(vertices) <= SMALL
     while least and better:
         better = False
-        for other in _tried(vertices, edges, best.layer):
-            if _arranged(other, edges, 1)[1] < least:
+        for other in islice(_tried(vertices, edges, best.layer), TRIED):
+            if _arranged(other, edges, 0)[1] < least:
                 best, least = _arranged(other, edges)
                 better = True
                 break
@@ -120,10 +122,9 @@ def _moves(
             if place != layer[name]:
                 yield layer | {name: place}
     for name in vertices:
-        if parents[name]:
-            later = {name: layer[name] + 1}
-            for other in vertices:  # in topological order
-                least = max((later.get(parent, -1) for parent in parents[other]), default=-1) + 1
-                if least > layer[other]:
-                    later[other] = least
-            yield layer | later
+        later = {name: layer[name] + 1}
+        for other in vertices:  # in topological order
+            least = max((later.get(parent, -1) for parent in parents[other]), default=-1) + 1
+            if least > layer[other]:
+                later[other] = least
+        yield layer | later

@@ -33,8 +33,8 @@ class Layout:
     height: float
 
 
-def laid_out(picture: Picture) -> Layout:
-    """Lay a picture out.
+def laid_out(picture: Picture, thorough: bool = True) -> Layout:
+    """Lay a picture out; quickly, with perhaps a few more crossings, if not thoroughly.
 
     Examples
     --------
@@ -46,20 +46,20 @@ def laid_out(picture: Picture) -> Layout:
     >>> layout.places["x1"][1] == layout.places["v1"][1]
     True
     """
-    return _Plan(picture).layout()
+    return _Plan(picture, thorough).layout()
 
 
 class _Plan:
     """One layout in the making: vertices and, where an edge passes a layer, its lanes."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: Picture, thorough: bool) -> None:
         self.picture = picture
         self.vertex = {vertex.name: vertex for vertex in picture.vertices}
         self.pairs = list(dict.fromkeys(_pair(edge) for edge in picture.edges))
         self.twins = {pair: 0 for pair in self.pairs}
         for edge in picture.edges:
             self.twins[_pair(edge)] += 1
-        layering = layered([v.name for v in picture.vertices], self.pairs)
+        layering = layered([v.name for v in picture.vertices], self.pairs, thorough)
         self.layer, self.columns, self.chains = layering
         self.links = list(layering.links())
         self.y = self._heights()

@@ -30,7 +30,8 @@ class Line:
 class Vertex:
     """What is drawn for one node: its face in a circle or box, and lines below it.
 
-    Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone.
+    Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone,
+    and so is the `label` in the middle of an edge.
     """
 
     name: str
@@ -40,16 +41,21 @@ class Vertex:
     tone: str = ""
     badge: str = ""
     hint: str = ""
+    size: tuple[float, float] | None = None  # half the width and the height, where they are given
 
     @cached_property
     def body(self) -> tuple[float, float]:
         """Half the width and half the height of the circle or box."""
+        if self.size is not None:
+            return self.size
         face = self.face.width(CODE if self.face.code else FACE)
         if self.shape == "box":
             wide = max([self.face.width(CODE), *(line.width(CODE) for line in self.below)])
             return wide / 2 + 14, (1 + len(self.below)) * LEADING / 2 + 9
         if self.shape == "none":
             return face / 2 + 7, FACE / 2
+        if self.shape == "label":
+            return self.face.width(LABEL) / 2 + 5, LABEL / 2
         return max(RADIUS, face / 2 + 11), RADIUS
 
     @cached_property
@@ -65,11 +71,15 @@ class Vertex:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail)."""
+    """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail).
+
+    A `bare` one has no head: it ends at a label, behind which it goes on.
+    """
 
     tail: str
     head: str
     tone: str = ""
+    bare: bool = False
 
     @property
     def back(self) -> bool:

@@ -16,6 +16,7 @@ from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.node import Node
 from simpleautodiff.order import execution_order
+from simpleautodiff.program import Program
 
 Lines = tuple[Line, ...]
 FORWARD = "forward calculation of function value"
@@ -48,7 +49,7 @@ def _values(folded: Folded, node: Node) -> Lines:
 
 def tangents(folded: Folded, wrt: str) -> Picture:
     """Show the values, and the derivative of every step with respect to one of them."""
-    dot = folded.program.tangents(wrt)
+    dot = Program.tangents(folded.program, wrt)  # the numbers; a trace makes a table of them
 
     def below(node: Node) -> Lines:
         name = folded.program.names[node]
@@ -68,7 +69,8 @@ def _short_values(folded: Folded, node: Node) -> Lines:
 def adjoints(folded: Folded, output: str = "") -> Picture:
     """Show the derivative of one output with respect to every step, and dashed edges back."""
     program = folded.program
-    bar = program.adjoints(output)
+    output = program.proper(output) if output else ""
+    bar = Program.adjoints(program, output)
 
     def below(node: Node) -> Lines:
         name = program.names[node]
@@ -284,8 +286,9 @@ def chosen(folded: Folded, wrt: str | None) -> str:
     program = folded.program
     if wrt is None:
         return program.names[program.inputs[0]]
-    program.node(wrt)
-    return wrt
+    name = program.proper(wrt)
+    program.node(name)
+    return name
 
 
 def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Picture]:

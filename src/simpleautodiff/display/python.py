@@ -191,6 +191,17 @@ def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Pi
     return Piece(f"np.concatenate([{_listed(pieces[1:])}], axis={values[0][0]!r})")
 
 
+def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    _, axis, back = values
+    if back:
+        return Piece(f'np.fft.ifft({pieces[0].text}, axis={axis}, norm="forward")')
+    return Piece(f"np.fft.fft({pieces[0].text}, axis={axis})")
+
+
+def _part(name: str) -> Writer:
+    return lambda pieces, values, value: Piece(f"{pieces[0].inside(CALL)}.{name}")
+
+
 _WRITERS: dict[str, Writer] = {
     "neg": lambda pieces, _, __: Piece(f"-{pieces[0].inside(POWER)}", SIGN),
     "pos": lambda pieces, _, __: Piece(f"+{pieces[0].inside(POWER)}", SIGN),
@@ -217,6 +228,12 @@ _WRITERS: dict[str, Writer] = {
     "astype": _astype,
     "einsum": _einsum,
     "concatenate": _concatenate,
+    "fourier": _fourier,
+    "half_transform": _named("np.fft.rfft({0}, axis={1})"),
+    "whole_transform": _named('np.fft.irfft({0}, {2}, axis={1}, norm="forward")'),
+    "conj": _part("conjugate()"),
+    "real": _part("real"),
+    "imag": _part("imag"),
 }
 
 

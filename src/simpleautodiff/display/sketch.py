@@ -145,9 +145,9 @@ class _Sketch:
             return x + wide
         vertex, top = self.vertices[name], self.row[name]
         width, lines = self._width(name), self._lines(name)
-        if vertex.shape == "none":
+        if vertex.shape in ("none", "label"):
             self._write(top, x + 1, lines[0])
-            return x + letters(lines[0]) + 1
+            return x + letters(lines[0]) + (2 if vertex.shape == "label" else 1)
         self._frame(vertex, top, x, width)
         above = (self._height(name) - len(lines)) // 2
         for i, line in enumerate(lines):
@@ -196,8 +196,11 @@ class _Sketch:
             for row, a in enumerate(order, first):
                 plan.reached.setdefault(a, []).append(row)
                 plan.left[a] = self.row[a] + self._middle(a)
-                plan.tips.extend([row] if b in self.vertices else [])
+                plan.tips.extend([row] if self._has_tip(b) else [])
         return plan
+
+    def _has_tip(self, name: str) -> bool:
+        return name in self.vertices and self.vertices[name].shape != "label"
 
     def _gap(self, i: int, ends: dict[str, int], start: int) -> int:
         """Route the links between two layers; return where the next one begins."""

@@ -90,10 +90,12 @@ def source(
         ..., for the tangents of `derivative(f)` v1_dot, ... Others are functions like any: for a
         `jvp` write ``lambda x: jvp(f, (x,), (1.0,))``.
     args
-        A point. Loops, branches, shapes and conditions, those of `np.where` and `np.maximum` of
-        arrays among them, are taken as they are at this point, so the text holds where the same
-        are taken; a function without them is right everywhere. At the point itself the text gives
-        the same numbers to the last bit. Without a point each parameter gets a number.
+        A point. Loops, branches and shapes are taken as they are at this point, so the text holds
+        where the same are taken; a function without them is right everywhere. What arrays are
+        compared for is asked again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but what is
+        computed from the answers alone, as ``np.where(x > 0, 1, 2)`` and much of a second
+        derivative, is a constant of the point. At the point itself the text gives the same numbers
+        to the last bit. Without a point each parameter gets a number.
     simplify
         Give SymPy's symbols in place of the numbers, and write the simplified formula.
     names
@@ -157,7 +159,7 @@ class Signature:
         pairs = zip(self.variables, self.paths, strict=True)
         return [
             f"def {self.name}({', '.join(self.parameters)}):",
-            f'    """Compute the {name}, {what}."""',
+            f'    """Compute {"the " * (" of " in name)}{name}, {what}."""',
             *[f"    {variable} = {path}" for variable, path in pairs if variable != path],
         ]
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.display.formats import grid
 from simpleautodiff.display.saying import brief, derivative_line, value_line
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.node import Result
@@ -101,11 +103,9 @@ class Stepper:
             raise ArgumentError(f"a sweep is 'forward' or 'reverse'; got {mode!r}")
         self.program = program
         self.mode = mode
-        self.root = (
-            (wrt or program.names[program.inputs[0]])
-            if mode == "forward"
-            else (output or program.names[program.outputs[0]])
-        )
+        first = program.inputs if mode == "forward" else program.outputs
+        root = wrt if mode == "forward" else output
+        self.root = program.proper(root or program.names[first[0]])
         self.events = list(events(program, mode, self.root))
         self.breakpoints: list[Breakpoint] = []
         self.position = 0
@@ -199,9 +199,8 @@ class Stepper:
         nan
             Whether to stop at a nan.
         """
-        if node:
-            self.program.node(node)
-        self.breakpoints.append(Breakpoint(node, line, over, nan))
+        wanted = self.program.proper(node) if node else ""
+        self.breakpoints.append(Breakpoint(wanted, line, over, nan))
 
     def result(self) -> dict[str, Any]:
         """Return the derivatives found so far, by name, with 0 for nodes that were not reached."""
@@ -225,18 +224,34 @@ class Stepper:
 
     def __str__(self) -> str:
         """Write where the stepper stands: the step, then everything known so far."""
-        event = self.event
-        phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
-        head = f"[{self.position}/{len(self)}] {phase[event.phase] if event else 'start'}"
-        lines = [f"{head}: {self.tell(event)}"]
+        lines = [self._head()]
         lines += [
-            f"  {name:<4} {brief(value)}"
-            + (f"   derivative {brief(d)}" if (d := self.derivatives.get(name)) is not None else "")
-            for name, value in self.values.items()
+            f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
+            for name, value, derivative in self._known()
         ]
         if self.placed:
             lines.append(f"  order: {' '.join(self.order)}")
         return "\n".join(lines)
+
+    def _head(self) -> str:
+        event = self.event
+        phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
+        where = phase[event.phase] if event else "start"
+        return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
+
+    def _known(self) -> list[tuple[str, str, str]]:
+        """Return what is known so far: names, values and derivatives."""
+        found = self.derivatives
+        return [
+            (name, brief(value), brief(found[name]) if name in found else "")
+            for name, value in self.values.items()
+        ]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
+        table = grid("html", "", ("name", "value", "derivative"), self._known())
+        head = f"<p>{escape(self._head())}</p>\n"
+        return {"text/html": head + table + order, "text/plain": str(self)}
 
     def __repr__(self) -> str:
         return f"<Stepper at step {self.position} of {len(self)}: {self.tell(self.event)}>"

@@ -9,15 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.display.asked import Question, question_of
 from simpleautodiff.display.python import FEW, Piece, expression, literal
-from simpleautodiff.display.sweeps import Change, SourceTape
+from simpleautodiff.display.sweeps import Change, SourceTape, inner
 from simpleautodiff.display.variables import variables_of
-from simpleautodiff.node import Held, Node, Result
+from simpleautodiff.node import Node, Result
 from simpleautodiff.order import execution_order, in_paper_order
-from simpleautodiff.primitives import POWER, SIGN
+from simpleautodiff.primitives import POWER, SIGN, SUM
 from simpleautodiff.text import Term, as_term, latex_name, render
 
 _LONGEST = 60  # characters of an expression that is put into another one
+LOOSE = SUM - 1  # how tightly a comparison binds
 
 
 @dataclass(slots=True)
@@ -36,7 +38,7 @@ class Written:
     """An expression in both notations, and the variables it reads."""
 
     piece: Piece
-    term: Term
+    term: Any  # a term; a setting, as it is
     reads: set[str] = field(default_factory=set)
 
 
@@ -60,8 +62,8 @@ class Straight:
         self.outputs = dict.fromkeys(
             leaf for leaf in results if type(leaf) is Result and leaf.level is tape
         )
-        self.needed = set(execution_order(*self.outputs))
-        self.uses = Counter(arg for node in self.needed for arg in node.parent_nodes)
+        self.needed = self._ancestors()
+        self.uses = Counter(arg for node in self.needed for arg in tape.operands(node))
         self.left = self.uses.copy()
         self.own = variables_of(list(tape), tape.instructions)
         for node, name in zip(inputs, names, strict=True):
@@ -69,6 +71,17 @@ class Straight:
         self.seen = 0
         self._write_values()
         self._write_sweep()
+
+    def _ancestors(self) -> set[Node]:
+        """Return the steps that the results need, and those that their conditions compare."""
+        found: set[Node] = set()
+        waiting = list(self.outputs)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += self.tape.operands(node)
+        return found
 
     # The values. ----------------------------------------------------------------------------------
 
@@ -129,12 +142,17 @@ class Straight:
 
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
-        terms = [
-            Term(self.held[arg][0]) if type(arg) is Result else as_term(_inner(arg))
-            for arg in node.args
-        ]
         assert node.primitive is not None
-        return render(node.primitive, tuple(terms)).text
+        return render(node.primitive, tuple(self._mentioned(arg) for arg in node.args)).text
+
+    def _mentioned(self, arg: Any) -> Any:
+        """Return what is written for an argument that is only mentioned."""
+        if type(arg) is Result:
+            return Term(self.held[arg][0]) if arg in self.held else Term("…")
+        question = question_of(inner(arg))
+        if question is None:
+            return inner(arg)
+        return _asked(question.sign, [as_term(self._mentioned(x)) for x in question.sides])
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -184,7 +202,10 @@ class Straight:
 
     def _argument(self, arg: Any, prefer: str) -> Written:
         if type(arg) is not Result:
-            return Written(self._constant(_inner(arg)), as_term(_inner(arg)))
+            question = question_of(inner(arg))
+            if question is not None:
+                return self._question(question)
+            return Written(self._constant(inner(arg)), inner(arg))
         self.left[arg] -= 1
         if arg not in self.held:
             inside = self._step(arg, prefer)
@@ -194,6 +215,14 @@ class Straight:
         names = self.held[arg]
         name = prefer if prefer in names else names[-1]
         return Written(Piece(name), Term(name, latex=variable_latex(name)), {name})
+
+    def _question(self, question: Question) -> Written:
+        """Write what was asked, so that it is asked wherever the function is called."""
+        sides = [self._argument(side, "") for side in question.sides]
+        texts = [side.piece.inside(SUM) for side in sides]
+        term = _asked(question.sign, [as_term(side.term) for side in sides])
+        reads = set().union(*[side.reads for side in sides])
+        return Written(Piece(_infix(question.sign, texts), LOOSE), term, reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
@@ -241,8 +270,28 @@ def _by_one(node: Node, parts: list[Written]) -> Written | None:
     return None
 
 
-def _inner(arg: Any) -> Any:
-    return arg.value if type(arg) is Held else arg
+def _asked(sign: str, sides: list[Term]) -> Term:
+    latex = _SIGNS.get(sign, sign)
+    return Term(
+        _infix(sign, [side.inside(SUM) for side in sides]),
+        LOOSE,
+        latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
+    )
+
+
+def _infix(sign: str, sides: list[str]) -> str:
+    return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
+
+
+_SIGNS = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "==": "=",
+    "!=": r"\ne",
+    "&": r"\land",
+    "|": r"\lor",
+    "~": r"\lnot ",
+}
 
 
 def variable_latex(name: str) -> str:

@@ -113,12 +113,18 @@ def _edge(edge: Edge, route: list[Point]) -> Iterator[str]:
     tone = f" ad-edge-{edge.tone}" if edge.tone else ""
     head = f" ad-head-{edge.tone}" if edge.tone else ""
     end, direction = route[-1], _direction(route)
+    if edge.bare:
+        yield f'<path class="ad-edge{tone}" d="{_curve(route)}"/>'
+        return
     base = end[0] - direction[0] * (_TIP - _NOTCH), end[1] - direction[1] * (_TIP - _NOTCH)
-    points = [*route[:-1], base]
+    yield f'<path class="ad-edge{tone}" d="{_curve([*route[:-1], base])}"/>'
+    yield f'<path class="ad-head{head}" d="{_arrowhead(end, direction)}"/>'
+
+
+def _curve(points: list[Point]) -> str:
     start, *rest = (f"{_number(x)},{_number(y)}" for x, y in points)
     curves = " ".join(f"C{' '.join(rest[i : i + 3])}" for i in range(0, len(rest), 3))
-    yield f'<path class="ad-edge{tone}" d="M{start} {curves}"/>'
-    yield f'<path class="ad-head{head}" d="{_arrowhead(end, direction)}"/>'
+    return f"M{start} {curves}"
 
 
 def _direction(route: list[Point]) -> Point:
@@ -151,6 +157,8 @@ def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
         for line in (vertex.face, *vertex.below):
             yield _text(line, x, at, vertex.tone)
             at += LEADING
+    elif vertex.shape == "label":
+        yield _text(vertex.face, x, y + LABEL * 0.33, vertex.tone)
     else:
         yield _text(vertex.face, x, y + FACE * 0.33, vertex.tone, face=True)
         at = y + high + 3 + LEADING * 0.8
@@ -166,7 +174,7 @@ def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
 
 
 def _body(vertex: Vertex, place: Point) -> Iterator[str]:
-    if vertex.shape == "none":
+    if vertex.shape in ("none", "label"):
         return
     (x, y), (wide, high) = place, vertex.body
     kind = " ad-box" if vertex.shape == "box" else ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple, SupportsIndex
 
 from simpleautodiff.arguments import Selection
+from simpleautodiff.display.asked import asked, question_of
 from simpleautodiff.graph import Graph
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.kinks import LocatedTape
-from simpleautodiff.node import Node, Result, Tape
+from simpleautodiff.node import Held, Node, Result, Tape
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.sweep import unmasked
+from simpleautodiff.traced import Traced
 from simpleautodiff.transform import F
 
 
@@ -38,6 +40,20 @@ class SourceTape(LocatedTape):
         self.accent = ""
         self.changes: list[Change] = []
 
+    def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
+        """Let an array of answers know what was asked, so that it can be asked again."""
+        return asked(answer, sign, self._here(x), self._here(y))
+
+    def _here(self, x: Any) -> Any:
+        """Return the step on this tape that a number of a higher level stands for."""
+        while isinstance(x, Traced) and x.level is not self:
+            x = x.value
+        return x
+
+    def operands(self, node: Node) -> list[Node]:
+        """Return the steps that a step needs: its parents, and what its conditions compare."""
+        return [x for arg in node.args for x in _compared(arg)]
+
     def change(self, of: Any, through: Any, value: Any) -> None:
         """Note a new tangent or adjoint."""
         if type(of) is Result and of.level is self:
@@ -47,6 +63,18 @@ class SourceTape(LocatedTape):
         """Take the record for that of a function of which no sweep is known."""
         self.end, self.accent = None, ""
         self.changes.clear()
+
+
+def inner(arg: Any) -> Any:
+    """Return an argument that is no parent."""
+    return arg.value if type(arg) is Held else arg
+
+
+def _compared(arg: Any) -> list[Node]:
+    if type(arg) is Result:
+        return [arg]
+    question = question_of(inner(arg))
+    return [x for side in question.sides for x in _compared(side)] if question else []
 
 
 class WatchedLevel(JetLevel):

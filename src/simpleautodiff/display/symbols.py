@@ -178,7 +178,25 @@ _LONGEST = 72  # a formula of more characters says less than ∂v/∂u
 def _mapped(
     program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
 ) -> Term:
-    """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u."""
+    """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u.
+
+    The symbols decide which, so that the numbers beside them say the same.
+    """
+    own, parent = program.names[node], program.names[node.args[k]]
+    named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
+    symbols = _formula(program, node, k, named, False, forward)
+    if symbols is None or len(symbols.text) > _LONGEST:
+        return _named_product(program, node, k, seed)
+    if not in_numbers:
+        return symbols
+    numbers = _formula(program, node, k, seed, True, forward)
+    return _named_product(program, node, k, seed) if numbers is None else numbers
+
+
+def _formula(
+    program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
+) -> Term | None:
+    """Return what a linear map makes of a seed, if its rule is a formula."""
     assert node.primitive is not None
     named = _numbers(node) if in_numbers else _names(program, node)
     own = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
@@ -190,10 +208,8 @@ def _mapped(
             start = Written(seed.value, seed, level)
             result = unmasked(linear.push(start) if forward else linear.pull(start))
         except _NO_FORMULA:
-            result = None
-    if isinstance(result, Written) and len(result.term.text) <= _LONGEST:
-        return result.term
-    return _named_product(program, node, k, seed)
+            return None
+    return result.term if isinstance(result, Written) else None
 
 
 def _pushed(program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool) -> Term:

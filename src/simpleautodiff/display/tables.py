@@ -24,6 +24,7 @@ from simpleautodiff.display.symbols import (
 from simpleautodiff.node import Node
 from simpleautodiff.number import shape
 from simpleautodiff.program import Accumulation, Program
+from simpleautodiff.program import output_names as output_names
 from simpleautodiff.text import Term, latex_number, shown
 
 
@@ -256,12 +257,3 @@ def _result(value: Any) -> Term:
 
 def _named(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
     return [(node, program.names[node]) for node in nodes]
-
-
-def output_names(program: Program) -> list[tuple[str, Node]]:
-    """Name the outputs y, or y1, y2, ...; by another letter if an input is called y."""
-    taken = {name[0] for name in program.names.values()}
-    letter = next((letter for letter in "yzfgh" if letter not in taken), "result")
-    if len(program.outputs) == 1:
-        return [(letter, program.outputs[0])]
-    return [(f"{letter}{i}", node) for i, node in enumerate(program.outputs, 1)]

@@ -72,6 +72,8 @@ def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
         lines += vertex.below
     elif vertex.shape == "none":
         style = ["end"]
+    elif vertex.shape == "label":
+        style = [r"font=\scriptsize", "inner sep=0pt"]
     elif wide > RADIUS:
         style = ["wide", f"minimum width={_cm(2 * wide)}cm"]
     style += [vertex.tone] if vertex.tone else []
@@ -94,7 +96,7 @@ def _line(line: Line) -> str:
 
 
 def _edge(edge: Edge, route: list[Point]) -> str:
-    style = f"edge-{edge.tone}" if edge.tone else "edge"
+    style = (f"edge-{edge.tone}" if edge.tone else "edge") + ",-" * edge.bare
     path = _at(route[0])
     for i in range(1, len(route), 3):
         first, second, end = map(_at, route[i : i + 3])

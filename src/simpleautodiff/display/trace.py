@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from simpleautodiff.arguments import name_of
 from simpleautodiff.display.tables import (
     Table,
     adjoints_table,
-    output_names,
     tangents_table,
     values_table,
 )
 from simpleautodiff.display.variables import variables_of
+from simpleautodiff.expression import Formula
+from simpleautodiff.node import Node
 from simpleautodiff.program import Program, record
 
 
@@ -31,6 +33,9 @@ class Trace(Program):
     f: Callable[..., Any]
     args: tuple[Any, ...]
 
+    def __repr__(self) -> str:
+        return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
+
     def values(self) -> Table:
         """Return the table of values."""
         return values_table(self)
@@ -40,14 +45,14 @@ class Trace(Program):
 
         Of an array one element can be chosen: ``"w[0, 2]"``; else all move together.
         """
-        return tangents_table(self, wrt or self.names[self.inputs[0]])
+        return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
 
     def adjoints(self, output: str = "") -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         Of an array one element can be chosen: ``"v5[0]"``; else it is the derivative of their sum.
         """
-        return adjoints_table(self, output)
+        return adjoints_table(self, self.proper(output) if output else "")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
@@ -58,8 +63,7 @@ class Trace(Program):
         """Say in words how the derivatives of one step come about; see `words.explain`."""
         from simpleautodiff.display.words import explain
 
-        ends = {end: self.names[node] for end, node in output_names(self)}
-        return explain(self, ends.get(name, name), wrt, output)
+        return explain(self, name, wrt, output)
 
     def source(self, simplify: bool = False) -> Any:
         """Return the function as straight-line Python; see `simpleautodiff.source`."""
@@ -121,4 +125,40 @@ def trace(
         found.nodes, numbering, found.names, found.lines, found.outputs, variables, found.calls
     )
     traced.f, traced.args, traced.compared = f, args, found.compared
+    return traced
+
+
+def trace_formula(formula: Formula, *args: Any, numbering: str = "paper") -> Trace:
+    r"""Run a formula once; the lines and variables of its steps are those of its own text.
+
+    Examples
+    --------
+    >>> from simpleautodiff.expression import parse
+    >>> f, names = parse("a = x * y\nsin(a)")
+    >>> for step in trace_formula(f, 2.0, 3.0).steps[2:]:
+    ...     print(step.name, step.line, step.variable)
+    v1 formula:1: a = x * y a
+    v2 formula:2: sin(a)
+    """
+    made: list[tuple[int, str, Any]] = []
+
+    def run(*values: Any) -> Any:
+        made.extend(formula.steps(*values))
+        return made[-1][2]
+
+    run.__name__ = run.__qualname__ = formula.__name__
+    found = record(run, args, formula.names)
+    text = formula.text.splitlines()
+    lines: dict[Node, str] = {}
+    variables: dict[Node, str] = {}
+    for line, name, node in made:
+        if isinstance(node, Node) and node.primitive is not None:
+            lines.setdefault(node, f"formula:{line}: {text[line - 1].strip()}")
+            variables |= {node: name} if name else {}
+    several = len(text) > 1  # else the line is the title
+    lines = lines if several else {}
+    traced = Trace(
+        found.nodes, numbering, found.names, lines, found.outputs, variables, found.calls
+    )
+    traced.f, traced.args = formula, args
     return traced

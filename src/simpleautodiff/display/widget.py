@@ -38,11 +38,12 @@ def widget(f: Callable[..., Any] | str | Program, *args: Any, title: str = "") -
     --------
     >>> import pytest
     >>> _ = pytest.importorskip("anywidget")
-    >>> w = widget("x*sin(x)", 2.0)
+    >>> import simpleautodiff as ad
+    >>> w = ad.widget("x*sin(x)", 2.0)
     >>> w.program["title"], len(w.program["nodes"])
     ('x*sin(x)', 3)
     """
-    base: Any = optional("anywidget", "the widget").AnyWidget
+    base: Any = optional("anywidget", "widget").AnyWidget
     import traitlets
 
     program, own_title, code, first = described(f, args)

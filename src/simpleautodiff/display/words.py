@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from inspect import signature
 from typing import Any
 
 from simpleautodiff.display.symbols import (
@@ -17,9 +19,9 @@ from simpleautodiff.display.symbols import (
 )
 from simpleautodiff.display.tables import output_names, together
 from simpleautodiff.kinks import happens
-from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.linear import ZERO, Linear, LinearRule
 from simpleautodiff.node import Node, Result
-from simpleautodiff.primitives import SIGN, SUM
+from simpleautodiff.primitives import SIGN, SUM, Primitive
 from simpleautodiff.program import Program
 from simpleautodiff.text import Term, short, shown
 
@@ -48,16 +50,11 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> str
     x1, so its derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5.
     Reverse from y: v5 is y, so its adjoint is 1.
     """
-    node = _find(program, name)
-    wrt = wrt or program.names[program.inputs[0]]
+    node = program.node(program.proper(name))
+    wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
+    output = program.proper(output) if output else ""
     sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
     return "\n".join([*sentences, _reverse(program, node, output)])
-
-
-def _find(program: Program, name: str) -> Node:
-    """Return the step of a name; of the user's own name, the last step that it was given to."""
-    own = [node for node in program.nodes if program.variables.get(node) == name]
-    return own[-1] if own and name not in program.names.values() else program.node(name)
 
 
 def _value(program: Program, node: Node) -> str:
@@ -68,7 +65,42 @@ def _value(program: Program, node: Node) -> str:
     line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
     own = f", which you call {program.variables[node]}" if node in program.variables else ""
     symbols = value_terms(program, node)[0].text
-    return f"{name} = {symbols} = {value}{own}{line}: {node.primitive.reason}."
+    return f"{name} = {symbols} = {value}{own}{line}: {_reason(program, node)}."
+
+
+def _reason(program: Program, node: Node) -> str:
+    """Give the reason of a rule, and say what its letters stand for here."""
+    assert node.primitive is not None
+    row, own = node.primitive, program.names[node]
+    names = [program.names[arg] if type(arg) is Result else short(arg) for arg in node.args]
+    result, *letters = _letters(row) or [""]
+    meant = [
+        f"{letter} is {name}"
+        for letter, name in (*zip(letters, names, strict=False), (result, own))
+        if letter != name and _mentions(row.reason, letter)
+    ]
+    return f"{row.reason}; here {_and(meant)}" if meant else row.reason
+
+
+def _letters(row: Primitive) -> list[str]:
+    """Return what a rule calls the result and the arguments: v, x, y; of matrices V, A, B."""
+    for rule in row.partials:
+        if not callable(rule) and not isinstance(rule, LinearRule):
+            continue
+        linear = isinstance(rule, LinearRule)
+        parameters = list(signature(rule.push if linear else rule).parameters.values())
+        if all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters):
+            names = [one.name.strip("_") for one in parameters]
+            return [name.upper() for name in names] if row.arrays else names
+    return []
+
+
+def _mentions(reason: str, letter: str) -> bool:
+    """Tell whether a letter, or d before it, stands in a reason; the word "a" is no letter."""
+    word = r"(?! [a-z]{2})" if letter == "a" else ""
+    return (
+        bool(letter) and re.search(rf"(?<![^\W\d_d]){letter}(?![^\W\d_]){word}", reason) is not None
+    )
 
 
 def _kinks(node: Node) -> list[str]:

@@ -41,7 +41,11 @@ def where_rule(condition: Any, first: bool) -> Any:
     def push(dot: Any) -> Any:
         return where(condition, dot, 0) if first else where(condition, 0, dot)
 
-    return Linear(push, lambda bar: Masked(push(bar), np.broadcast_to(keep, shape(plain(bar)))))
+    def pull(bar: Any) -> Masked:
+        whole = shape(plain(bar))
+        return Masked(push(bar), keep if keep.shape == whole else np.broadcast_to(keep, whole))
+
+    return Linear(push, pull)
 
 
 def half(x: Any) -> Any:

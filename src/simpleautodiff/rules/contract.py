@@ -81,7 +81,7 @@ matmul: Wrapping = row(
     LinearRule(lambda dot, a, _b: matmul(a, dot), _pull_right),
     value=np.matmul,
     text="{0} @ {1}",
-    latex=r"{0} {1}",
+    latex=r"{0} \, {1}",
     arrays=True,
     reason="d(A B) = dA B + A dB",
     batch=_matmul_batch,

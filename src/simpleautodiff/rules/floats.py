@@ -36,7 +36,7 @@ def floats(
         value=_in_kind(value or (lambda *xs: scipy_special(name)(*xs))),
         numpy=(),
         text=f"{name}({slots})",
-        latex=rf"\operatorname{{{{{name.replace('_', ' ')}}}}}({slots})",
+        latex=rf"\operatorname{{{{{name}}}}}({slots})".replace("_", r"\_"),
         reason=reason,
         domain=domain,
         kinks=kinks,

@@ -36,7 +36,7 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     """Return sign(x); for a complex number the gradient of its size, conj(x)/|x|, and 0 at 0."""
     if not is_complex(plain(x)):
         return sign(x)
-    zero = plain(v) == 0
+    zero = v == 0
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 

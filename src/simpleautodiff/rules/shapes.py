@@ -52,7 +52,7 @@ def linear(
         value=value,
         numpy=(),
         text=f"{name}({slots})",
-        latex=rf"\operatorname{{{{{name.replace('_', ' ')}}}}}({slots})",
+        latex=rf"\operatorname{{{{{name}}}}}({slots})".replace("_", r"\_"),
         arrays=True,
         reason=reason,
         settings=tuple(range(1, 1 + settings)),

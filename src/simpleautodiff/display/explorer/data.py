@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.display.explorer.files import scripted
-from simpleautodiff.display.explorer.placing import place
+from simpleautodiff.display.explorer.views import MOST_DRAWN, Views
 from simpleautodiff.display.saying import brief, partial_symbols, symbols
 from simpleautodiff.display.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
@@ -19,9 +19,9 @@ from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Node, Result
 from simpleautodiff.number import shape
 from simpleautodiff.program import Program
+from simpleautodiff.recording import paused_gc
 from simpleautodiff.rules.row import TABLE
 
-MOST_DRAWN = 120  # more nodes than this cannot be read on a screen
 MOST_SWEEPS = 12
 
 
@@ -37,21 +37,24 @@ def document(program: Program, title: str = "", code: Sequence[str] = (), first:
     code, first
         The lines of the function's source, and the number of the first one.
     """
+    with paused_gc:  # what is made here is kept, all of it
+        return _document(program, title, code, first)
+
+
+def _document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
     index = {node: i for i, node in enumerate(program.nodes)}
     reason = obstacle(program)
-    shown, folded = _shown(program)
-    drawn = set(shown)
+    views = Views(program)
+    drawn = set(views.singles())
     return {
         "title": title,
-        "nodes": [_node(program, node, index, drawn) for node in program.nodes],
+        "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
         "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
         "live": not reason,
         "why": reason,
-        "shown": shown,
-        "folded": folded,
-        "graph": _graph(program, index, shown, folded),
+        **views.document(index),
         "sweeps": _sweeps(program, index),
         "code": _code(program, index, code, first),
     }
@@ -93,14 +96,17 @@ def number(value: Any) -> Any:
     return {"text": brief(value), "shape": str(shape(value) or brief(value))}
 
 
-def _node(program: Program, node: Node, index: dict[Node, int], drawn: set[int]) -> dict[str, Any]:
-    args = [index[arg] if type(arg) is Result else [_argument(arg)] for arg in node.args]
+def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
+    """Return what is known of a node; its formulas only if it is drawn somewhere."""
     record: dict[str, Any] = {"name": program.names[node], "value": number(node.value)}
     if node.primitive is None:
         return record
+    args = [index[arg] if type(arg) is Result else [_argument(arg)] for arg in node.args]
     record |= {"op": node.operator, "args": args}
-    if index[node] not in drawn:
+    if not drawn:
         return record
+    if node in program.variables:
+        record["variable"] = program.variables[node]
     local = [
         (k, derivative, partial_symbols(program, node, k, derivative))
         for k, derivative in node.local_derivatives()
@@ -120,48 +126,6 @@ def _argument(arg: Any) -> Any:
 def _row(name: str) -> dict[str, Any]:
     row = TABLE.get(name)
     return {"text": row.text if row else "", "reason": row.reason if row else ""}
-
-
-def _shown(program: Program) -> tuple[list[int], list[int]]:
-    """Choose which nodes are drawn: all, or the first and the last with the others in one box."""
-    size = len(program.nodes)
-    if size <= MOST_DRAWN:
-        return list(range(size)), []
-    ends = {program.position(node) for node in program.outputs[:8]}
-    used = {
-        program.position(arg)
-        for node in program.nodes[: MOST_DRAWN // 2]
-        for arg in node.parent_nodes
-    }
-    head = [i for i in range(len(program.inputs)) if i in used][: MOST_DRAWN // 4]
-    start = len(program.inputs)
-    middle = range(start + MOST_DRAWN // 4, size - MOST_DRAWN // 4)
-    shown = sorted({*head, *range(start, middle.start), *range(middle.stop, size), *ends})
-    kept = set(shown)
-    return shown, [i for i in range(size) if i not in kept]
-
-
-def _graph(
-    program: Program, index: dict[Node, int], shown: list[int], folded: list[int]
-) -> dict[str, Any]:
-    """Place the nodes that are drawn; the folded ones are one more node, called -1."""
-    inside = set(folded)
-    rest = [i for i in folded if i >= len(program.inputs)]
-    order = sorted([*shown, *rest[:1]]) if rest else shown
-    fold = rest[0] if rest else -1
-    at = {i: k for k, i in enumerate(order)}
-    edges = []
-    for i in [*shown, *rest]:
-        for parent in program.nodes[i].parent_nodes:
-            pair = [fold if j in inside else j for j in (index[parent], i)]
-            if pair[0] != pair[1] and pair[0] in at and pair[1] in at and pair[0] < pair[1]:
-                edges.append((at[pair[0]], at[pair[1]]))
-    placing = place(len(order), edges)
-    name = [-1 if i == fold else i for i in order]
-    return {
-        "points": [[name[k], *point] for k, point in enumerate(placing.points)],
-        "edges": [[name[a], name[b], route] for (a, b), route in placing.routes.items()],
-    }
 
 
 def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:

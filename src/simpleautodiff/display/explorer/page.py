@@ -12,9 +12,11 @@ from typing import Any
 
 from simpleautodiff.display.explorer.data import document, source_of
 from simpleautodiff.display.explorer.files import asset, filled, front_end
+from simpleautodiff.display.explorer.views import LEGIBLE
+from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
-from simpleautodiff.expression import parse
-from simpleautodiff.program import Program, trace
+from simpleautodiff.expression import Formula, parse
+from simpleautodiff.program import Program
 
 BODY = "html, body { margin: 0; height: 100%; }\n"
 START = """
@@ -65,7 +67,7 @@ def explore(
     *args: Any,
     path: str | Path = "explorer.html",
     title: str = "",
-    numbering: str = "paper",
+    numbering: str = "",
 ) -> Path:
     """Write a page in which the derivative of a function or a formula can be watched.
 
@@ -85,7 +87,8 @@ def explore(
     title
         What stands at its top: the formula, or the name of the function, if not given.
     numbering
-        "paper" or "execution", as `trace` takes it.
+        "paper" or "execution", as `trace` takes it. If not given: the paper's for a small program;
+        for a large one that of execution, in which the steps of one box follow one another.
 
     Returns
     -------
@@ -108,7 +111,7 @@ def explore(
 
 
 def described(
-    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = "paper"
+    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a function, a formula or a program, its title and its source."""
     if isinstance(f, Program):
@@ -116,16 +119,30 @@ def described(
             raise ArgumentError("a program has its arguments already; explore it without any")
         return f, "", [], 1
     if isinstance(f, str):
-        function, names = parse(f)
+        formula, names = parse(f)
         if len(args) != len(names):
             raise FormulaError(
                 f"the variables of {f.strip()!r} are {', '.join(names) or 'none'}: "
                 f"{len(names)} values are needed, {len(args)} were given"
             )
-        program = trace(function, *args, numbering=numbering, names=names)
-        program.lines = {}  # the line is that of the caller, which says nothing about the formula
-        return program, f.strip(), [], 1
+        return of_formula(formula, args, numbering)
     name = getattr(f, "__name__", type(f).__name__)
     code, first = source_of(f)
-    program = trace(f, *args, numbering=numbering)
+    program = _numbered(trace(f, *args, numbering=numbering or "execution"), numbering)
     return program, "" if name == "<lambda>" else name, code, first
+
+
+def of_formula(
+    formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = ""
+) -> tuple[Program, str, list[str], int]:
+    """Return the program of a formula; one of several lines has them as its source, no title."""
+    traced = trace_formula(formula, *args, numbering=numbering or "execution")
+    program = _numbered(traced, numbering)
+    lines = formula.text.splitlines()
+    return (program, "", lines, 1) if len(lines) > 1 else (program, formula.text, [], 1)
+
+
+def _numbered(program: Program, numbering: str) -> Program:
+    """Choose the paper's numbering for a small program, if none was asked for."""
+    small = len(program) <= LEGIBLE[0]
+    return program.renumbered("paper") if small and not numbering else program

@@ -15,13 +15,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from simpleautodiff.display.explorer.data import document
 from simpleautodiff.display.explorer.files import asset, front_end
-from simpleautodiff.display.explorer.little import read
+from simpleautodiff.display.explorer.page import of_formula
 from simpleautodiff.errors import AutodiffError, FormulaError
+from simpleautodiff.expression import parse
+from simpleautodiff.program import Program
 
 HOSTS = ("127.0.0.1", "localhost")
 MAX_BODY = 64_000
@@ -49,29 +51,26 @@ def explain(request: Any) -> dict[str, Any]:
     """
     if not isinstance(request, dict) or not isinstance(request.get("formula"), str):
         raise FormulaError('a request is {"formula": "...", "at": {"x": 2}}')
-    function = read(request["formula"])
-    if not function.names:
+    formula, names = parse(request["formula"])
+    if not names:
         raise FormulaError("the formula has no variable, so there is nothing to differentiate")
-    values = _values(function.names, request.get("at", {}))
+    values = _values(names, request.get("at", {}))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        program = function.program(*values)
-        several = "\n" in function.text
-        data = document(
-            program, "" if several else function.text, function.text.splitlines() * several
-        )
-        adjoints = program.adjoints()
+        program, title, code, _ = of_formula(formula, values)
+        data = document(program, title, code)
+        adjoints = Program.adjoints(program)
     told = dict.fromkeys(str(warning.message).partition(" (at ")[0] for warning in caught)
     return {
         "program": data,
         "tables": _tables(program),
         "value": data["nodes"][data["outputs"][0]]["value"],
-        "adjoints": {name: _plain(adjoints[name]) for name in function.names},
+        "adjoints": {name: _plain(adjoints[name]) for name in names},
         "warnings": list(told),
     }
 
 
-def _tables(program: Any) -> dict[str, Any]:
+def _tables(program: Program) -> dict[str, Any]:
     from simpleautodiff.display.tables import adjoints_table, tangents_table, values_table
 
     inputs = [program.names[node] for node in program.inputs]
@@ -138,33 +137,61 @@ def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dic
 class Handler(BaseHTTPRequestHandler):
     """Three files and one question; everything else is refused."""
 
+    FILES: ClassVar[dict[str, tuple[str, Callable[[], str]]]] = {
+        "/": ("text/html", lambda: asset("home.html")),
+        "/explorer.css": ("text/css", lambda: FORM + asset("home.css") + asset("explorer.css")),
+        "/explorer.js": ("text/javascript", lambda: _script()),
+    }
+    QUESTION = "/api/explain"
+
     server_version = "simpleautodiff"
     sys_version = ""
     timeout = SECONDS
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Give the page, its style or its script."""
-        files: dict[str, tuple[str, Callable[[], str]]] = {
-            "/": ("text/html", lambda: asset("home.html")),
-            "/explorer.css": ("text/css", lambda: FORM + asset("home.css") + asset("explorer.css")),
-            "/explorer.js": ("text/javascript", _script),
-        }
+        """Give the page, its style or its script; for HEAD all but the text."""
         if not self._is_welcome():
             return
-        found = files.get(self.path.partition("?")[0])
-        if found is None:
-            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such page"})
+        path = self.path.partition("?")[0]
+        if path in self.FILES:
+            kind, text = self.FILES[path]
+            self._send(HTTPStatus.OK, kind, text().encode())
+        elif path == self.QUESTION:
+            self._refuse_method()
         else:
-            self._send(HTTPStatus.OK, found[0], found[1]().encode())
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is no such page"})
+
+    do_HEAD = do_GET
+
+    def _other(self) -> None:
+        """Say what may be done here."""
+        if self._is_welcome():
+            self._refuse_method()
+
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _other
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Tell of requests that cannot be read, or whose method is unknown, as of all others."""
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            return self._other()
+        self.close_connection = True
+        return self._answer(code, {"error": message or HTTPStatus(code).phrase})
+
+    def _refuse_method(self) -> None:
+        allowed = "POST" if self.path == self.QUESTION else "GET, HEAD"
+        error = f"{self.command} is not answered here; {allowed} is"
+        self._answer(HTTPStatus.METHOD_NOT_ALLOWED, {"error": error}, Allow=allowed)
 
     def do_POST(self) -> None:
         """Answer a formula with its program."""
         if not self._is_welcome():
             return
         size = self.headers.get("Content-Length", "")
-        if self.path != "/api/explain":
-            return self._answer(HTTPStatus.NOT_FOUND, {"error": "POST /api/explain"})
+        if self.path in self.FILES:
+            return self._refuse_method()
+        if self.path != self.QUESTION:
+            return self._answer(HTTPStatus.NOT_FOUND, {"error": f"POST {self.QUESTION}"})
         if not size.isdigit() or len(size) > 12:
             return self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "the length is not given"})
         if int(size) > MAX_BODY:
@@ -194,12 +221,12 @@ class Handler(BaseHTTPRequestHandler):
         self._answer(HTTPStatus.FORBIDDEN, {"error": "this page is for this machine alone"})
         return False
 
-    def _answer(self, status: int, answer: dict[str, Any]) -> None:
+    def _answer(self, status: int, answer: dict[str, Any], **headers: str) -> None:
         if status != HTTPStatus.OK:
             self.close_connection = True  # what was not read of the request goes with it
-        self._send(status, "application/json", json.dumps(answer).encode())
+        self._send(status, "application/json", json.dumps(answer).encode(), **headers)
 
-    def _send(self, status: int, kind: str, body: bytes) -> None:
+    def _send(self, status: int, kind: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
@@ -208,10 +235,13 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Cache-Control", "no-store")
+        for name, text in headers.items():
+            self.send_header(name, text)
         if self.close_connection:
             self.send_header("Connection", "close")
         self.end_headers()
-        self.wfile.write(body)
+        if self.command != "HEAD":
+            self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Stay silent: the terminal is for the user."""

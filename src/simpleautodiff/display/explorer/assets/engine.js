@@ -12,47 +12,49 @@ function recorded(doc) {
     partials: doc.nodes.map((node) =>
       Object.fromEntries(Object.entries(node.partials ?? {}).map(([k, d]) => [k, decode(d)])),
     ),
-    sweeps: doc.sweeps.map((sweep) => ({
-      numbers: mapValues(sweep.numbers ?? {}, decode),
-      terms: (sweep.terms ?? []).map((term) => [...term.slice(0, 4), decode(term[4])]),
-    })),
+    sweeps: doc.sweeps.map((sweep) => {
+      const numbers = new Array(doc.nodes.length);
+      for (const [i, number] of Object.entries(sweep.numbers ?? {})) numbers[i] = decode(number);
+      const terms = (sweep.terms ?? []).map((term) => [...term.slice(0, 4), decode(term[4])]);
+      return { numbers, terms };
+    }),
   };
 }
 
-function mapValues(record, change) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+// An object that makes one of its parts when it is first asked for it.
+function lazy(base, name, make_) {
+  let made;
+  return Object.defineProperty({ ...base }, name, { enumerable: true, get: () => (made ??= make_()) });
 }
 
-// The same for other inputs, by the rows.
+// The same for other inputs, by the rows; a sweep is made when it is looked at.
 function computed(doc, inputs) {
-  const values = [];
-  const partials = doc.nodes.map((node, i) => {
+  const values = [], partials = [];
+  doc.nodes.forEach((node, i) => {
+    partials[i] = {};
     if (!node.op) {
       values[i] = inputs[i] ?? decode(node.value);
-      return {};
+      return;
     }
     const args = node.args.map((arg) => (Array.isArray(arg) ? decode(arg[0]) : values[arg]));
     const row = ROWS[node.op];
     values[i] = row.f(...args);
-    const slopes = {};
-    node.args.forEach((arg, k) => {
-      if (!Array.isArray(arg)) {
-        const d = row.d[k];
-        slopes[k] = typeof d === "function" ? d(values[i], ...args) : d;
-      }
-    });
-    return slopes;
+    for (let k = 0; k < args.length; k++) {
+      const d = row.d[k];
+      if (!Array.isArray(node.args[k])) partials[i][k] = typeof d === "function" ? d(values[i], ...args) : d;
+    }
   });
   const sweeps = doc.sweeps.map((sweep) =>
     sweep.mode === "forward"
-      ? { numbers: forward(doc, partials, sweep), terms: [] }
-      : { numbers: {}, terms: reverse(doc, partials, sweep) },
+      ? lazy({ terms: [] }, "numbers", () => forward(doc, partials, sweep))
+      : lazy({ numbers: [] }, "terms", () => reverse(doc, partials, sweep)),
   );
   return { values, partials, sweeps, moved: true };
 }
 
 function forward(doc, partials, sweep) {
-  const dot = { [sweep.root]: 1 };
+  const dot = new Array(doc.nodes.length);
+  dot[sweep.root] = 1;
   for (const i of sweep.order.slice(1)) {
     let total = null;
     doc.nodes[i].args.forEach((arg, k) => {
@@ -63,11 +65,13 @@ function forward(doc, partials, sweep) {
     });
     dot[i] = total;
   }
-  return mapValues(dot, (d) => d ?? 0);
+  for (const i of sweep.order) dot[i] ??= 0;
+  return dot;
 }
 
 function reverse(doc, partials, sweep) {
-  const bar = { [sweep.root]: 1 };
+  const bar = new Array(doc.nodes.length);
+  bar[sweep.root] = 1;
   const terms = [];
   for (let i = doc.nodes.length - 1; i >= 0; i--) {
     if (bar[i] === undefined || !doc.nodes[i].op) continue;
@@ -82,60 +86,98 @@ function reverse(doc, partials, sweep) {
   return terms;
 }
 
-// The steps of each phase. Steps inside the folded part of a large program become one.
-function phases(doc, model) {
-  const result = [
-    { id: "values", sweep: -1, events: doc.nodes.map((_, i) => ({ kind: "value", node: i })) },
-  ];
-  doc.sweeps.forEach((sweep, s) => {
-    const search = sweep.search.map(([placed, node]) => ({
-      kind: placed ? "place" : "visit",
-      node,
-    }));
-    const seed = { kind: "seed", node: sweep.root, number: 1 };
-    const found = model.sweeps[s];
-    const events =
-      sweep.mode === "forward"
-        ? sweep.order.slice(1).map((i) => ({ kind: "tangent", node: i, number: found.numbers[i] }))
-        : found.terms.map(([node, child, k, first, number]) => ({
-            kind: "accumulate", node, child, k, first: Boolean(first), number,
-          }));
-    result.push({ id: "order", sweep: s, events: search });
-    result.push({ id: sweep.mode, sweep: s, events: [seed, ...events] });
-  });
-  if (!doc.folded.length) return result;
-  const folded = new Set(doc.folded);
-  return result.map((phase) => ({ ...phase, events: collapse(phase.events, folded) }));
+// One way in which the program is folded: the box of each node, and which boxes stand for several.
+function folding(doc, number) {
+  const view = doc.views[number];
+  const owner = new Int32Array(doc.nodes.length);
+  for (const [box] of view.boxes) {
+    const { start, size } = doc.boxes[box];
+    for (let rank = start; rank < start + size; rank++) owner[doc.order[rank]] = box;
+  }
+  const single = (i) => doc.boxes[owner[i]].size === 1;
+  return { number, view, owner, single };
 }
 
-function collapse(events, folded) {
-  const result = [];
-  for (const event of events) {
-    const last = result[result.length - 1];
-    const hidden = folded.has(event.node);
-    if (hidden && last?.kind === "fold") last.events.push(event);
-    else result.push(hidden ? { kind: "fold", node: -1, events: [event] } : event);
-  }
-  return result;
+const nodesIn = (doc, { start, size }) => doc.order.slice(start, start + size);
+
+// The steps of each phase, one by one; an accumulation knows what the sums were before it.
+function phases(doc, model) {
+  const values = () => doc.nodes.map((_, i) => ({ kind: "value", node: i, by: i }));
+  return [lazy({ id: "values", sweep: -1 }, "events", values), ...doc.sweeps.flatMap((sweep, s) => [
+    lazy({ id: "order", sweep: s }, "events", () => searched(sweep)),
+    lazy({ id: sweep.mode, sweep: s }, "events", () => swept(sweep, model.sweeps[s])),
+  ])];
+}
+
+const searched = (sweep) =>
+  sweep.search.map(([placed, node]) => ({ kind: placed ? "place" : "visit", node, by: node }));
+
+function swept(sweep, found) {
+  const seed = { kind: "seed", node: sweep.root, by: sweep.root, number: 1 };
+  return [seed, ...(sweep.mode === "forward" ? tangents(sweep, found.numbers) : accumulations(sweep, found.terms))];
+}
+
+const tangents = (sweep, numbers) =>
+  sweep.order.slice(1).map((i) => ({ kind: "tangent", node: i, by: i, number: numbers[i] }));
+
+function accumulations(sweep, terms) {
+  const bar = new Map([[sweep.root, 1]]);
+  return terms.map(([node, child, k, first, number]) => {
+    const event = { kind: "accumulate", node, child, by: child, k, first: Boolean(first), number,
+      from: bar.get(child), before: bar.get(node) };
+    bar.set(node, number);
+    return event;
+  });
+}
+
+// The steps as they are taken: what one folded box does in a row is one step.
+function collapsed(phase, fold) {
+  return lazy({ id: phase.id, sweep: phase.sweep }, "events", () => {
+    const events = [];
+    for (const event of phase.events) {
+      const box = fold.single(event.by) ? -1 : fold.owner[event.by];
+      const last = events[events.length - 1];
+      if (box < 0) events.push(event);
+      else if (last?.box === box) last.events.push(event);
+      else events.push({ kind: "fold", node: -1, box, events: [event] });
+    }
+    return events;
+  });
+}
+
+const amountOf = (event) => event?.events?.length ?? 1;
+
+// How many single steps the first `count` steps are; and the other way round.
+function singleSteps(phase, count) {
+  let total = 0;
+  for (const event of phase.events.slice(0, count)) total += amountOf(event);
+  return total;
+}
+
+function stepsFor(phase, total) {
+  let count = 0;
+  for (let done = 0; done < total && count < phase.events.length; count++) done += amountOf(phase.events[count]);
+  return count;
 }
 
 // What is known after the first `count` steps of a phase.
 function known(doc, phase, count) {
-  const state = { values: new Set(), derivatives: new Map(), visited: new Set(), placed: new Set() };
-  state.path = [];
-  if (phase.id !== "values") doc.nodes.forEach((_, i) => state.values.add(i));
+  const state = { derivatives: new Map(), visited: new Set(), placed: new Set(), path: [] };
+  const values = new Set();
+  state.hasValue = phase.id === "values" ? (i) => values.has(i) : () => true;
   const down = doc.sweeps[phase.sweep]?.mode === "forward";
-  for (const event of flat(phase.events.slice(0, count))) {
-    if (event.kind === "value") state.values.add(event.node);
-    else if (event.kind === "visit") state.visited.add(event.node);
-    else if (event.kind === "place") state.placed.add(event.node);
-    else state.derivatives.set(event.node, event.number);
-    if (down) walk(state.path, event);
+  for (let at = 0; at < Math.min(count, phase.events.length); at++) {
+    const step = phase.events[at];
+    for (const event of step.events ?? [step]) {
+      if (event.kind === "value") values.add(event.node);
+      else if (event.kind === "visit") state.visited.add(event.node);
+      else if (event.kind === "place") state.placed.add(event.node);
+      else state.derivatives.set(event.node, event.number);
+    }
+    if (down && !step.events) walk(state.path, step);
   }
   return state;
 }
-
-const flat = (events) => events.flatMap((event) => event.events ?? [event]);
 
 // The path from the root to where a depth-first search stands.
 function walk(path, event) {

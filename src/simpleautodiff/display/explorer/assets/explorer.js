@@ -1,204 +1,118 @@
 // The explorer: graph, table and code of a program, linked, and played step by step.
 
-const TITLES = { values: "Evaluation", order: "Order", forward: "Forward", reverse: "Reverse" };
-const PIECES = new Set(["relu", "maximum", "minimum", "fmax", "fmin", "clip", "where"]);
-
 function explorer(root, doc, options = {}) {
   let model = recorded(doc);
-  let steps = phases(doc, model);
+  let fold = folding(doc, 0);
+  let single = phases(doc, model); // every step by itself
+  let steps = single.map((phase) => collapsed(phase, fold)); // as they are taken
   let here = { phase: 0, count: steps[0].events.length };
-  let chosen = { order: 1, forward: steps.findIndex((p) => p.id === "forward"),
-    reverse: steps.findIndex((p) => p.id === "reverse") };
-  let timer = 0;
-  let picture = null;
+  const first = (id) => steps.findIndex((phase) => phase.id === id);
+  const chosen = { order: first("order"), forward: first("forward"), reverse: first("reverse") };
+  let timer = 0, zoom = 1, picture = null, painted = null;
   const inputs = {};
-  const shown = new Set(doc.shown);
-  const byName = new Map(doc.shown.map((i) => [doc.nodes[i].name, i]));
   const part = skeleton(root, doc);
-
-  // --- text -----------------------------------------------------------------------------------
-
-  const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const allNames = [...byName.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
-  const tokens = new RegExp(`(?<![\\w.])([∂]?)(${allNames || "$^"})(?![\\w(])`, "g");
-
-  // Text in which the names of nodes are set as names, each linked to its node.
-  function math(text, mode) {
-    const fragment = document.createDocumentFragment();
-    let last = 0;
-    for (const match of text.matchAll(tokens)) {
-      fragment.append(text.slice(last, match.index) + match[1]);
-      fragment.append(linked(match[2], mode));
-      last = match.index + match[0].length;
-    }
-    fragment.append(text.slice(last));
-    return fragment;
-  }
-
-  function linked(name, mode) {
-    return make("span", { class: "n", "data-node": byName.get(name) ?? "" }, ...nameHtml(name, mode));
-  }
-
-  const nameOf = (i) => doc.nodes[i].name;
-  const argument = (arg) => (Array.isArray(arg) ? decode(arg[0]) : model.values[arg]);
-  const inside = (text, tight) => (text.startsWith("-") && tight ? `(${text})` : text);
-
-  // The right-hand side of a node in numbers: "10.693 - (-0.959)".
-  function numeric(node) {
-    const form = doc.rows[node.op]?.text;
-    const args = node.args.map(argument);
-    if (!form || args.some((arg) => arg !== null && typeof arg === "object")) return "";
-    const call = form.includes("(");
-    return form.replace(/\{(\d)\}/g, (_, k) =>
-      inside(short(args[k]), !call && (k > 0 || node.op === "neg" || node.op === "power")));
-  }
-
-  function slope(i, k) {
-    const text = doc.nodes[i].slopes?.[k] ?? "";
-    return model.moved && PIECES.has(doc.nodes[i].op) ? short(model.partials[i][k]) : text;
-  }
-
-  const full = (number) => number?.text ?? short(number);
-  const grouped = (text) => (/[ ]|^-/.test(text) ? `(${text})` : text);
-
-  // One row of the table for one step: name, symbols, numbers, result.
-  function row(event, phase) {
-    const mode = doc.sweeps[phase.sweep]?.mode;
-    if (event.kind === "fold") {
-      return { node: -1, name: ["⋯"], symbols: `${event.events.length.toLocaleString("en")} steps folded`,
-        numbers: "", result: "" };
-    }
-    const node = doc.nodes[event.node];
-    const base = { node: event.node, name: nameHtml(node.name, mode) };
-    if (event.kind === "value") {
-      const value = model.values[event.node];
-      return { ...base, name: nameHtml(node.name), symbols: node.op ? math(node.text ?? "") : "",
-        numbers: node.op ? numeric(node) : "", result: full(value) };
-    }
-    if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
-    return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base);
-  }
-
-  function tangentRow(event, base, phase) {
-    const symbols = document.createDocumentFragment();
-    const numbers = [];
-    const found = model.sweeps[phase.sweep].numbers;
-    doc.nodes[event.node].args.forEach((arg, k) => {
-      const d = Array.isArray(arg) ? null : model.partials[event.node][k];
-      if (d === null || d === undefined) return;
-      if (numbers.length) symbols.append(" + ");
-      const text = slope(event.node, k);
-      symbols.append(linked(nameOf(arg), "forward"), " × ", math(grouped(text)));
-      numbers.push(product(found[arg] ?? 0, d));
-    });
-    const plain = numbers.every(Boolean) ? numbers.join(" + ") : "";
-    return { ...base, symbols: numbers.length ? symbols : "0", numbers: plain,
-      result: full(event.number) };
-  }
-
-  function adjointRow(event, base) {
-    const symbols = document.createDocumentFragment();
-    if (!event.first) symbols.append(linked(nameOf(event.node), "reverse"), " + ");
-    symbols.append(linked(nameOf(event.child), "reverse"), " × ",
-      math(grouped(slope(event.child, event.k))));
-    const before = event.first ? "" : `${short(event.before)} + `;
-    const term = product(event.from, model.partials[event.child][event.k]);
-    return { ...base, symbols, numbers: term && `${before}${term}`, result: full(event.number) };
-  }
-
-  function product(a, b) {
-    if (typeof a === "object" || typeof b === "object") return "";
-    return `${short(a)} × ${inside(short(b), true)}`;
-  }
-
-  // Each accumulation also says what the sums were before it.
-  function withSums(events, root) {
-    const bar = new Map([[root, 1]]);
-    for (const event of flat(events)) {
-      if (event.kind !== "accumulate") continue;
-      event.from = bar.get(event.child);
-      event.before = bar.get(event.node);
-      bar.set(event.node, event.number);
-    }
-  }
+  const write = writer(doc, () => ({ model, fold }));
+  const { nameOf } = write;
+  const lineOf = new Map(doc.code.flatMap((line, j) => line.nodes.map((i) => [i, j])));
 
   // --- drawing --------------------------------------------------------------------------------
 
+  // How large the graph can be drawn if its layers run across, or down.
+  function fitting(down) {
+    const { width, height } = turned(doc, fold.view, down);
+    const room = part.canvas.clientWidth || width, tall = part.canvas.clientHeight || height;
+    return Math.min(1.45, room / width, part.canvas.clientWidth < 620 ? 9 : tall / height);
+  }
+
   function draw() {
-    const down = part.canvas.clientWidth < 620;
-    if (!picture || picture.down !== down) {
-      picture = { ...drawing(doc, down), down };
+    const down = fitting(false) < 0.7 && fitting(true) > fitting(false);
+    if (picture?.view !== fold.view || picture.down !== down) {
+      picture = { ...drawing(doc, fold.view, down), view: fold.view, down };
       part.canvas.replaceChildren(picture.svg);
     }
-    const room = part.canvas.clientWidth || picture.width;
-    const tall = part.canvas.clientHeight || picture.height;
-    const scale = Math.max(0.72, Math.min(1.45, room / picture.width, down ? 9 : tall / picture.height));
+    const scale = fitting(down) * zoom;
     picture.svg.style.width = `${Math.floor(picture.width * scale)}px`;
     picture.svg.style.height = `${Math.floor(picture.height * scale)}px`;
   }
 
   function paint() {
     const phase = steps[here.phase];
-    const mode = phase.id === "order" ? "" : doc.sweeps[phase.sweep]?.mode;
-    const state = known(doc, phase, here.count);
     const current = phase.events[here.count - 1];
+    const state = known(doc, phase, here.count);
+    const mode = phase.id === "order" ? "" : doc.sweeps[phase.sweep]?.mode;
     root.dataset.phase = phase.id;
-    const rank = new Map(places(phase).map((node, i) => [node, i + 1]));
-    for (const [i, parts] of picture.nodes) paintNode(i, parts, { phase, mode, state, current, rank });
-    paintEdges(phase, state, current);
-    if (current) reveal(picture.nodes.get(current.node)?.group);
-  }
-
-  function places(phase) {
-    const placed = flat(phase.events).filter((e) => e.kind === "place");
-    const order = placed.map((event) => event.node);
-    return doc.sweeps[phase.sweep]?.mode === "forward" ? order.reverse() : order;
-  }
-
-  function paintNode(i, { group, value, derivative, badge }, { phase, mode, state, current, rank }) {
-    const hidden = i < 0 ? doc.folded[doc.folded.length - 1] : i;
-    const has = state.values.has(hidden);
-    const found = state.derivatives.get(i);
-    const active = phase.id === "order" ? state.visited.has(hidden)
-      : phase.id === "values" ? has : state.derivatives.has(hidden);
-    group.classList.toggle("done", active);
-    group.classList.toggle("current", current?.node === i);
-    group.classList.toggle("path", phase.id === "order" && state.path.includes(i));
-    if (i < 0) {
-      group.setAttribute("aria-label", `${doc.folded.length} nodes, folded into one box`);
-      return;
+    const at = { phase, mode, state, rank: ranks(phase), now: current && (current.box ?? fold.owner[current.node]) };
+    for (const [box, parts] of picture.nodes) {
+      const record = doc.boxes[box];
+      const i = doc.order[record.start + record.size - 1]; // of several, the last tells
+      paintNode(box, i, parts, at);
     }
-    value.textContent = has ? short(model.values[i]) : "";
-    derivative.replaceChildren(...(found === undefined ? []
-      : [...nameSvg(nameOf(i), mode), ` = ${short(found)}`]));
-    badge.textContent = phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
-    const said = found === undefined ? "" : `, derivative ${short(found)}`;
-    const node = doc.nodes[i];
-    group.setAttribute("aria-label",
-      `${node.name}${node.text ? ` = ${node.text}` : ", input"}, value ${short(model.values[i])}${said}`);
+    paintEdges(painted = { phase, state, current });
+    if (at.now !== undefined) reveal(picture.nodes.get(at.now)?.group);
   }
 
-  function paintEdges(phase, state, current) {
-    for (const [key, { path, label }] of picture.edges) {
-      const [a, b] = key.split(" ").map(Number);
-      const uses = (doc.nodes[b]?.args ?? []).flatMap((arg, k) => (arg === a ? [k] : []));
-      const now =
-        (["value", "tangent"].includes(current?.kind) && current.node === b) ||
-        (current?.kind === "accumulate" && current.node === a && current.child === b) ||
-        (phase.id === "order" && b === current?.node && state.path.includes(a));
-      const done =
-        phase.id === "values" ? b < 0 || state.values.has(b)
-          : phase.id === "order" ? state.visited.has(a) && state.visited.has(b)
-            : state.derivatives.has(a) && state.derivatives.has(b);
+  // The number of each node in the order that a search finds.
+  function ranks(phase) {
+    if (phase.id !== "order") return new Map();
+    const order = single[here.phase].events.filter((e) => e.kind === "place").map((e) => e.node);
+    if (doc.sweeps[phase.sweep].mode === "forward") order.reverse();
+    return new Map(order.map((node, i) => [node, i + 1]));
+  }
+
+  function paintNode(box, i, { group, value, derivative, badge }, { phase, mode, state, rank, now }) {
+    const several = doc.boxes[box].size > 1;
+    const found = state.derivatives.get(i);
+    const active = phase.id === "order" ? state.visited.has(i)
+      : phase.id === "values" ? state.hasValue(i) : state.derivatives.has(i);
+    group.classList.toggle("done", active);
+    group.classList.toggle("current", now === box);
+    group.classList.toggle("path", phase.id === "order" && state.path.includes(i));
+    const seen = state.hasValue(i) && !(several && found !== undefined);
+    value.textContent = !seen ? "" : `${several ? "→ " : ""}${short(model.values[i])}`;
+    derivative.replaceChildren(...(found === undefined ? []
+      : equation(nameOf(i), mode, short(found))));
+    badge.textContent = !several && phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
+    group.setAttribute("aria-label", spoken(box, i, found));
+  }
+
+  // A derivative with its name; with its letter alone, where the box is too small for more.
+  function equation(name, mode, number) {
+    return [...nameSvg(name.length + number.length > 13 ? name.slice(0, 1) : name, mode), ` = ${number}`];
+  }
+
+  function spoken(box, i, found) {
+    const record = doc.boxes[box], node = doc.nodes[i];
+    if (record.size > 1) return `${write.aboutBox(record).join(", ")}, folded into one box`;
+    const said = found === undefined ? "" : `, derivative ${short(found)}`;
+    const own = node.variable ? `, ${node.variable}` : "";
+    return `${node.name}${node.text ? ` = ${node.text}` : ", input"}${own}, value ${short(model.values[i])}${said}`;
+  }
+
+  function paintEdges({ phase, state, current }) {
+    const back = phase.id === "reverse";
+    const last = (box) => doc.order[doc.boxes[box].start + doc.boxes[box].size - 1];
+    const has = phase.id === "values" ? (_, head) => state.hasValue(head)
+      : phase.id === "order" ? (tail, head) => state.visited.has(tail) && state.visited.has(head)
+        : (tail, head) => state.derivatives.has(tail) && state.derivatives.has(head);
+    for (const { tail, head, a, b, k, path, label } of picture.edges) {
+      const now = current !== undefined && (current.box === head ||
+        (["value", "tangent"].includes(current.kind) && current.node === b) ||
+        (current.kind === "accumulate" && current.child === b &&
+          (current.k === k || (k === undefined && fold.owner[current.node] === tail))) ||
+        (phase.id === "order" && b === current.node && state.path.includes(a)));
       path.classList.toggle("lit", now);
-      path.classList.toggle("done", done);
-      const back = phase.id === "reverse";
+      path.classList.toggle("done", has(last(tail), last(head)));
       path.setAttribute(back ? "marker-start" : "marker-end", `url(#arrow${now ? "-lit" : ""})`);
       path.removeAttribute(back ? "marker-end" : "marker-start");
-      const slopes = uses.map((k) => model.partials[b]?.[k]).filter((d) => d !== undefined);
       const say = now && ["tangent", "accumulate"].includes(current.kind);
-      label.textContent = say ? slopes.map((d) => short(d)).join(", ") : "";
+      label.textContent = say ? slopeOn(b, k) : "";
     }
+  }
+
+  // The local derivative that belongs to an edge between two nodes.
+  function slopeOn(b, k) {
+    const d = model.partials[b]?.[k];
+    return k === undefined || d === undefined || typeof d === "object" ? "" : short(d);
   }
 
   // Keep the step in sight in a graph larger than its window, and leave the page where it is.
@@ -211,103 +125,86 @@ function explorer(root, doc, options = {}) {
     if (y) part.canvas.scrollTop += box.top - frame.top - frame.height / 2 + box.height / 2;
   }
 
-  // --- table ----------------------------------------------------------------------------------
-
-  function table(phase, count) {
-    const lines = phase.id === "order" ? orderRows(phase)
-      : phase.events.map((event) => rowCells(row(event, phase)));
-    const body = phase.events.map((event, i) => {
-      const state = i === count - 1 ? "current" : i < count ? "" : "later";
-      return make("tr", { class: state, "data-node": event.node, "data-step": i + 1 }, ...lines[i]);
-    });
-    const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
-      : ["", "In symbols", "In numbers", "Result"];
-    const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
-    return make("table", { class: bare ? "bare" : "" },
-      make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, ...body));
+  function enlarge(factor) {
+    zoom = factor ? Math.max(1, Math.min(8, zoom * factor)) : 1;
+    draw();
+    paint();
   }
 
-  function rowCells({ name, symbols, numbers, result }) {
-    return [make("th", { scope: "row" }, ...name), make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : [])),
-      make("td", { class: result.includes(": ") ? "result array" : "result" }, result)];
+  // --- folding --------------------------------------------------------------------------------
+
+  // Show another view, at the same single step.
+  function open(number) {
+    const done = steps.map((phase, i) => (i === here.phase ? singleSteps(phase, here.count) : 0));
+    const focused = root.ownerDocument.activeElement?.closest?.("g.node")?.dataset.box;
+    fold = folding(doc, number);
+    steps = single.map((phase) => collapsed(phase, fold));
+    folds();
+    go(stepsFor(steps[here.phase], done[here.phase]));
+    if (focused !== undefined) refocus(doc.boxes[focused]);
   }
 
-  // The path and the order after each step of a search; of a large graph, what is drawn of them.
-  function orderRows(phase) {
-    const down = doc.sweeps[phase.sweep].mode === "forward";
-    const list = (nodes) => {
-      const few = nodes.filter((node) => shown.has(node)).slice(-12);
-      return few.flatMap((node, j) => [j ? " " : "", linked(nameOf(node))]);
-    };
-    const path = [], order = [];
-    return phase.events.map((event) => {
-      for (const each of event.events ?? [event]) {
-        if (down) walk(path, each);
-        if (each.kind === "place" && shown.has(each.node)) down ? order.unshift(each.node) : order.push(each.node);
-      }
-      if (event.kind === "fold") return rowCells(row(event, phase));
-      return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
-        make("td", {}, event.kind), make("td", {}, ...list(path)),
-        make("td", { class: "result order" }, ...list(order))];
+  // After folding or unfolding, the box with the same first node has the focus.
+  function refocus({ start }) {
+    picture.nodes.get(fold.owner[doc.order[start]])?.group.focus({ preventScroll: true });
+  }
+
+  function unfold(box) {
+    if (box in fold.view.unfold) open(fold.view.unfold[box]);
+  }
+
+  // Fold the innermost box that a node stands in.
+  function foldAround(i) {
+    const rank = doc.order.indexOf(i);
+    const around = fold.view.fold.filter(([box]) => {
+      const { start, size } = doc.boxes[box];
+      return start <= rank && rank < start + size;
     });
+    around.sort(([a], [b]) => doc.boxes[a].size - doc.boxes[b].size);
+    if (around.length) open(around[0][1]);
+  }
+
+  // What is unfolded, each to be folded again.
+  function folds() {
+    part.folds.hidden = doc.views.length < 2;
+    const whole = doc.views.findIndex((view) => !view.boxes.some(([box]) => doc.boxes[box].size > 1));
+    const button = (label, attributes, ...text) =>
+      make("button", { type: "button", class: "chip", title: label, ...attributes }, ...text);
+    const chips = fold.view.fold.map(([box, to]) => button(`Fold ${doc.boxes[box].title}`,
+      { "data-view": to, "data-box": box }, make("span", { "aria-hidden": "true" }, "⊟ "), clipped(doc.boxes[box].title.split("\n")[0], 28),
+      doc.boxes[box].times > 1 ? ` ×${doc.boxes[box].times.toLocaleString("en")}` : ""));
+    const all = whole > 0 && whole !== fold.number ? [button("Unfold every box", { "data-view": whole }, "Unfold all")] : [];
+    const none = fold.number ? [button("Fold every box", { "data-view": 0 }, "Fold all")] : [];
+    part.folds.replaceChildren(note(doc, fold), ...chips, ...all, ...none);
   }
 
   // --- the whole ------------------------------------------------------------------------------
 
-  function sentence(event, phase) {
-    if (!event) return [`${TITLES[phase.id]}: press the right arrow key to take the first step.`];
-    if (event.kind === "visit") return ["Visit ", linked(nameOf(event.node)), "."];
-    if (event.kind === "place") {
-      return [linked(nameOf(event.node)), doc.sweeps[phase.sweep].mode === "forward"
-        ? " has no child left to visit: it goes to the front of the order."
-        : " follows its parents: it is next in the order, which is read from its end."];
-    }
-    const { name, symbols, numbers, result } = row(event, phase);
-    const cells = [symbols, numbers, result].filter((cell) => cell && cell !== "");
-    const seen = event.kind === "seed" ? [symbols] : cells;
-    return [...name, ...seen.flatMap((cell) => [" = ", cell])];
-  }
-
   function render() {
     const phase = steps[here.phase];
-    if (phase.id === "reverse") withSums(phase.events, doc.sweeps[phase.sweep].root);
     draw();
     paint();
     const current = phase.events[here.count - 1];
-    part.table.replaceChildren(table(phase, here.count));
-    const row_ = part.table.querySelector("tr.current");
-    if (row_) part.table.scrollTop = row_.offsetTop - part.table.clientHeight / 2;
-    part.formula.replaceChildren(...sentence(current, phase));
+    rows(here.count);
+    part.formula.replaceChildren(...write.sentence(current, phase));
     part.live.textContent = part.formula.textContent;
-    part.why.textContent = reason(current, phase);
+    part.why.textContent = write.reason(current, phase);
     part.range.max = phase.events.length;
     part.range.value = here.count;
     part.count.textContent = `${here.count} / ${phase.events.length}`;
     for (const tab of part.tabs.children) {
-      const on = tab.dataset.phase === phase.id;
-      tab.setAttribute("aria-selected", on);
-      tab.tabIndex = on ? 0 : -1;
+      const on_ = tab.dataset.phase === phase.id;
+      tab.setAttribute("aria-selected", on_);
+      tab.tabIndex = on_ ? 0 : -1;
     }
     chooser(phase);
-    light(current && current.node >= 0 ? [current.node] : [], "now");
+    light(current?.node >= 0 ? [current.node] : [], "now");
   }
 
-  function reason(event, phase) {
-    const i = event?.kind === "accumulate" ? event.child : event?.node;
-    const node = doc.nodes[i];
-    if (!event || phase.id === "order") {
-      return phase.id === "order" ? orderReason(phase) : "";
-    }
-    if (!node?.op) return "";
-    const text = doc.rows[node.op]?.reason ?? "";
-    return text ? `${node.op}: ${text}.` : "";
-  }
-
-  function orderReason(phase) {
-    return doc.sweeps[phase.sweep].mode === "forward"
-      ? "A depth-first search: a node is placed when all that depends on it has been placed."
-      : "What the output depends on is found by walking up to the parents.";
+  function rows(middle) {
+    part.table.replaceChildren(write.table(steps[here.phase], here.count, middle));
+    const line = middle === here.count && part.table.querySelector("tr.current");
+    if (line) part.table.scrollTop = line.offsetTop - part.table.clientHeight / 2;
   }
 
   function chooser(phase) {
@@ -352,41 +249,89 @@ function explorer(root, doc, options = {}) {
     part.play.setAttribute("aria-label", timer ? "Pause" : "Play");
   }
 
-  function move(i, value) {
-    inputs[i] = value;
-    if (!doc.live) return options.ask?.(inputs);
-    model = computed(doc, inputs);
-    steps = phases(doc, model);
+  function calculate(found) {
+    model = found;
+    single = phases(doc, model);
+    steps = single.map((phase) => collapsed(phase, fold));
     go(here.count);
   }
 
+  function move(i, value) {
+    inputs[i] = value;
+    if (!doc.live) return options.ask?.(inputs);
+    calculate(computed(doc, inputs));
+  }
+
+  // --- links ----------------------------------------------------------------------------------
+
   // Light up everything that belongs to some nodes: boxes, rows, names, source lines.
   function light(nodes, mark = "lit-node") {
-    for (const element of root.querySelectorAll(`.${mark}`)) element.classList.remove(mark);
-    for (const i of nodes) {
-      for (const element of root.querySelectorAll(`[data-node="${i}"]`)) element.classList.add(mark);
-      for (const element of part.code.querySelectorAll("[data-nodes]")) {
-        if (element.dataset.nodes.split(" ").includes(String(i))) element.classList.add(mark);
-      }
+    const set = new Set(nodes);
+    const boxes = new Set(nodes.map((i) => fold.owner[i]));
+    const lines = new Set(nodes.map((i) => lineOf.get(i)));
+    for (const element of root.querySelectorAll("[data-node],[data-box],[data-line]")) {
+      const { node, box, line } = element.dataset;
+      element.classList.toggle(mark, node !== undefined ? node !== "" && set.has(Number(node))
+        : box !== undefined ? boxes.has(Number(box)) : lines.has(Number(line)));
     }
   }
 
   function nodesOf(target) {
-    const element = target.closest?.("[data-node],[data-nodes]");
-    const text = element?.dataset.node ?? element?.dataset.nodes ?? "";
-    return text === "" ? [] : text.split(" ").map(Number);
+    const { node, box, line } = target.closest?.("[data-node],[data-box],[data-line]")?.dataset ?? {};
+    if (node !== undefined) return node === "" ? [] : [Number(node)];
+    if (box !== undefined) return nodesIn(doc, doc.boxes[box]);
+    return line === undefined ? [] : doc.code[line].nodes;
+  }
+
+  // Light up what is pointed at; of a box in the graph, also say what is known of it.
+  function point(target) {
+    light(nodesOf(target));
+    const group = target.closest?.("g.node");
+    const box = group?.dataset.box, node = group?.dataset.node;
+    part.tip.hidden = !group;
+    for (const { a, b, k, label } of picture.edges) {
+      const near = node !== undefined && [a, b].includes(Number(node));
+      if (near || label.classList.contains("near")) label.textContent = near ? slopeOn(b, k) : "";
+      label.classList.toggle("near", near);
+    }
+    if (!group) return;
+    const said = node === undefined ? write.aboutBox(doc.boxes[box]) : write.about(Number(node));
+    part.tip.replaceChildren(...said.map((text) => make("span", {}, write.math(text))));
+  }
+
+  function leave() {
+    point(root);
+    paintEdges(painted);
   }
 
   // --- events ---------------------------------------------------------------------------------
 
-  root.addEventListener("pointerover", (event) => light(nodesOf(event.target)));
-  root.addEventListener("pointerleave", () => light([]));
-  root.addEventListener("focusin", (event) => light(nodesOf(event.target)));
-  root.addEventListener("focusout", () => light([]));
+  root.addEventListener("pointerover", (event) => (leave(), point(event.target)));
+  root.addEventListener("pointerleave", leave);
+  root.addEventListener("focusin", (event) => point(event.target));
+  root.addEventListener("focusout", leave);
   part.table.addEventListener("click", (event) => {
+    const middle = event.target.closest("[data-more]")?.dataset.more;
     const line = event.target.closest("[data-step]");
-    if (line) go(Number(line.dataset.step));
+    if (middle !== undefined) rows(Number(middle));
+    else if (line) go(Number(line.dataset.step));
   });
+  part.canvas.addEventListener("click", (event) => {
+    const box = event.target.closest("g.able")?.dataset.box;
+    if (box !== undefined) unfold(Number(box));
+  });
+  part.canvas.addEventListener("wheel", (event) => {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    enlarge(event.deltaY < 0 ? 1.25 : 0.8);
+  }, { passive: false });
+  part.folds.addEventListener("click", (event) => {
+    const to = event.target.closest("[data-view]")?.dataset.view;
+    if (to !== undefined) open(Number(to));
+  });
+  part.larger.addEventListener("click", () => enlarge(1.4));
+  part.smaller.addEventListener("click", () => enlarge(1 / 1.4));
+  part.fit.addEventListener("click", () => enlarge(0));
   part.start.addEventListener("click", () => go(0));
   part.back.addEventListener("click", back);
   part.play.addEventListener("click", () => play());
@@ -403,37 +348,43 @@ function explorer(root, doc, options = {}) {
       : matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = dark ? "light" : "dark";
   });
+
+  // A box that has the focus is unfolded by Enter, and folded again by Backspace.
+  function boxKeys(event) {
+    const box = event.target.closest?.("g.node")?.dataset.box;
+    if (box === undefined) return {};
+    return { Enter: () => unfold(Number(box)), Backspace: () => foldAround(doc.order[doc.boxes[box].start]) };
+  }
+
   root.addEventListener("keydown", (event) => {
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target !== part.range) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const button = event.target.tagName === "BUTTON";
     const action = { ArrowRight: on, ArrowLeft: back, Home: () => go(0), End: () => go(Infinity),
-      " ": button ? null : () => play() }[event.key];
+      " ": button ? null : () => play(), "+": () => enlarge(1.4), "-": () => enlarge(1 / 1.4),
+      0: () => enlarge(0), ...boxKeys(event) }[event.key];
     if (!action) return;
     event.preventDefault();
     action();
   });
   window.addEventListener("resize", () => picture && (draw(), paint()));
   window.addEventListener("beforeprint", () => {
-    part.print.replaceChildren(...sequence().flatMap((i) => {
-      if (steps[i].id === "reverse") withSums(steps[i].events, doc.sweeps[steps[i].sweep].root);
-      return [make("h2", {}, TITLES[steps[i].id]), table(steps[i], Infinity)];
-    }));
+    part.print.replaceChildren(...sequence().flatMap((i) =>
+      [make("h2", {}, TITLES[steps[i].id]), write.table(steps[i], Infinity, 0, 1000)]));
   });
 
   sliders(part, doc, options, move, () => {
     for (const key of Object.keys(inputs)) delete inputs[key];
-    model = recorded(doc);
-    steps = phases(doc, model);
-    go(here.count);
+    calculate(recorded(doc));
   });
   sourceLines(part.code, doc);
-  part.title.append(math(doc.title));
+  part.title.append(write.math(doc.title));
   for (const id of ["values", "order", "forward", "reverse"]) {
     if (id === "values" || chosen[id] >= 0) {
       part.tabs.append(make("button", { role: "tab", "data-phase": id, type: "button" }, TITLES[id]));
     }
   }
+  folds();
   render();
-  return { go, on, back, play, state: () => ({ ...here, id: steps[here.phase].id, model, steps }) };
+  return { go, on, back, play, open, state: () => ({ ...here, id: steps[here.phase].id, model, steps, view: fold.number }) };
 }

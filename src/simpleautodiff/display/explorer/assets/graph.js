@@ -34,87 +34,104 @@ function nameSvg(name, mode) {
   return parts;
 }
 
-const BOX = { width: 116, height: 62 };
 
-// Turn (layer, place) into points: from left to right, or from top to bottom on a narrow screen.
-function pointer(points, down) {
-  const across = points.map((p) => p[2]);
-  const low = Math.min(...across);
-  const unit = down ? [BOX.width + 18, BOX.height + 46] : [BOX.width + 62, BOX.height + 30];
-  const margin = 14;
-  const at = (layer, place) =>
-    down
-      ? [margin + BOX.width / 2 + (place - low) * unit[0], margin + BOX.height / 2 + layer * unit[1]]
-      : [margin + BOX.width / 2 + layer * unit[0], margin + BOX.height / 2 + (place - low) * unit[1]];
-  const end = at(Math.max(...points.map((p) => p[1])), Math.max(...across));
-  return { at, width: end[0] + BOX.width / 2 + margin, height: end[1] + BOX.height / 2 + margin };
+// Points of a layout, which runs from left to right; or turned, so that it runs from top to bottom.
+function turned(doc, view, down) {
+  if (!down) return { at: (x, y) => [x, y], width: view.size[0], height: view.size[1] };
+  const [wide, high] = doc.turn;
+  return { at: (x, y) => [y * wide, x * high], width: view.size[1] * wide, height: view.size[0] * high };
 }
 
-function smooth(points, down) {
-  const axis = down ? 1 : 0;
-  let path = `M${points[0].map((n) => n.toFixed(1))}`;
-  for (let i = 1; i < points.length; i++) {
-    const [a, b] = [points[i - 1], points[i]];
-    const middle = (a[axis] + b[axis]) / 2;
-    const [c, d] = down ? [[a[0], middle], [b[0], middle]] : [[middle, a[1]], [middle, b[1]]];
-    path += `C${[c, d, b].map((point) => point.map((n) => n.toFixed(1))).join(" ")}`;
-  }
-  return path;
+const joined = (points) => points.map((point) => point.map((n) => n.toFixed(1))).join(" ");
+
+// A route is a point and then, three by three, the points of cubic curves.
+function routed(route, at) {
+  const points = [];
+  for (let i = 0; i < route.length; i += 2) points.push(at(route[i], route[i + 1]));
+  let path = `M${joined([points[0]])}`;
+  for (let i = 1; i < points.length; i += 3) path += `C${joined(points.slice(i, i + 3))}`;
+  const middle = 3 * Math.floor((points.length - 1) / 6);
+  const [a, b, c, d] = [0, 1, 2, 3].map((k) => points[middle + k]);
+  const half = [0, 1].map((k) => (a[k] + 3 * b[k] + 3 * c[k] + d[k]) / 8);
+  return { path, half };
 }
 
-// Draw everything once; `show` then only changes classes and numbers.
-function drawing(doc, down) {
-  const { at, width, height } = pointer(doc.graph.points, down);
-  const place = new Map(doc.graph.points.map(([i, layer, across]) => [i, at(layer, across)]));
-  const arrow = (id) =>
-    make("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9,
-      markerUnits: "userSpaceOnUse",
-      orient: "auto-start-reverse", class: id }, make("path", { d: "M0 .6L8 4L0 7.4z" }));
+function arrow(id) {
+  return make("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9,
+    markerUnits: "userSpaceOnUse", orient: "auto-start-reverse", class: id },
+  make("path", { d: "M0 .6L8 4L0 7.4z" }));
+}
+
+// Draw a view once; painting then only changes classes and numbers.
+function drawing(doc, view, down) {
+  const { at, width, height } = turned(doc, view, down);
   const svg = make(
     "svg",
-    { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Computational graph" },
+    { viewBox: `0 0 ${width.toFixed(0)} ${height.toFixed(0)}`, role: "group", "aria-label": "Computational graph" },
     make("defs", {}, arrow("arrow"), arrow("arrow-lit")),
   );
-  const edges = new Map();
-  const nodes = new Map();
-  for (const [a, b, route] of doc.graph.edges) {
-    const half = down ? [0, BOX.height / 2] : [BOX.width / 2, 0];
-    const [start, end] = [place.get(a), place.get(b)];
-    const points = [
-      [start[0] + half[0], start[1] + half[1]],
-      ...route.map(([layer, across]) => at(layer, across)),
-      [end[0] - half[0], end[1] - half[1]],
-    ];
-    const middle = points.length > 2 ? points[points.length >> 1]
-      : [(points[0][0] + points[1][0]) / 2, (points[0][1] + points[1][1]) / 2];
-    const path = make("path", { d: smooth(points, down), class: "edge", "marker-end": "url(#arrow)" });
-    const label = make("text", { class: "slope", x: middle[0], y: middle[1] - 6 });
-    svg.append(make("g", {}, path, label));
-    edges.set(`${a} ${b}`, { path, label, middle });
+  const drawn = { svg, width, height, nodes: new Map(), edges: [] };
+  const labels = make("g", {});
+  for (const [tail, head, route] of view.edges) {
+    const { path: d, half } = routed(route, at);
+    const path = make("path", { d, class: "edge", "marker-end": "url(#arrow)" });
+    const [dx, dy] = down ? [18, 4] : [0, -6]; // beside the edge, or above it
+    const label = make("text", { class: "slope", x: (half[0] + dx).toFixed(1), y: (half[1] + dy).toFixed(1) });
+    svg.append(path);
+    labels.append(label);
+    drawn.edges.push({ ...ends(doc, tail, head, drawn.edges), path, label });
   }
-  for (const [i] of doc.graph.points) nodes.set(i, drawNode(doc, i, place.get(i), svg));
-  return { svg, width, height, nodes, edges, place };
+  for (const [box, x, y] of view.boxes) drawn.nodes.set(box, drawNode(doc, view, box, at(x, y), svg));
+  svg.append(labels);
+  return drawn;
 }
 
-function drawNode(doc, i, [x, y], svg) {
-  const node = doc.nodes[i];
-  const [left, top] = [x - BOX.width / 2, y - BOX.height / 2];
-  const output = doc.outputs.includes(i);
-  const kind = i < 0 ? "fold" : node.op ? (output ? "output" : "") : "input";
-  const name = make("text", { class: "name", x: left + 11, y: top + 22 });
-  name.append(...(i < 0 ? ["⋯"] : nameSvg(node.name)));
-  const what = i < 0 ? `×${doc.folded.length.toLocaleString("en")}` : node.op ?? "input";
-  const group = make(
-    "g",
-    { class: `node ${kind}`, "data-node": i, tabindex: 0, role: "img" },
-    make("rect", { x: left, y: top, width: BOX.width, height: BOX.height, rx: 9 }),
-    name,
-    make("text", { class: "operator", x: left + BOX.width - 10, y: top + 21 }, what),
-  );
-  const value = make("text", { class: "value", x: left + 11, y: top + 40 });
-  const derivative = make("text", { class: "derivative", x: left + 11, y: top + 55 });
-  const badge = make("text", { class: "badge", x: left + BOX.width - 10, y: top + 55 });
-  group.append(value, derivative, badge);
+// The boxes of an edge; between two single nodes also which argument it is.
+function ends(doc, tail, head, before) {
+  const [a, b] = [tail, head].map((box) => (doc.boxes[box].size === 1 ? doc.order[doc.boxes[box].start] : -1));
+  const uses = (doc.nodes[b]?.args ?? []).flatMap((arg, k) => (arg === a ? [k] : []));
+  const twins = before.filter((edge) => edge.tail === tail && edge.head === head).length;
+  return { tail, head, a, b, k: a < 0 ? undefined : uses[twins] };
+}
+
+const clipped = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+function drawNode(doc, view, box, [x, y], svg) {
+  const [width, height] = doc.box;
+  const [left, top] = [x - width / 2, y - height / 2];
+  const place = (cls, dx, dy, ...text) => make("text", { class: cls, x: (left + dx).toFixed(1), y: (top + dy).toFixed(1) }, ...text);
+  const fold = doc.boxes[box].size > 1;
+  const parts = {
+    value: place("value", 11, fold ? 54 : 40), derivative: place("derivative", 11, fold ? 54 : 55),
+    badge: place("badge", width - 10, 55),
+  };
+  const frame = make("rect", { x: left.toFixed(1), y: top.toFixed(1), width, height, rx: 9 });
+  const heads = fold ? foldHeads(doc.boxes[box], place) : nodeHeads(doc, box, place);
+  const able = fold && box in view.unfold;
+  const group = make("g", {
+    class: `node ${fold ? "fold" : kindOf(doc, box)}${able ? " able" : ""}`, tabindex: 0, "data-box": box,
+    "data-node": fold ? undefined : doc.order[doc.boxes[box].start],
+    role: able ? "button" : "img", "aria-expanded": able ? "false" : undefined,
+  }, frame, ...heads, ...Object.values(parts));
   svg.append(group);
-  return { group, value, derivative, badge };
+  return { group, ...parts };
+}
+
+function kindOf(doc, box) {
+  const i = doc.order[doc.boxes[box].start];
+  return doc.nodes[i].op ? (doc.outputs.includes(i) ? "output" : "") : "input";
+}
+
+function nodeHeads(doc, box, place) {
+  const node = doc.nodes[doc.order[doc.boxes[box].start]];
+  const name = place("name", 11, 22);
+  name.append(...nameSvg(node.name));
+  const room = Math.max(3, 13 - node.name.length);
+  return [name, place("operator", doc.box[0] - 10, 21, clipped(node.op ?? "input", room))];
+}
+
+function foldHeads({ title, kind, times, size }, place) {
+  const [first] = title.split("\n");
+  const count = times > 1 ? `×${times.toLocaleString("en")}` : `${size.toLocaleString("en")} ${kind === "inputs" ? "inputs" : "steps"}`;
+  return [place("title", 11, 19, clipped(first, 13)), place("amount", 11, 36, count)];
 }

@@ -7,6 +7,9 @@ const ICONS = {
   pause: "M4 3h3v10H4zM9 3h3v10H9z",
   next: "M5 3v10l6.5-5z",
   end: "M10 3h2v10h-2zM3 3v10l6.5-5z",
+  larger: "M7 3h2v4h4v2H9v4H7V9H3V7h4z",
+  smaller: "M3 7h10v2H3z",
+  fit: "M2 2h5v2H4v3H2zM9 2h5v5h-2V4H9zM2 9h2v3h3v2H2zM12 9h2v5H9v-2h3z",
   theme: "M8 1.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13zM8 3a5 5 0 0 1 0 10z",
 };
 
@@ -38,11 +41,12 @@ function skeleton(root, doc) {
     range: make("input", { type: "range", min: 0, "aria-label": "Step" }),
     count: make("span", { class: "count" }),
     print: make("section", { class: "print" }),
+    tip: make("p", { class: "tip", "aria-hidden": "true", hidden: true }),
+    folds: make("div", { class: "folds", role: "toolbar", "aria-label": "Boxes" }),
+    larger: button("Larger", "larger", "plain"),
+    smaller: button("Smaller", "smaller", "plain"),
+    fit: button("Fit the graph into its window", "fit", "plain"),
   };
-  const note = doc.folded.length
-    ? `${doc.nodes.length.toLocaleString("en")} nodes; ${doc.folded.length.toLocaleString("en")} of ` +
-      "them are folded into one box. All of them are computed."
-    : "";
   root.classList.add("explorer");
   root.replaceChildren(
     make("header", {},
@@ -50,9 +54,9 @@ function skeleton(root, doc) {
       make("nav", {}, part.tabs, part.choose, part.theme)),
     make("main", {},
       make("section", { class: "left" },
-        part.canvas,
-        note ? make("p", { class: "note" }, note) : "",
-        part.sliders),
+        make("div", { class: "stage" }, part.canvas, part.tip,
+          make("div", { class: "zoom", role: "toolbar", "aria-label": "Size of the graph" }, part.smaller, part.fit, part.larger)),
+        part.folds, part.sliders),
       make("section", { class: "right" },
         make("div", { class: "card" }, part.formula, part.why, part.live),
         part.table, part.code)),
@@ -63,6 +67,16 @@ function skeleton(root, doc) {
     part.print,
   );
   return part;
+}
+
+// How much of a program is folded away, in a view of it.
+function note(doc, fold) {
+  const folded = fold.view.boxes.map(([box]) => doc.boxes[box].size).filter((size) => size > 1);
+  const total = folded.reduce((sum, size) => sum + size, 0).toLocaleString("en");
+  const text = folded.length
+    ? `${doc.nodes.length.toLocaleString("en")} nodes; ${total} of them are folded into ${folded.length === 1 ? "one box" : `${folded.length} boxes`}.`
+    : `${doc.nodes.length.toLocaleString("en")} nodes, all unfolded.`;
+  return make("span", { class: "note" }, text);
 }
 
 const MOST_SLIDERS = 8;
@@ -106,11 +120,11 @@ function slider(doc, i, move) {
 
 function sourceLines(list, doc) {
   list.hidden = !doc.code.length;
-  for (const line of doc.code) {
+  doc.code.forEach((line, j) => {
     list.append(make("li", {
       value: line.number, class: line.elsewhere ? "elsewhere" : "",
-      "data-nodes": line.nodes.length ? line.nodes.join(" ") : undefined,
+      "data-line": line.nodes.length ? j : undefined,
       tabindex: line.nodes.length ? 0 : undefined,
     }, make("span", { class: "number" }, String(line.number)), make("code", {}, line.text || " ")));
-  }
+  });
 }

@@ -1,0 +1,181 @@
+"""`jit`: a function, a gradient, a Jacobian as machine code."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.compiled.engine import MISSING, Code, available
+from simpleautodiff.compiled.entry import Array, Number, Structure
+from simpleautodiff.compiled.explaining import explanation
+from simpleautodiff.compiled.function import Function, Options, Path
+from simpleautodiff.compiled.native import Form
+from simpleautodiff.compiled.programs import TIERS, FlatProgram, RowsProgram
+from simpleautodiff.compiled.signature import Call
+from simpleautodiff.compiled.slot import Slot, quick
+from simpleautodiff.compiled.working import wait
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.structure import flatten
+
+F = Callable[..., Any]
+
+
+@quick
+class Jitted(Slot):
+    """A function that is compiled as it is called; see `jit`."""
+
+    def __init__(self, f: F, options: Options) -> None:
+        self.function = Function(f, options)
+        super().__init__(self.function.call)
+        self.__wrapped__ = f
+        self.__name__ = self.__qualname__ = name_of(f)
+        self.__doc__ = f.__doc__
+        itself = weakref.ref(self)
+
+        def on_path(path: Path, described: Call, result: Any) -> None:
+            jitted = itself()
+            if jitted is not None and isinstance(path.program, FlatProgram):
+                path.program.on_entry = lambda: _repoint(itself)
+                path.program.form = _form(described, path.program, result)
+
+        self.function.on_path = on_path
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Be a method, where the function stands in a class."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        return Jitted, (self.__wrapped__, self.function.options)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self.__name__}>"
+
+    def explain(self) -> str:
+        """Say what was recorded, folded, guarded and compiled, and which tier runs it."""
+        return explanation(self.function, self.__name__)
+
+    def source(self) -> str:
+        """Return the programs that run, one step a line."""
+        return _joined(self.function, lambda path: path.program.source())
+
+    def llvm(self) -> str:
+        """Return the code in LLVM's language; it is compiled if it is not yet."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.ir))
+
+    def asm(self) -> str:
+        """Return the machine code in the assembly language of this machine."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.asm()))
+
+    def wait(self) -> Jitted:
+        """Wait until what is being compiled in the background is ready."""
+        wait()
+        return self
+
+    def to_c(self, name: str = "") -> str:
+        """Return the program as a C file, which every C compiler takes."""
+        from simpleautodiff.compiled.export import to_c
+
+        program = self._only_program()
+        rows = isinstance(program, RowsProgram)
+        return to_c(program.kernel, _identifier(name or self.__name__), rows=rows)
+
+    def to_python(self, name: str = "") -> str:
+        """Return the program as a module in Python that needs nothing but NumPy."""
+        from simpleautodiff.compiled.export import to_python
+
+        return to_python(self._only_program().kernel, _identifier(name or self.__name__))
+
+    def _only_program(self) -> FlatProgram | RowsProgram:
+        paths = [path for found in self.function.known.values() for path in found.paths()]
+        programs = [path.program for path in paths]
+        flat = [x for x in programs if isinstance(x, (FlatProgram, RowsProgram))]
+        if len(paths) != 1 or not flat:
+            raise ArgumentError(
+                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single "
+                "numbers, small arrays or rows of them; one such program can be exported: call "
+                "the function with the arguments that it shall take, twice"
+            )
+        return flat[0]
+
+
+def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:
+    """Do what `jit` says."""
+    if tier is not None and tier not in TIERS:
+        raise ArgumentError(f"tier is one of {', '.join(TIERS)}, or None; got {tier!r}")
+    for name, number in (("threads", threads), ("max_paths", max_paths)):
+        if not isinstance(number, int) or number < 1:
+            raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
+    options = Options(precise, tier, threads, max_paths)
+    if f is None:
+        return lambda f: _jitted(f, options)
+    return _jitted(f, options)
+
+
+def _jitted(f: F, options: Options) -> Jitted:
+    check_function(f)
+    return Jitted(f, options)
+
+
+def _repoint(itself: weakref.ref[Jitted]) -> None:
+    """Let Python call the compiled code of all signatures and paths at once."""
+    jitted = itself()
+    if jitted is None:
+        return
+    programs = [path.program for found in list(jitted.function.known.values())
+                for path in found.paths()]  # fmt: skip
+    entries = [program.entry() for program in programs if isinstance(program, FlatProgram)]
+    jitted.point_to(*[entry for entry in entries if entry is not None])
+
+
+def _form(described: Call, program: FlatProgram, result: Any) -> Form | None:
+    """Return how Python could call a program without more ado; None if that cannot be."""
+    args, kwargs = described.tree
+    if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
+        return None
+    inputs = [_part(leaf) for leaf in args]
+    outputs = [_part(leaf) for leaf in flatten(result)[0]]
+    structure = _structure(result, iter(range(len(outputs))))
+    whole = len(outputs) == len(program.kernel.outputs)  # nothing of the result is a constant
+    if None in inputs or None in outputs or structure is None or not whole:
+        return None
+    return Form(tuple(inputs), tuple(outputs), structure)  # type: ignore[arg-type]
+
+
+def _part(leaf: Any) -> Number | Array | None:
+    if type(leaf) is float:
+        return Number()
+    if type(leaf) in (np.float64, np.float32):
+        return Number(leaf.dtype.name)
+    if type(leaf) is np.ndarray and leaf.ndim and leaf.dtype.name in ("float64", "float32"):
+        return Array(leaf.dtype.name, leaf.shape)
+    return None
+
+
+def _structure(result: Any, numbers: Any) -> Structure | None:
+    if type(result) is not tuple:
+        return next(numbers) if _part(result) is not None else None
+    parts = [_structure(part, numbers) for part in result]
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]
+
+
+def _joined(function: Function, text: Callable[[Path], str]) -> str:
+    paths = [path for found in function.known.values() for path in found.paths()]
+    if not paths:
+        return "nothing was compiled yet: call the function twice"
+    return "\n\n".join(text(path) for path in paths)
+
+
+def _codes(path: Path, text: Callable[[Code], str]) -> str:
+    if not available():
+        return f"; {MISSING}"
+    return "\n".join(text(code) for code in path.program.codes())
+
+
+def _identifier(name: str) -> str:
+    word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
+    return word if not word[:1].isdigit() else f"f{word}"

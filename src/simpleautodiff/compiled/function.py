@@ -1,0 +1,268 @@
+"""One compiled function: its signatures, the paths through its code, and what runs them."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+import warnings
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import name_of
+from simpleautodiff.compiled.programs import Program, make_program
+from simpleautodiff.compiled.signature import Call, signature
+from simpleautodiff.compiled.symbols import Recorded, SymbolLevel, is_traced
+from simpleautodiff.dispatch.teaching import teach_scipy
+from simpleautodiff.errors import ArgumentError, TraceError
+from simpleautodiff.recording import paused_gc
+from simpleautodiff.structure import flatten
+
+F = Callable[..., Any]
+MOST_SIGNATURES = 128
+_FLOATS = {float}
+
+
+class PathLimitError(TraceError):
+    """A function went more ways through its code than may be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `jit` was told."""
+
+    precise: bool = False
+    tier: str | None = None
+    threads: int = 1
+    max_paths: int = 64
+
+
+@dataclass(eq=False)
+class Path:
+    """One way through the code: its program, and how to put its results together.
+
+    `turns[k]` is the way that is taken where the k-th guard does not hold.
+    """
+
+    recorded: Recorded
+    program: Program
+    finish: Callable[[list[Any]], Any]
+    turns: dict[int, Path] = field(default_factory=dict)
+
+    def all(self) -> list[Path]:
+        """Return this path and those that branch off it."""
+        return [self, *[path for turn in self.turns.values() for path in turn.all()]]
+
+
+@dataclass(eq=False, slots=True)
+class Specialised:
+    """What is known of calls with one signature."""
+
+    calls: int = 0
+    root: Path | None = None
+    reason: str = ""  # why it is not compiled
+
+    def paths(self) -> list[Path]:
+        """Return the ways through the code that were met."""
+        return self.root.all() if self.root else []
+
+
+class Function:
+    """A function that is compiled as it is called."""
+
+    def __init__(self, f: F, options: Options) -> None:
+        self.f = f
+        self.options = options
+        self.known: dict[Hashable, Specialised] = {}
+        self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
+        self._lock = threading.RLock()
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer a call: by a program if there is one that fits, or by running the function."""
+        if "out" in kwargs and "out" not in _parameters(self.f):
+            return _written(self.call(*args, **without_out(kwargs)), kwargs["out"])
+        if not kwargs and {*map(type, args)} == _FLOATS:
+            described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
+        else:
+            found_signature = signature((args, kwargs))
+            if found_signature is None or is_traced(found_signature.leaves):
+                return self.f(*args, **kwargs)
+            described = found_signature
+        found = self.known.get(described.key)
+        if found is None:
+            if len(self.known) >= MOST_SIGNATURES:
+                return self._without_program(args, kwargs)
+            found = self.known.setdefault(described.key, Specialised())
+        found.calls += 1
+        if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
+            return self.f(*args, **kwargs)
+        return self._by_program(found, described, args, kwargs)
+
+    def _without_program(self, args: Any, kwargs: Any) -> Any:
+        warnings.warn(
+            f"{name_of(self.f)} was called with {MOST_SIGNATURES} signatures (structures, shapes, "
+            "kinds of numbers, whole numbers); further ones are run without being compiled",
+            stacklevel=4,
+        )
+        return self.f(*args, **kwargs)
+
+    def _by_program(self, found: Specialised, described: Call, args: Any, kwargs: Any) -> Any:
+        if found.root is None:
+            return self._met(found, described, args, kwargs, None)
+        path, inputs = found.root, described.inputs
+        while True:
+            status, outputs = path.program.run(inputs)
+            if status == 0:
+                return path.finish(outputs)
+            turn = path.turns.get(status - 1)
+            if turn is None:
+                return self._met(found, described, args, kwargs, (path, status - 1))
+            path = turn
+
+    def _met(
+        self,
+        found: Specialised,
+        described: Call,
+        args: Any,
+        kwargs: Any,
+        branch: tuple[Path, int] | None,
+    ) -> Any:
+        """Run the function, and record the way it went for the calls to come."""
+        if branch and len(found.paths()) >= self.options.max_paths:
+            guard = branch[0].recorded.guards[branch[1]]
+            raise PathLimitError(
+                f"{name_of(self.f)} has gone {self.options.max_paths} different ways through its "
+                f"code; the last decision was made{guard.line or ' there'}. Let the decision not "
+                "depend on numbers (np.where chooses between arrays), or allow more: "
+                "jit(f, max_paths=...)"
+            )
+        before = [
+            leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in described.leaves
+        ]
+        result = self.f(*args, **kwargs)
+        with self._lock:
+            if found.root is not None if branch is None else branch[1] in branch[0].turns:
+                return result  # another thread has recorded it meanwhile
+            try:
+                _check_unchanged(before, described.leaves, name_of(self.f))
+                path = self._record(described, args, kwargs, result)
+            except Exception as error:  # whatever it was, the function itself ran
+                found.reason = str(error) or type(error).__name__
+                return result
+            if branch is None:
+                found.root = path
+            else:
+                branch[0].turns[branch[1]] = path
+        self.on_path(path, described, result)
+        return result
+
+    def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
+        teach_scipy()
+        options = self.options
+        level = SymbolLevel(False, options.precise, options.threads, options.tier)
+        leaves, rebuild = flatten((args, kwargs))
+        with paused_gc, level, np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for i in described.varies:
+                leaves[i] = level.input(_given(leaves[i]))
+            some, more = rebuild(iter(leaves))
+            outputs, _ = flatten(self.f(*some, **more))
+            finish = _finisher(outputs, result, name_of(self.f))
+            recorded = level.finish(outputs, len(described.varies))
+        return Path(recorded, make_program(recorded, self.options), finish)
+
+
+def _parameters(f: F) -> set[str]:
+    try:
+        return set(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        return set()
+
+
+def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given by name, but for where to put the result."""
+    return {name: arg for name, arg in kwargs.items() if name != "out"}
+
+
+def _written(result: Any, out: Any) -> Any:
+    """Put a result into an array that was made before."""
+    if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
+        raise ArgumentError(
+            f"out=... is an array for a result that is one; the result is a "
+            f"{type(result).__name__}, out a {type(out).__name__}"
+        )
+    if out.shape != result.shape or out.dtype != result.dtype:
+        raise ArgumentError(
+            f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
+            f"and {result.dtype}"
+        )
+    np.copyto(out, result)
+    return out
+
+
+def _check_unchanged(before: list[Any], after: list[Any], name: str) -> None:
+    for old, new in zip(before, after, strict=True):
+        if isinstance(old, np.ndarray) and not np.array_equal(
+            old, new, equal_nan=old.dtype.kind in "fc"
+        ):
+            raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+
+
+def _given(leaf: Any) -> Any:
+    return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
+
+
+def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
+    """Return how numbers become the result: of the structure and the types that `result` has.
+
+    The outputs that were recorded have to be those numbers: a function that gives other ones when
+    it is called again cannot be compiled.
+    """
+    leaves, rebuild = flatten(result)
+    if len(leaves) != len(outputs):
+        raise TraceError(f"{name} returned another structure when it was run again")
+    makers: list[Any] = []
+    for leaf, output in zip(leaves, outputs, strict=True):
+        number = getattr(output, "concrete", output)
+        if not _agree(leaf, number):
+            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
+        makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
+    fixed = [None if maker else leaf for maker, leaf in zip(makers, leaves, strict=True)]
+
+    def finish(numbers: list[Any]) -> Any:
+        new = iter(numbers)
+        return rebuild(
+            iter(
+                [
+                    maker(next(new)) if maker else leaf
+                    for maker, leaf in zip(makers, fixed, strict=True)
+                ]
+            )
+        )
+
+    return finish
+
+
+def _maker(leaf: Any) -> Any:
+    """Return what makes a number or an array like `leaf`."""
+    if isinstance(leaf, np.ndarray):
+        dtype, shape = leaf.dtype, leaf.shape
+        return lambda x: np.asarray(x, dtype).reshape(shape)
+    if isinstance(leaf, np.generic):
+        return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
+    kind = type(leaf)
+    return lambda x: kind(np.asarray(x).reshape(())[()])
+
+
+def _agree(leaf: Any, number: Any) -> bool:
+    """Tell whether two results are one, but for rounding."""
+    if not isinstance(leaf, (float, int, complex, np.generic, np.ndarray)):
+        return leaf is number or bool(leaf == number)
+    a, b = np.asarray(leaf), np.asarray(number)
+    if a.shape != b.shape or a.dtype.kind not in "biufc":
+        return False
+    scale = np.max(np.abs(a[np.isfinite(a)]), initial=0.0)
+    loose = 1e-3 if a.dtype.itemsize <= 4 else 1e-6
+    return bool(np.allclose(a, b, rtol=loose, atol=loose * float(scale), equal_nan=True))

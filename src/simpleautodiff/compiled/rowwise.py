@@ -1,0 +1,160 @@
+"""A function of rows: its program for one row, compiled for all of them at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arguments import Selection, call
+from simpleautodiff.compiled import engine
+from simpleautodiff.compiled.batches import Kernel as RowsKernel
+from simpleautodiff.compiled.batches import batch_call, run_threads
+from simpleautodiff.compiled.kernel import Kernel
+from simpleautodiff.compiled.operations import KINDS
+from simpleautodiff.compiled.rows import rows, width_of
+from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
+from simpleautodiff.compiled.unroll import unroll
+from simpleautodiff.compiled.working import later
+from simpleautodiff.errors import AutodiffError
+from simpleautodiff.structure import flatten
+from simpleautodiff.traced import Traced
+
+SAME, ROWS, GATHERED = "same", "rows", "gathered"
+ROWS_CODE = "rows"
+
+
+class Rows:
+    """A flat program that is run for every row of its arguments.
+
+    Called with one array per argument, whose first axis counts the rows (or without that axis, for
+    what is the same for all), it returns one array per result. It runs column by column through
+    NumPy until it is compiled.
+    """
+
+    def __init__(
+        self, name: str, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any], level: Any
+    ) -> None:
+        self.__name__ = f"rows of {name}"
+        self.kernel = kernel
+        self.modes = modes
+        self.shapes = shapes  # of the results, for one row
+        self.threads = level.threads
+        self.tier = level.tier
+        self.code: engine.Code | None = None
+        self._run: RowsKernel | None = None
+        self._asked = False
+        self._lock = threading.Lock()
+
+    def __call__(self, *leaves: Any) -> tuple[Any, ...]:
+        """Compute all rows; a leaf may be a pair of a table and of which of its rows to take."""
+        self._ask()
+        if self._run is None:
+            return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
+        return self._natively(leaves)
+
+    def _ask(self) -> None:
+        """Have it compiled: at once if a tier was asked for, or in the background."""
+        if self._asked or self.tier in ("numpy", "tape") or not engine.available():
+            return
+        self._asked = True
+        if self.tier:
+            self.compile()
+        else:
+            later(self.compile)
+
+    def compile(self) -> None:
+        """Compile it for the vectors of this machine."""
+        with self._lock:
+            if self._run is None:
+                width = width_of(self.kernel)
+                key = repr((self.kernel.key(), self.modes, width))
+                self.code = engine.build(lambda: rows(self.kernel, self.modes, width, ROWS_CODE),
+                                         level=2, names=[ROWS_CODE], key=key)  # fmt: skip
+                self._run = batch_call(self.code.address(ROWS_CODE))
+
+    def _natively(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        table: list[int] = []
+        kept = []  # arrays that have to live until the rows are done
+        size = 0
+        for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
+            base, index = leaf if type(leaf) is tuple else (leaf, None)
+            base = np.ascontiguousarray(base, KINDS[form.kind])
+            kept += [base, index]
+            size = len(index) if index is not None else len(base) if mode == ROWS else size
+            table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
+        forms = zip(self.kernel.outputs, self.shapes, strict=True)
+        results = [np.empty((size, *shape), KINDS[form.kind]) for form, shape in forms]
+        for result, form in zip(results, self.kernel.outputs, strict=True):
+            table += [result.ctypes.data, form.size, 0]
+        words = np.array(table, np.int64)
+        assert self._run is not None
+        run_threads(self._run, size, words.ctypes.data, self.threads, 16)
+        return tuple(results)
+
+    def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+        """Compute all rows, column by column, with NumPy."""
+        size = next(len(x) for x, mode in zip(leaves, self.modes, strict=True) if mode != SAME)
+        columns: list[Any] = []
+        for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
+            table = np.reshape(leaf, (1 if mode == SAME else -1, form.size))
+            columns += [table[0, k] if mode == SAME else table[:, k] for k in range(form.size)]
+        found = iter(self.kernel.flat.run(columns))
+        results = []
+        for form, shape in zip(self.kernel.outputs, self.shapes, strict=True):
+            whole: Any = np.empty((size, form.size), KINDS[form.kind])
+            for k in range(form.size):
+                whole[:, k] = next(found)
+            results.append(whole.reshape(size, *shape))
+        return tuple(results)
+
+    def gathering(self, which: Sequence[bool]) -> Rows:
+        """Return the same for arguments some of which are rows taken from a table."""
+        modes = [GATHERED if gathered else mode
+                 for gathered, mode in zip(which, self.modes, strict=True)]  # fmt: skip
+        return Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
+
+
+def record_rows(
+    level: SymbolLevel, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
+) -> Any:
+    """Record `f` of one row and apply it to all; None where it must be run another way."""
+    if not size or any(isinstance(x, Traced) and not isinstance(x, Symbol) for x in leaves):
+        return None
+    try:
+        return _record_rows(level, f, leaves, axes, rebuild)
+    except (AutodiffError, TypeError, ValueError, IndexError):
+        return None  # the usual way will do it, or say what is wrong
+
+
+def _record_rows(
+    level: SymbolLevel, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any
+) -> Any:
+    leaves = [
+        leaf if axis is None or not axis else np.moveaxis(leaf, axis, 0)
+        for leaf, axis in zip(leaves, axes, strict=True)
+    ]
+    inner = SymbolLevel(rows=True, precise=level.precise)
+    with inner:
+        ones = [
+            leaf if axis is None else inner.input(_first(leaf))
+            for leaf, axis in zip(leaves, axes, strict=True)
+        ]
+        args, kwargs = rebuild(iter(ones))
+        result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+        results, rebuild_results = flatten(result)
+        own = [inner.own(x) for x in results]
+    mapped = [leaf for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
+    captured = list(inner.captured)
+    shapes = [x.shape for x in own]
+    recorded = inner.finish(own, len(mapped))
+    modes = (ROWS,) * len(mapped) + (SAME,) * len(captured)
+    kernel = unroll(recorded, level.precise)
+    program = Rows(getattr(f, "__name__", "f"), kernel, modes, shapes, level)
+    return rebuild_results(iter(level.answer(program, (*mapped, *captured), {})))
+
+
+def _first(leaf: Any) -> Any:
+    return leaf.concrete[0] if isinstance(leaf, Symbol) else leaf[0]

@@ -1,0 +1,240 @@
+// The steps of a program in words and numbers: rows of the table, and the sentence of one step.
+
+const PIECES = new Set(["relu", "maximum", "minimum", "fmax", "fmin", "clip", "where"]);
+const TITLES = { values: "Evaluation", order: "Order", forward: "Forward", reverse: "Reverse" };
+const MOST_ROWS = 80; // of a long table: those around the present step
+
+// `now()` is what the page shows: its numbers (`model`) and how it is folded (`fold`).
+function writer(doc, now) {
+  const byName = new Map();
+  doc.nodes.forEach((node, i) => (node.text || !node.op) && byName.set(node.name, i));
+  const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const allNames = [...byName.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
+  const tokens = new RegExp(`(?<![\\w.])([∂]?)(${allNames || "$^"})(?![\\w(])`, "g");
+
+  // Text in which the names of nodes are set as names, each linked to its node.
+  function math(text, mode) {
+    const fragment = document.createDocumentFragment();
+    let last = 0;
+    for (const match of text.matchAll(tokens)) {
+      fragment.append(text.slice(last, match.index) + match[1]);
+      fragment.append(linked(match[2], mode));
+      last = match.index + match[0].length;
+    }
+    fragment.append(text.slice(last));
+    return fragment;
+  }
+
+  function linked(name, mode) {
+    return make("span", { class: "n", "data-node": byName.get(name) ?? "" }, ...nameHtml(name, mode));
+  }
+
+  const nameOf = (i) => doc.nodes[i].name;
+  const argument = (arg) => (Array.isArray(arg) ? decode(arg[0]) : now().model.values[arg]);
+  const inside = (text, tight) => (text.startsWith("-") && tight ? `(${text})` : text);
+
+  // The right-hand side of a node in numbers: "10.693 - (-0.959)".
+  function numeric(node) {
+    const form = doc.rows[node.op]?.text;
+    const args = node.args.map(argument);
+    if (!form || args.some((arg) => arg !== null && typeof arg === "object")) return "";
+    const call = form.includes("(");
+    return form.replace(/\{(\d)\}/g, (_, k) =>
+      inside(short(args[k]), !call && (k > 0 || node.op === "neg" || node.op === "power")));
+  }
+
+  function slope(i, k) {
+    const { model } = now();
+    const text = doc.nodes[i].slopes?.[k] ?? "";
+    return model.moved && PIECES.has(doc.nodes[i].op) ? short(model.partials[i][k]) : text;
+  }
+
+  const full = (number) => number?.text ?? short(number);
+  const grouped = (text) => (/[ ]|^-/.test(text) ? `(${text})` : text);
+  const stepsOf = (count, kind = "") => `${count.toLocaleString("en")} ${kind}step${count === 1 ? "" : "s"}`;
+  const oneLine = (title) => title.split("\n").join("; ");
+
+  // One row of the table for one step: name, symbols, numbers, result.
+  function row(event, phase) {
+    const mode = doc.sweeps[phase.sweep]?.mode;
+    if (event.kind === "fold") return foldRow(event, phase, mode);
+    const node = doc.nodes[event.node];
+    const base = { name: nameHtml(node.name, mode) };
+    if (event.kind === "value") {
+      const value = now().model.values[event.node];
+      return { name: nameHtml(node.name), symbols: node.op ? math(node.text ?? "") : "",
+        numbers: node.op ? numeric(node) : "", result: full(value) };
+    }
+    if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
+    return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base);
+  }
+
+  // What a folded box does, as one step: its title, how much it is, and what came out last.
+  function foldRow({ box, events }, phase, mode) {
+    const { title } = doc.boxes[box];
+    const last = events[events.length - 1];
+    const steps = stepsOf(events.length);
+    const number = last.kind === "value" ? now().model.values[last.node] : last.number;
+    const of = nameHtml(nameOf(last.node), phase.id === "values" ? "" : mode);
+    return { name: ["⊞"], symbols: make("code", {}, oneLine(title)),
+      numbers: make("span", {}, `${steps}, to `, ...of), result: number === undefined ? "" : full(number) };
+  }
+
+  function tangentRow(event, base, phase) {
+    const symbols = document.createDocumentFragment();
+    const numbers = [];
+    const { model } = now();
+    const found = model.sweeps[phase.sweep].numbers;
+    doc.nodes[event.node].args.forEach((arg, k) => {
+      const d = Array.isArray(arg) ? null : model.partials[event.node][k];
+      if (d === null || d === undefined) return;
+      if (numbers.length) symbols.append(" + ");
+      const text = slope(event.node, k);
+      symbols.append(linked(nameOf(arg), "forward"), " × ", math(grouped(text)));
+      numbers.push(product(found[arg] ?? 0, d));
+    });
+    const plain = numbers.every(Boolean) ? numbers.join(" + ") : "";
+    return { ...base, symbols: numbers.length ? symbols : "0", numbers: plain,
+      result: full(event.number) };
+  }
+
+  function adjointRow(event, base) {
+    const symbols = document.createDocumentFragment();
+    if (!event.first) symbols.append(linked(nameOf(event.node), "reverse"), " + ");
+    symbols.append(linked(nameOf(event.child), "reverse"), " × ",
+      math(grouped(slope(event.child, event.k))));
+    const before = event.first ? "" : `${short(event.before)} + `;
+    const term = product(event.from, now().model.partials[event.child][event.k]);
+    return { ...base, symbols, numbers: term && `${before}${term}`, result: full(event.number) };
+  }
+
+  function product(a, b) {
+    if (typeof a === "object" || typeof b === "object") return "";
+    return `${short(a)} × ${inside(short(b), true)}`;
+  }
+
+  // --- table ----------------------------------------------------------------------------------
+
+  // The table after `count` steps; of a long one, the rows around the step `middle`.
+  function table(phase, count, middle = count, most = MOST_ROWS) {
+    const first = Math.max(0, Math.min(middle - (most >> 1), phase.events.length - most));
+    const events = phase.events.slice(first, first + most);
+    const lines = phase.id === "order" ? orderRows(phase, first, events)
+      : events.map((event) => rowCells(row(event, phase)));
+    const body = events.map((event, j) => {
+      const i = first + j;
+      const state = i === count - 1 ? "current" : i < count ? "" : "later";
+      return make("tr", { class: state, "data-node": event.box === undefined ? event.node : undefined,
+        "data-box": event.box, "data-step": i + 1 }, ...lines[j]);
+    });
+    const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
+      : ["", "In symbols", "In numbers", "Result"];
+    const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
+    const rest = phase.events.length - first - events.length;
+    return make("table", { class: bare ? "bare" : phase.id },
+      make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
+      make("tbody", {}, more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+  }
+
+  // A row that stands for rows not shown; it brings them.
+  function more(count, where, middle) {
+    if (!count) return "";
+    const button = make("button", { type: "button", class: "plain", "data-more": middle },
+      stepsOf(count, `${where} `));
+    return make("tr", { class: "more" }, make("td", { colspan: 4 }, button));
+  }
+
+  function rowCells({ name, symbols, numbers, result }) {
+    const [size, elements] = result.split(/: (.*)/s);
+    const last = elements === undefined ? make("td", { class: "result" }, result)
+      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, elements));
+    const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
+    for (const cell of cells) if (cell.textContent.length > 24) cell.title = cell.textContent;
+    return [make("th", { scope: "row" }, ...name), ...cells, last];
+  }
+
+  // The path and the order after each step of a search, as far as they are drawn.
+  function orderRows(phase, first, events) {
+    const down = doc.sweeps[phase.sweep].mode === "forward";
+    const list = (nodes) =>
+      nodes.flatMap((node, j) => [j ? " " : "", linked(nameOf(node))]);
+    const path = [], order = [];
+    const take = (event) => {
+      if (event.kind === "fold") return;
+      if (down) walk(path, event);
+      if (event.kind === "place") down ? order.unshift(event.node) : order.push(event.node);
+    };
+    phase.events.slice(0, first).forEach(take);
+    return events.map((event) => {
+      take(event);
+      if (event.kind === "fold") return orderFold(event);
+      return [make("th", { scope: "row" }, ...nameHtml(nameOf(event.node))),
+        make("td", {}, event.kind), make("td", {}, ...list(path.slice(-10))),
+        make("td", { class: "result order" }, ...list(down ? order.slice(0, 10) : order.slice(-10)))];
+    });
+  }
+
+  function orderFold({ box, events }) {
+    const title = oneLine(doc.boxes[box].title);
+    return [make("th", { scope: "row" }, "⊞"), make("td", {}, events[events.length - 1].kind),
+      make("td", { class: "long", title }, make("code", {}, title)),
+      make("td", { class: "result" }, stepsOf(events.length))];
+  }
+
+  // --- the present step -----------------------------------------------------------------------
+
+  function sentence(event, phase) {
+    if (!event) return [`${TITLES[phase.id]}: press the right arrow key to take the first step.`];
+    if (event.kind === "fold") return foldSentence(event, phase);
+    if (event.kind === "visit") return ["Visit ", linked(nameOf(event.node)), "."];
+    if (event.kind === "place") {
+      return [linked(nameOf(event.node)), doc.sweeps[phase.sweep].mode === "forward"
+        ? " has no child left to visit: it goes to the front of the order."
+        : " follows its parents: it is next in the order, which is read from its end."];
+    }
+    const { name, symbols, numbers, result } = row(event, phase);
+    const cells = [symbols, numbers, result].filter((cell) => cell && cell !== "");
+    const seen = event.kind === "seed" ? [symbols] : cells;
+    return [...name, ...seen.flatMap((cell) => [" = ", cell])];
+  }
+
+  function foldSentence(event, phase) {
+    const { symbols, numbers, result } = row(event, phase);
+    return [symbols, ": ", numbers, ...(result ? [` = ${result}`] : []), "."];
+  }
+
+  function reason(event, phase) {
+    if (phase.id === "order") {
+      return doc.sweeps[phase.sweep].mode === "forward"
+        ? "A depth-first search: a node is placed when all that depends on it has been placed."
+        : "What the output depends on is found by walking up to the parents.";
+    }
+    if (event?.kind === "fold") {
+      return event.box in now().fold.view.unfold ? "Folded: press the box, or Enter on it, to see what is inside." : "Folded.";
+    }
+    const node = doc.nodes[event?.by];
+    const text = doc.rows[node?.op]?.reason ?? "";
+    return text ? `${node.op}: ${text}.` : "";
+  }
+
+  // What is known of a node, in one line: its formula, the user's name and line, its slopes.
+  function about(i) {
+    const node = doc.nodes[i];
+    const { model } = now();
+    const parts = [[node.name, node.text].filter(Boolean).join(" = ") + ` = ${full(model.values[i])}`];
+    if (node.variable) parts.push(`in your code: ${node.variable}`);
+    (node.args ?? []).forEach((arg, k) => {
+      const text = Array.isArray(arg) ? "" : slope(i, k);
+      const d = model.partials[i][k];
+      if (!text) return;
+      const quotient = `∂${node.name}/∂${nameOf(arg)}`;
+      const number = d === undefined || d === null || typeof d === "object" || short(d) === text ? "" : ` = ${short(d)}`;
+      if (text !== quotient) parts.push(`${quotient} = ${text}${number}`);
+    });
+    return parts;
+  }
+
+  const aboutBox = ({ title, amount, kind }) => [`${kind}: ${oneLine(title)}`, amount];
+
+  return { math, linked, nameOf, table, sentence, reason, about, aboutBox };
+}
