@@ -11,11 +11,19 @@ import simpleautodiff as ad
 from simpleautodiff.compiled.arrays import ArrayProgram
 from simpleautodiff.compiled.flat import Flat
 from simpleautodiff.compiled.loops import Access, Fold, Loop
+from simpleautodiff.compiled.lowering import NUMBERS
 from simpleautodiff.compiled.symbols import SymbolLevel
+from simpleautodiff.node import apply
+from simpleautodiff.rules.row import TABLE
 from simpleautodiff.scipy.special import logsumexp
 from simpleautodiff.structure import flatten
 
 pytest.importorskip("llvmlite")
+
+
+@pytest.fixture(autouse=True)
+def no_disk(monkeypatch):
+    monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", "off")
 
 
 def record(f, *args):
@@ -81,6 +89,20 @@ def test_float32_stays_float32(n):
     agree(lambda x: (x > 0.1, np.where(x > 0, x, 0.5), x / 3), x, rtol=1e-6)
 
 
+EDGES = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -8.0, 1e-300, -3e5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("name", sorted(NUMBERS))
+def test_every_row_on_arrays(name):
+    """Rows that are computed element by element, at ordinary numbers and at the edges."""
+    primitive = TABLE[name]
+    edges = EDGES if name != "sinc" else EDGES[:-3]  # sin(inf) is an error outside of programs
+    x = np.array([*edges, *np.random.default_rng(2).normal(size=20)])
+    args = [np.roll(x, 5 * k) for k in range(primitive.arity)]
+    with np.errstate(all="ignore"):
+        agree(lambda *xs: apply(primitive, *xs), *args, rtol=1e-13, atol=1e-16)
+
+
 def test_special_numbers_go_through():
     x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e308, -1.5, 2.0])
     agree(lambda x: (np.exp(x), np.log(x), np.sqrt(x), np.max(x), np.sum(x), x == x), x)
@@ -106,6 +128,19 @@ def test_reductions_over_any_axes(shape):
                 ),
                 x,
             )
+
+
+@pytest.mark.parametrize("shape", [(400, 3), (400, 1), (33, 8), (9, 50, 2), (64, 4, 3), (3, 70)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_last_axes(shape, dtype):
+    x = rng.normal(size=shape).astype(dtype)
+    tolerance = (
+        {"rtol": 1e-12, "atol": 1e-12} if dtype is np.float64 else {"rtol": 2e-4, "atol": 2e-4}
+    )
+    length = lambda x: np.sqrt(np.sum(x * x, axis=-1))
+    agree(ad.value_and_grad(lambda x: np.sum(length(x))), x, **tolerance)
+    agree(lambda x: (x / length(x)[..., None], np.max(x, axis=-1), np.sum(x, 0)), x, **tolerance)
+    agree(lambda x: (np.sum(x), np.sum(x > 0, axis=-1), x * x.mean(axis=0)), x, **tolerance)
 
 
 def test_a_long_sum_is_as_exact_as_a_pairwise_one():
@@ -149,6 +184,34 @@ def test_gathers_scatters_and_written_arrays():
     agree(ad.value_and_grad(written), m)
 
 
+def test_rows_by_index_go_along():
+    table, index = rng.normal(size=(20, 5)), rng.integers(-20, 20, (3, 7))
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t[index]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t.T[[1, 1, 0]]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(t[index[0], index[1] % 5] ** 2)), table)
+    agree(ad.grad(lambda t: np.sum(t[index, 2] ** 3)), table)
+    thin = rng.normal(size=(20, 1))
+    agree(ad.grad(lambda t: np.sum(t[index] ** 2)), thin)
+    agree(lambda t: t[np.arange(20) % 3 == 0] * 2, table)
+
+
+@pytest.mark.parametrize("width", [1, 5, 9])
+def test_indices_that_are_arguments(width):
+    table = rng.normal(size=(12, width))
+    index = rng.integers(-12, 12, 30)
+
+    def f(t, k):
+        return np.sum(np.sin(t[k]) * t[k[0]]) + np.sum(t[k, 0] ** 2)
+
+    program = agree(lambda t, k: ad.value_and_grad(f)(t, k), table, index)
+    assert not any(line.startswith("NumPy") for line in program.explain())
+    wrong = index.copy()
+    for bad in (12, -13):
+        wrong[17] = bad
+        with pytest.raises(IndexError):
+            program.run([table, wrong])
+
+
 def test_joined_rolled_and_summed_up_arrays():
     x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
     agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)
@@ -178,6 +241,45 @@ def test_products_go_to_blas(dtype):
     )
     agree(ad.grad(lambda p: np.sum(np.tanh(p[0] @ p[1] @ p[1].T) ** 2)), (a, b), **tolerance)
     agree(lambda a: a @ np.eye(7, dtype=a.dtype), a, **tolerance)
+
+
+def uses(program, word):
+    return sum(line.startswith(word) for line in program.explain())
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["ij,jk->ik", "ij,jk->ki", "ji,jk->ik", "ij,kj->ik", "ij,kj->ki"]
+)
+def test_einsum_of_two_matrices_goes_to_blas(subscripts):
+    sizes = {"i": 4, "j": 6, "k": 5}
+    left, right = (
+        rng.normal(size=[sizes[c] for c in term]) for term in subscripts.split("->")[0].split(",")
+    )
+    program = agree(lambda a, b: np.einsum(subscripts, a, b), left, right)
+    assert uses(program, "BLAS") == 1
+    agree(ad.grad(lambda p: np.sum(np.einsum(subscripts, *p) ** 2)), (left, right))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [("ij,j->i", [(4, 6), (6,)]), ("j,ij->i", [(6,), (4, 6)]), ("i,i->", [(6,), (6,)]),
+     ("i,j->ij", [(3,), (5,)]), ("bij,bjk->bik", [(9, 2, 3), (9, 3, 2)]),
+     ("ij,ij->i", [(4, 5)] * 2), ("ij->ji", [(4, 5)]), ("ij->i", [(4, 5)]),
+     ("ij->j", [(4, 5)]), ("ij,ik->", [(4, 5), (4, 3)]), ("ii->i", [(4, 4)]),
+     ("i,ij,j->", [(3,), (3, 4), (4,)])],
+)  # fmt: skip
+def test_einsum_of_other_forms(subscripts, shapes):
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    agree(lambda *xs: np.einsum(subscripts, *xs), *arrays)
+    agree(ad.grad(lambda p: np.sum(np.sin(np.einsum(subscripts, *p)))), tuple(arrays))
+
+
+def test_products_of_many_small_matrices():
+    a, b = rng.normal(size=(50, 3, 3)), rng.normal(size=(50, 3, 2))
+    program = agree(lambda a, b: a @ b, a, b)
+    assert uses(program, "NumPy") == 0
+    agree(lambda a, b: (a[:2, None] @ b[3:7], a[0] @ b, a @ b[0]), a, b)
+    agree(ad.vmap(ad.grad(lambda a: np.sum(np.tanh(a @ a) ** 2))), a)
 
 
 def test_gradient_of_a_network():
@@ -258,6 +360,41 @@ def test_inputs_of_any_layout():
     np.testing.assert_allclose(program.run([locked])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
 
 
+def test_equal_steps_of_a_loop_are_compiled_once():
+    def f(x):
+        for _ in range(20):
+            x = x + 0.1 * np.roll(np.sin(x), 1)
+        return np.sum(x)
+
+    x = rng.normal(size=50)
+    program = agree(ad.value_and_grad(f), x)
+    assert program.ir.count("define internal void @loop") < 12
+    assert uses(program, "loop") > 30
+
+
+def test_other_shapes_are_refused():
+    program = ArrayProgram(record(np.exp, np.zeros(4)))
+    with pytest.raises(ad.ArgumentError, match=r"shape \(5,\)"):
+        program.run([np.zeros(5)])
+
+
+def test_large_results_are_used_again_only_when_nobody_has_them():
+    x = rng.normal(size=50_000)
+    program = ArrayProgram(record(lambda x: 2 * x, x))
+    kept = [program.run([x + k])[1][0] for k in range(5)]
+    for k, result in enumerate(kept):
+        np.testing.assert_array_equal(result, 2 * (x + k))
+    part = program.run([x])[1][0][10:20]
+    for _ in range(4):
+        program.run([x + 1])
+    np.testing.assert_array_equal(part, 2 * x[10:20])
+    seen = set()
+    for _ in range(6):
+        result = program.run([x])[1][0]
+        seen.add(result.__array_interface__["data"][0])
+    assert len(seen) <= 2
+
+
 def test_results_that_are_inputs_constants_or_the_same():
     x = rng.normal(size=5)
     constant = np.arange(3.0)
@@ -309,6 +446,26 @@ def test_many_threads_at_once():
             value, gradient = program.run([x[k]])[1]
             if value != expected[k][0] or (gradient != expected[k][1]).any():
                 wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_many_threads_with_memory_of_their_own():
+    x = [rng.normal(size=(90, 100)) for _ in range(4)]
+    f = lambda x: np.sum(np.sin(x).T.reshape(90, 100) * x)
+    program = ArrayProgram(record(f, x[0]))
+    assert program.memory.size > 1 << 15
+    expected = [program.run([v])[1][0] for v in x]
+    np.testing.assert_allclose(expected, [f(v) for v in x], 1e-11)
+    wrong = []
+
+    def work(k):
+        wrong.extend(k for _ in range(200) if program.run([x[k]])[1][0] != expected[k])
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -396,6 +553,27 @@ def test_random_programs_in_float32(seed):
     r = np.random.default_rng(1000 + seed)
     a, b = r.normal(size=(5, 18)).astype(np.float32), r.normal(size=18).astype(np.float32)
     agree(random_function(seed), a, b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 16])
+def test_every_width(lanes, monkeypatch):
+    monkeypatch.setattr("simpleautodiff.compiled.arrays.lanes", lambda: lanes)
+    x = rng.normal(size=(5, 13))
+    agree(ad.value_and_grad(chain), x)
+    agree(
+        ad.value_and_grad(
+            lambda x: np.sum(np.roll(x, 2, 1) * x[1:2] + x.max(0)) + np.sum(x[2, 3:] ** 2)
+        ),
+        x,
+    )
+    agree(
+        ad.grad(
+            lambda x: np.sum(x[[1, 1, 2], ::2] ** 3) + np.sum(np.concatenate([x, x * x], 1) ** 2)
+        ),
+        x,
+    )
+    for seed in range(4):
+        agree(random_function(seed), x, x[0], rtol=1e-10, atol=1e-10)
 
 
 def test_axes_are_joined_and_a_long_one_is_put_last():

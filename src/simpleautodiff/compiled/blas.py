@@ -6,28 +6,21 @@ to the other, so the factors change places. A transposed matrix is a letter, not
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from simpleautodiff.compiled.building import Product
 from simpleautodiff.compiled.instructions import BYTES, ELEMENT
-from simpleautodiff.compiled.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.planning import layout
-from simpleautodiff.compiled.views import View
+from simpleautodiff.compiled.module import ATTRIBUTES
+from simpleautodiff.compiled.sharing import Shared
+from simpleautodiff.compiled.views import View, layout
 
 _LETTER = {"d": "d", "f": "s"}
 
 
-def write_product(
-    module: Module, product: Product, name: str, address: Callable[[Any, str], list[str]]
-) -> None:
-    """Write a product as a function of the table of buffers (see `looptext.write_loop`)."""
+def write_product(module: Shared, product: Product) -> tuple[str, list[int]]:
+    """Write a product as a function of the addresses of its buffers (see `write_loop`)."""
     writer = _Writer(module, product.kind)
     for key, view in (("%left", product.left), ("%right", product.right)):
-        writer.lines += address(view.root, f"{key}.base")
         offset = view.offset * BYTES[product.kind]
         writer.lines.append(f"  {key} = getelementptr i8, ptr {key}.base, i64 {offset}")
-    writer.lines += address(product.number, "%result")
     ranks = len(product.left.shape), len(product.right.shape)
     if ranks == (1, 1):
         _dot(writer, product)
@@ -37,12 +30,13 @@ def write_product(
         _by_vector(writer, product.right, "%right", product.left, "%left", turned=True)
     else:
         _by_matrix(writer, product)
-    head = f"define internal void @{name}(ptr noalias %table) {ATTRIBUTES} {{"
-    module.functions.append("\n".join([head, *writer.lines, "  ret void", "}"]))
+    head = f"(ptr %left.base, ptr %right.base, ptr %result) {ATTRIBUTES} {{"
+    name = module.function("product", "\n".join([head, *writer.lines, "  ret void", "}"]))
+    return name, [product.left.root, product.right.root, product.number]
 
 
 class _Writer:
-    def __init__(self, module: Module, kind: str) -> None:
+    def __init__(self, module: Shared, kind: str) -> None:
         self.module, self.kind, self.lines = module, kind, list[str]()
         self.element, self.count = ELEMENT[kind], 0
 

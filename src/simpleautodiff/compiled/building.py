@@ -8,27 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.flat import Flat, share_reciprocals
-from simpleautodiff.compiled.loops import Access, Fold, Loop
-from simpleautodiff.compiled.lowering import kind_of, lower
-from simpleautodiff.compiled.pieces import PIECES, copying, cumulating, scattering
-from simpleautodiff.compiled.planning import (
+from simpleautodiff.compiled.boxes import boxes
+from simpleautodiff.compiled.choosing import Distances
+from simpleautodiff.compiled.deciding import (
     CUMSUM,
     GATHER,
     IN_LOOPS,
     INPUT,
     JOIN,
+    LAYERS,
     MATMUL,
     NUMPY,
     REDUCE,
     REDUCTIONS,
     SCATTER,
     VIEW,
-    Plan,
-    lean,
 )
+from simpleautodiff.compiled.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.loops import Access, Fold, Loop
+from simpleautodiff.compiled.lowering import kind_of, lower
+from simpleautodiff.compiled.pieces import PIECES, chosen_access, copying, cumulating, scattering
+from simpleautodiff.compiled.planning import Plan, lean
 from simpleautodiff.compiled.symbols import Place, places
-from simpleautodiff.compiled.views import Shape, View, places_of, steps, whole
+from simpleautodiff.compiled.views import Shape, View, steps, whole
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import kept
 
@@ -60,21 +62,32 @@ class Check:
     expected: bool
 
 
-Work = Loop | Product | Call | Check
+@dataclass(eq=False)
+class Bounds:
+    """The smallest and the largest index of an axis, which have to fit its size."""
+
+    low: int
+    high: int
+    size: int
+
+
+Work = Loop | Product | Call | Check | Bounds
 
 
 def build_work(plan: Plan, precise: bool) -> list[Work]:
     """Return what is to be done, in order."""
-    last = max(plan.stage, default=-1)
+    stages: list[list[int]] = [[] for _ in range(max(plan.stage, default=-1) + 1)]
+    for number, stage in enumerate(plan.stage):
+        if plan.how[number] not in (VIEW, INPUT):
+            stages[stage].append(number)
     checks = _checks(plan)
-    work: list[Work] = [check for check in checks.get(-1, [])]
-    for stage in range(last + 1):
-        numbers = [n for n, s in enumerate(plan.stage) if s == stage and plan.how[n] != VIEW]
+    work: list[Work] = list(checks.get(-1, []))
+    for stage, numbers in enumerate(stages):
         loops: dict[Shape, list[int]] = {}
         for number in numbers:
             if plan.how[number] in IN_LOOPS:
                 loops.setdefault(lean(plan.space(number)), []).append(number)
-            elif plan.how[number] != INPUT:
+            else:
                 work += _by_itself(plan, number)
         for shape, members in loops.items():
             work.append(_Fusion(plan, shape, members, precise).loop())
@@ -82,15 +95,19 @@ def build_work(plan: Plan, precise: bool) -> list[Work]:
     return work
 
 
-def _checks(plan: Plan) -> dict[int, list[Check]]:
+def _checks(plan: Plan) -> dict[int, list[Check | Bounds]]:
     """Return the guards by the stage at which they and all before them are known."""
-    found: dict[int, list[Check]] = {}
+    found: dict[int, list[Check | Bounds]] = {}
     stage = -1
     for number, guard in enumerate(plan.guards):
         if guard:
             stage = max(stage, plan.stage_of(guard[0]))
             check = Check(number, plan.views[guard[0]], guard[1])
             found.setdefault(stage, []).append(check)
+    for low, high, size in plan.bounds:
+        stage = max(plan.stage_of(low), plan.stage_of(high))
+        bounds = Bounds(plan.views[low].root, plan.views[high].root, size)
+        found.setdefault(stage, []).insert(0, bounds)
     return found
 
 
@@ -130,6 +147,8 @@ class _Fusion:
                 self._reduce(number)
             elif how == GATHER:
                 self.values[number] = self._gather(number)
+            elif how == LAYERS:
+                self.values[number] = self._layers(number)
             else:
                 self.values[number] = self._compute(number)
         for number, place in self.values.items():
@@ -157,8 +176,9 @@ class _Fusion:
         return self._loaded(self._access(view, shape, kind or ""))
 
     def _loaded(self, access: Access) -> int:
-        places = access.places.slot if access.places else None
-        key = access.slot, access.kind, access.offset, access.strides, places
+        key = tuple([
+            (part.slot, part.kind, part.offset, part.strides, part.box) for part in access.parts()
+        ])  # fmt: skip
         if key not in self._known:
             self._known[key] = self.flat.input(access.kind)
             self.loads.append(access)
@@ -166,6 +186,8 @@ class _Fusion:
 
     def _compute(self, number: int) -> int:
         line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        if isinstance(line.what, Distances):
+            return self._distances(number)
         if line.what is TABLE["astype"]:
             return self.flat.to(kind, self._argument(number, line.args[0], line.shape, kind))
         weak = self._weak_kind(line.args) if kind == "?" else kind
@@ -193,34 +215,70 @@ class _Fusion:
         self.folds.append(Fold(REDUCTIONS[line.name], place, to))
 
     def _gather(self, number: int) -> int:
-        line = self.plan.lines[number]
-        view = self.plan.views[line.args[0]]
-        chosen = places_of(view, self.plan.size(view.root), line.args[1])
-        index = View(self.plan.constant(chosen), line.shape, 0, steps(line.shape))
-        where = self._access(index, line.shape, "l")
-        kind = self.plan.kind(number) or ""
-        return self._loaded(Access(view.root, kind, 0, (0,) * len(self.shape), where))
+        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        x, chosen = line.args
+        access = chosen_access(self.plan, self.plan.views[x], chosen, line.shape, kind)
+        for part in access.parts():
+            part.strides = tuple(
+                [s for n, s in zip(line.shape, part.strides, strict=True) if n != 1]
+            )
+        return self._loaded(access)
+
+    def _layers(self, number: int) -> int:
+        """Load elements that lie in boxes; what is in none is zero."""
+        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        under: Access | None = None
+        for box, view in boxes(self.plan, line):
+            steps_ = view.within(line.shape)
+            moved = sum(first * step for (first, _), step in zip(box, steps_, strict=True))
+            wide = View(view.root, line.shape, view.offset - moved, steps_)
+            access = self._access(wide, line.shape, kind)
+            access.box = tuple([b for n, b in zip(line.shape, box, strict=True) if n != 1])
+            access.under = under
+            under = access
+        assert under is not None
+        return self._loaded(under)
+
+    def _distances(self, number: int) -> int:
+        """Compute how far on chosen elements are, counting from the end what is negative."""
+        line, flat = self.plan.lines[number], self.flat
+        total, what = flat.const(0, "l"), line.what
+        for arg, n, step in zip(line.args, what.sizes, what.strides, strict=False):
+            arg = np.asarray(arg) if isinstance(arg, list) else arg
+            index = flat.to("l", self._argument(number, arg, line.shape, "l"))
+            low = flat.make("lt", index, flat.const(0, "l"))
+            index = flat.make("select", low, flat.add(index, flat.const(n, "l")), index)
+            total = flat.add(total, flat.mul(index, flat.const(step, "l")))
+        return total
 
 
-def prune(work: list[Work], plan: Plan) -> None:
-    """Leave out stores that nobody reads, and simplify the bodies of the loops."""
+def prune(work: list[Work], plan: Plan) -> list[Work]:
+    """Return the work without stores that nobody reads, with simpler bodies of loops."""
     read = {plan.views[place].root for place in places(plan.outputs)}
-    for piece in work:
-        read |= set(read_by(plan, piece))
-    for piece in work:
+    kept: list[Work] = []
+    for piece in reversed(work):
         if isinstance(piece, Loop):
-            piece.stores = [(p, to) for p, to in piece.stores if to.slot in read or to.slot < 0]
+            piece.stores = [(place, to) for place, to in piece.stores if to.slot in read]
+            piece.folds = [fold for fold in piece.folds if fold.to.slot in read]
+            if not piece.stores and not piece.folds:
+                continue
             _simplify(piece)
+        read |= set(read_by(plan, piece))
+        kept.append(piece)
+    return kept[::-1]
 
 
 def read_by(plan: Plan, piece: Work) -> Iterator[int]:
     """Yield the buffers that a piece of work reads."""
     if isinstance(piece, Loop):
-        yield from [access.slot for access in piece.loads]
+        yield from [part.slot for access in piece.accesses() for part in access.parts()
+                    if access in piece.loads or part is not access]  # fmt: skip
     elif isinstance(piece, Product):
         yield from (piece.left.root, piece.right.root)
     elif isinstance(piece, Check):
         yield piece.view.root
+    elif isinstance(piece, Bounds):
+        yield from (piece.low, piece.high)
     else:
         line = plan.lines[piece.number]
         yield from [plan.views[place].root for place in places((line.args, line.kwargs))]

@@ -113,7 +113,7 @@ def _is_unturned(args: Any, k: int, given: Line) -> bool:
 
 
 def _is_whole(args: Any, k: int, given: Line) -> bool:
-    if not is_basic(args[1]):
+    if next(places(args[1]), None) is not None or not is_basic(args[1]):
         return False
     if not given.shape:
         return True

@@ -7,98 +7,120 @@ added to a total, so that its error grows slowly, as that of pairwise summation 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from simpleautodiff.compiled.emit import Names, steps
 from simpleautodiff.compiled.flat import Flat
-from simpleautodiff.compiled.instructions import BYTES, ELEMENT, constant, vector
+from simpleautodiff.compiled.instructions import BYTES, ELEMENT, constant, instruction, vector
 from simpleautodiff.compiled.loops import Access, Fold, Loop
-from simpleautodiff.compiled.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.vectors import Vectors
+from simpleautodiff.compiled.module import ATTRIBUTES
+from simpleautodiff.compiled.sharing import Shared
+from simpleautodiff.compiled.unrolling import unrolled
+from simpleautodiff.compiled.vectors import Vectors, numbers_of_lanes
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
+MATHEMATICS = 20  # steps that a function like exp counts for
+BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
 _GIVEN = ("input", "const")
-Address = Callable[[Any, str], list[str]]
 
 
-def write_loop(module: Module, loop: Loop, name: str, lanes: int, address: Address) -> None:
-    """Write a loop as a function of the table of buffers.
+def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
+    """Write a loop as a function of the addresses of its buffers, unless there is one like it.
 
     Parameters
     ----------
     module
         Where it is written.
-    loop, name
-        The loop, and what the function is called.
+    loop
+        The loop.
     lanes
         How many numbers of 8 bytes a vector of this machine holds.
-    address
-        Writes the instructions that give the address of a slot's buffer a name.
+
+    Returns
+    -------
+    name, slots
+        What the function is called, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
+    loop.join_axes(1)
+    loop = unrolled(loop, lanes)
     loop.join_axes(lanes)
-    writer = _Writer(module, loop, lanes, address)
-    for number, fold in enumerate(loop.folds):
+    writer = _Writer(module, loop, lanes)
+    for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            _write_fill(module, loop, fold, f"{name}.fill{number}", lanes, address)
-            writer.lines.append(f"  call void @{name}.fill{number}(ptr %table)")
-    head = f"define internal void @{name}(ptr noalias %table) {ATTRIBUTES} {{"
+            name, _ = write_loop(module, _filling(loop, fold), lanes)
+            writer.lines.append(f"  call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
-    module.functions.append("\n".join([head, *writer.head, *writer.lines, "  ret void", "}"]))
+    taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
+    text = "\n".join([f"({taken}) {ATTRIBUTES} {{", *writer.head, *writer.lines, "  ret void", "}"])
+    return module.function("loop", text), list(writer.bases)
 
 
-def _write_fill(
-    module: Module, loop: Loop, fold: Fold, name: str, lanes: int, address: Address
-) -> None:
-    """Write the loop that fills a result with the number that its fold begins with."""
-    count = 1
-    for n, step in zip(loop.shape, fold.to.strides, strict=True):
-        count *= n if step else 1
+def _filling(loop: Loop, fold: Fold) -> Loop:
+    """Return the loop that fills a result with the number that its fold begins with."""
+    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
+    shape = tuple([loop.shape[axis] for axis in axes])
     flat = Flat()
     number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
     if fold.to.kind == "l" and fold.operation != "add":
         number = int(fold.first)
     place = flat.const(number, fold.to.kind)
-    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, (1,))
-    write_loop(module, Loop((count,), flat, stores=[(place, to)]), name, lanes, address)
+    strides = tuple([fold.to.strides[axis] for axis in axes])
+    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
+    return Loop(shape, flat, stores=[(place, to)])
+
+
+def _branches_first(flat: Flat, live: list[int]) -> list[int]:
+    """Return steps in an order in which little has to be kept where a function may branch off."""
+    early: set[int] = set()
+    for place in reversed(live):
+        operation, *args = flat.steps[place]
+        if (operation in BRANCHING or place in early) and operation not in _GIVEN:
+            early.update((place, *args))
+    return [p for p in live if p in early] + [p for p in live if p not in early]
 
 
 class _Writer(Vectors):
     """Writes the function of one loop."""
 
-    def __init__(self, module: Module, loop: Loop, lanes: int, address: Address) -> None:
+    def __init__(self, module: Shared, loop: Loop, lanes: int) -> None:
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
-        self.size = self.axes[-1]
         kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
         most = lanes if any(BYTES[kind] == 8 for kind in kinds) else 2 * lanes
-        super().__init__(module, min(most, 1 << (self.size - 1).bit_length()))
+        super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
+        self.size = self.axes[-1]
         self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
         self.registers = [(k, f) for k, f in enumerate(loop.folds) if f.in_registers]
-        light = self.registers and len(self.live) <= LIGHT and self.size >= COPIES * self.width
+        self.weight = sum([self._weight(place) for place in self.live])
+        light = self.registers and self.weight <= LIGHT and self.size >= COPIES * self.width
         self.copies = COPIES if light else 1
         self.head: list[str] = []
         self.same: dict[int, str] = {}  # loads that are the same along the row
         self.blocks = 0
-        self._find_buffers(address)
+        self.bases: dict[Any, str] = {}
+        self._find_buffers()
 
     def _needed(self) -> list[int]:
         flat = self.flat
         flat.outputs = [p for p, _ in self.loop.stores] + [fold.place for fold in self.loop.folds]
-        return flat.live()
+        return _branches_first(flat, flat.live())
 
-    def _find_buffers(self, address: Address) -> None:
-        known: dict[Any, str] = {}
+    def _weight(self, place: int) -> int:
+        """Return how many instructions a step takes, roughly."""
+        operation, *args = self.flat.steps[place]
+        kind = self.flat.kinds[args[-1]]
+        return 1 if instruction(operation, kind, self.width) else MATHEMATICS
+
+    def _find_buffers(self) -> None:
         for number, access in enumerate(self.loop.accesses()):
-            if access.slot not in known:
-                known[access.slot] = f"%base{len(known)}"
-                self.head += address(access.slot, known[access.slot])
-            start = self.rows[access] = known[access.slot]
+            start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
+            self.rows[access] = start
             if access.offset:
                 offset = access.offset * BYTES[access.kind]
                 self.rows[access] = f"%start{number}"
@@ -165,14 +187,15 @@ class _Writer(Vectors):
 
     def _row(self) -> None:
         """Write what is done along the last axis."""
+        self._look_into_boxes()
         self.same = {
             k: self.load(access, "0", "")
             for k, access in enumerate(self.loop.loads)
-            if access.step == 0 and not access.places
+            if access.is_same
         }
         self._reset()
         width, left = self.width, self.size % self.width
-        if left and self.size > width and len(self.live) > HEAVY:
+        if left and self.size > width and self.weight > HEAVY:
             with self._loop("j", "0", self.size, width) as j:
                 self._block(j, self._mask(j))
         else:
@@ -186,6 +209,17 @@ class _Writer(Vectors):
                 lanes = ", ".join([f"i1 {int(lane < left)}" for lane in range(width)])
                 self._block(str(self.size - left), f"<{lanes}>")
         self._flush()
+
+    def _look_into_boxes(self) -> None:
+        """Find out which boxes this row is in."""
+        for access in self.rows:
+            inside = "true"
+            for axis, (first, last) in enumerate(access.box[:-1]):
+                if (first, last) != (0, self.axes[axis]):
+                    moved = self.new(f"sub i64 %axis{axis}, {first}")
+                    within = self.new(f"icmp ult i64 {moved}, {last - first}")
+                    inside = self.new(f"and i1 {inside}, {within}")
+            self.in_rows[access] = inside
 
     def _vectors(self, stop: int, stride: int) -> None:
         """Write the loop over whole vectors; sums are added to the total after each segment."""
@@ -212,8 +246,7 @@ class _Writer(Vectors):
         """Write which lanes are within the axis."""
         whole = vector("i64", self.width)
         first = self.splat(j, "i64")
-        numbers = ", ".join([f"i64 {lane}" for lane in range(self.width)])
-        lanes = self.new(f"add {whole} {first}, <{numbers}>")
+        lanes = self.new(f"add {whole} {first}, {numbers_of_lanes(self.width)}")
         return self.new(f"icmp ult {whole} {lanes}, splat (i64 {self.size})")
 
     # One vector. ----------------------------------------------------------------------------------

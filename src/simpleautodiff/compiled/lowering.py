@@ -198,7 +198,11 @@ def _mod(flat: Flat, kind: str, x: int, y: int) -> int:
 def _floor_divide(flat: Flat, kind: str, x: int, y: int) -> int:
     """Divide and round down, as Python does: from the remainder, which is exact."""
     zero, one = flat.const(0, kind), flat.const(1, kind)
-    quotient = flat.div(flat.sub(x, _mod(flat, kind, x, y)), y)
+    rest = flat.make("fmod", x, y)
+    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
+    below = flat.make("and", other_side, flat.make("ne", rest, zero))
+    toward_zero = flat.div(flat.sub(x, rest), y)  # also where y is infinite
+    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
     down = flat.make("floor", quotient)
     off = _less(flat, flat.const(0.5, kind), flat.sub(quotient, down))
     whole = _select(flat, off, flat.add(down, one), down)

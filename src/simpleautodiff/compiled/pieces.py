@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.boxes import rolled
 from simpleautodiff.compiled.flat import Flat
 from simpleautodiff.compiled.loops import Access, Fold, Loop
 from simpleautodiff.compiled.planning import Plan
 from simpleautodiff.compiled.symbols import Place
-from simpleautodiff.compiled.views import View, places_of, seen_through, steps, whole
+from simpleautodiff.compiled.views import Shape, View, seen_through, whole
 
 Pieces = Iterator[tuple[View, Any]]
 
@@ -66,19 +66,10 @@ def _joined_pieces(plan: Plan, number: int) -> Pieces:
 
 
 def _rolled_pieces(plan: Plan, number: int) -> Pieces:
-    x, shifts, axes = plan.lines[number].args
-    shape = plan.lines[number].shape
-    amounts = [0] * len(shape)
-    for shift, axis in zip(np.atleast_1d(shifts), np.atleast_1d(axes), strict=True):
-        amounts[axis] = (amounts[axis] + int(shift)) % shape[axis]
-    halves = [
-        [(slice(a, None), slice(None, n - a)), (slice(None, a), slice(n - a, None))] if a else
-        [(slice(None), slice(None))]
-        for a, n in zip(amounts, shape, strict=True)
-    ]  # fmt: skip
-    for pairs in itertools.product(*halves):
-        to = _part(plan, whole(number, shape), tuple([pair[0] for pair in pairs]))
-        source = _part(plan, plan.view(x), tuple([pair[1] for pair in pairs]))
+    line = plan.lines[number]
+    for target, origin in rolled(line):
+        to = _part(plan, whole(number, line.shape), target)
+        source = _part(plan, plan.view(line.args[0]), origin)
         if to and source:
             yield to, source
 
@@ -91,24 +82,40 @@ PIECES: dict[str, Any] = {
 }
 
 
+def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) -> Access:
+    """Return the access to the elements of a view that distances choose (see `choosing`)."""
+    far, behind = chosen
+    leading = len(shape) - behind
+    where = plan.view(far)
+    strides = (*where.within(shape[:leading]), *[0] * behind)
+    numbers = Access(where.root, "l", where.offset, strides)
+    along = view.strides[len(view.strides) - behind :]
+    own = (
+        *[0] * leading,
+        *[0 if n == 1 else s for n, s in zip(shape[leading:], along, strict=True)],
+    )
+    return Access(view.root, kind, view.offset, own, numbers)
+
+
 def scattering(plan: Plan, number: int) -> Iterator[Loop]:
-    """Put elements where whole numbers say; those that meet are added, one after the other."""
-    x, index, shape = plan.lines[number].args
+    """Put elements where distances say; those that meet are added, one after the other."""
+    x, chosen, shape = plan.lines[number].args
     result, kind = whole(number, tuple(shape)), plan.kind(number) or ""
     yield copying(plan, result, 0.0, f"zeros {shape}")
-    where = places_of(result, plan.size(number), index)
     source = plan.view(x)
     flat = Flat()
     own = plan.kind_of_root(source.root)
     place = flat.to(kind, flat.input(own))
-    loads = [Access(source.root, own, source.offset, source.within(where.shape))]
-    numbers = Access(plan.constant(where), "l", 0, steps(where.shape))
-    to = Access(number, kind, 0, (0,) * where.ndim, numbers)
-    if np.unique(where).size == where.size:
-        yield Loop(where.shape, flat, loads, [(place, to)], [], f"scatter {where.shape}")
+    loads = [Access(source.root, own, source.offset, source.strides)]
+    to = chosen_access(plan, result, chosen, source.shape, kind)
+    far, behind = chosen
+    says = f"scatter {source.shape}"
+    if type(far) is not Place and np.unique(far).size == far.size:
+        yield Loop(source.shape, flat, loads, [(place, to)], [], says)
     else:
+        rows = bool(behind) and source.shape[-1] > 1
         folds = [Fold("add", place, to, begun=True)]
-        yield Loop(where.shape, flat, loads, [], folds, f"scatter-add {where.shape}", alone=True)
+        yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
 
 
 def cumulating(plan: Plan, number: int) -> Iterator[Loop]:

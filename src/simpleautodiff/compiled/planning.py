@@ -13,17 +13,34 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.compiled.choosing import Distances, choice, known_distances
+from simpleautodiff.compiled.contracting import contracted
+from simpleautodiff.compiled.deciding import (
+    ELEMENT,
+    GATHER,
+    INPUT,
+    LOADED,
+    MATMUL,
+    NUMPY,
+    REDUCE,
+    REDUCTIONS,
+    SCATTER,
+    SPECIAL,
+    VIEW,
+)
 from simpleautodiff.compiled.lowering import can_lower, kind_of
 from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
-from simpleautodiff.compiled.views import Shape, View, same_steps, seen_through, steps, whole
+from simpleautodiff.compiled.views import (
+    Shape,
+    View,
+    layout,
+    same_steps,
+    seen_through,
+    steps,
+    whole,
+)
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
-
-INPUT, VIEW, ELEMENT, REDUCE, GATHER = "input", "view", "element", "reduce", "gather"
-MATMUL, JOIN, SCATTER, CUMSUM, NUMPY = "matmul", "join", "scatter", "cumsum", "numpy"
-IN_LOOPS = frozenset((ELEMENT, GATHER, REDUCE))
-REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
 
 
 class Known(NamedTuple):
@@ -63,7 +80,13 @@ class Plan:
         self.constants: list[Any] = []
         self._of_constant: dict[int, int] = {}
         self._new: dict[int, Place] = {}
-        self._guards_of = sorted(int(g.place) for g in program.guards if type(g.place) is Place)
+        self.bounds: list[tuple[Place, Place, int]] = []  # smallest and largest index, and size
+        self._fusable = _read_by_element(program)
+        guards = {int(g.place) for g in program.guards if type(g.place) is Place}
+        self._guards_of = sorted(guards, reverse=True)
+        self._guarded = 0  # the stage from which on all guards so far are known
+        self._known: dict[int, Known | None] = {}
+        self._kept: list[Any] = []  # what is known by its identity must not go away
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
         self.guards = [self._guard(guard) for guard in program.guards]
@@ -73,25 +96,31 @@ class Plan:
     # Lines. ---------------------------------------------------------------------------------------
 
     def _take(self, number: int, line: Line) -> Place:
+        self.read_by_element = number in self._fusable
         args = with_values(line.args, self._new)
         line = line._replace(args=args, kwargs=with_values(line.kwargs, self._new))
-        earlier = [self._new[g] for g in self._guards_of if g < number]
-        return self.append(line, earlier)
+        while self._guards_of and self._guards_of[-1] < number:
+            guard = self._new[self._guards_of.pop()]
+            self._guarded = max(self._guarded, self.stage_of(guard) + 1)
+        return self.append(line)
 
-    def append(self, line: Line, earlier: Iterable[Place] = ()) -> Place:
+    def append(self, line: Line) -> Place:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
-        number = len(self.lines)
+        if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
+            line = contracted(self, line) or line
         view = self._seen(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
             line = line._replace(args=tuple([self._multipliable(arg) for arg in line.args]))
-            number = len(self.lines)
+        elif how in (GATHER, SCATTER):
+            line = self._with_distances(line, how)
+        number = len(self.lines)
         self.lines.append(line)
         self.how.append(how)
         self.views.append(view or whole(number, line.shape))
         stage = -1 if how in (INPUT, VIEW) else self._stage(number)
         if how == NUMPY:
-            stage = max([stage, *[self.stage_of(guard) + 1 for guard in earlier]])
+            stage = max(stage, self._guarded)
         self.stage.append(stage)
         return Place(number)
 
@@ -131,14 +160,16 @@ class Plan:
             return NUMPY
         if line.kwargs:
             return NUMPY
+        if isinstance(line.what, Distances):
+            return ELEMENT
         if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
             known = all(type(x) is Place or self.known(x) is not None for x in numbers)
-            return ELEMENT if known or self._all_arrays(numbers) else NUMPY
-        special = _SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
+            return ELEMENT if known or self.all_arrays(numbers) else NUMPY
+        special = SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
         return special(self, line) if special else NUMPY
 
-    def _all_arrays(self, numbers: Iterable[Any]) -> bool:
+    def all_arrays(self, numbers: Iterable[Any]) -> bool:
         """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
         return all(
             type(x) is Place
@@ -153,6 +184,13 @@ class Plan:
             return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
         if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:
             return None
+        if id(arg) not in self._known:
+            self._kept.append(arg)
+            self._known[id(arg)] = self._uniform(arg)
+        return self._known[id(arg)]
+
+    def _uniform(self, arg: Any) -> Known | None:
+        """Return the number that all elements of an array are, if they are."""
         kind = kind_of(arg.dtype)
         first = arg.reshape(-1)[0]
         same = arg.size == 1 or (arg.view() == first).all()
@@ -165,7 +203,7 @@ class Plan:
         if id(array) not in self._of_constant:
             self.constants.append(np.ascontiguousarray(array))
             self._of_constant[id(array)] = -len(self.constants)
-            self._kept = [*getattr(self, "_kept", []), array]
+            self._kept.append(array)
         return self._of_constant[id(array)]
 
     def view(self, arg: Any) -> View:
@@ -186,7 +224,7 @@ class Plan:
         if type(arg) is not Place or self.how[number] not in (ELEMENT, REDUCE):
             return False
         view, shape = self.views[arg], self.space(number)
-        if view.root < 0 or self.how[view.root] not in (ELEMENT, GATHER):
+        if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
             return False
         root = self.lines[view.root].shape
         return (
@@ -213,7 +251,8 @@ class Plan:
                     fixed.add(root)
         users = self._users(needed)
         for number in range(len(self.lines) - 1, -1, -1):
-            if self.how[number] == ELEMENT and number not in fixed and users[number]:
+            how = self.how[number]
+            if (how == ELEMENT or how in LOADED) and number not in fixed and users[number]:
                 latest = min([self.stage[user] for user in users[number]])
                 if latest > self.stage[number] and self._brings_along(number) <= 1:
                     self.stage[number] = latest
@@ -260,6 +299,33 @@ class Plan:
 
     # Rows of whole arrays. ------------------------------------------------------------------------
 
+    def _with_distances(self, line: Line, how: str) -> Line:
+        """Return a line with distances, and how many axes go along, in place of its index."""
+        x, index, *rest = line.args
+        shape = tuple(rest[0]) if how == SCATTER else self.lines[x].shape
+        view = whole(0, shape) if how == SCATTER else self.views[x]
+        if next(places(index), None) is None:
+            size = math.prod(shape) if how == SCATTER else self.size(view.root)
+            return line._replace(args=(x, known_distances(index, view, size), *rest))
+        chosen = choice(index, len(shape))
+        assert chosen is not None
+        count = len(chosen.parts)
+        known = [part for part in chosen.parts if type(part) is Place]
+        ends = [self._bounded(part, shape[chosen.parts.index(part)]) for part in known]
+        full = self.lines[x].shape if how == SCATTER else line.shape
+        leading = full[: len(full) - chosen.behind]
+        what = Distances(shape[:count], view.strides[:count])
+        args = (*chosen.parts, *[end for pair in ends for end in pair])
+        far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
+        return line._replace(args=(x, (far, chosen.behind), *rest))
+
+    def _bounded(self, index: Place, size: int) -> tuple[Place, Place]:
+        """Add lines that find the smallest and the largest index."""
+        args, kind = (index, None, False), np.dtype(np.int64)
+        low, high = (self.append(Line(TABLE[k], args, {}, (), kind)) for k in ("min", "max"))
+        self.bounds.append((low, high, size))
+        return low, high
+
     def _multipliable(self, arg: Any) -> Any:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
         if type(arg) is not Place:
@@ -272,78 +338,16 @@ def lean(shape: Shape) -> Shape:
     return tuple([n for n in shape if n != 1])
 
 
-def layout(view: View) -> tuple[bool, int] | None:
-    """Return whether a matrix lies in memory column by column, and how far these are apart.
-
-    Of a vector: how far its elements are apart. None if it lies in no way that BLAS knows.
-    """
-    if len(view.shape) == 1:
-        step = view.strides[0] if view.shape[0] > 1 else 1
-        return (False, step) if step > 0 else None
-    (rows, columns), (down, along) = view.shape, view.strides
-    if (columns == 1 or along == 1) and (rows == 1 or down >= columns):
-        return False, down if rows > 1 else columns
-    if (rows == 1 or down == 1) and (columns == 1 or along >= rows):
-        return True, along if columns > 1 else rows
-    return None
+def _read_by_element(program: Recorded) -> set[int]:
+    """Return the lines that are read by lines that are done element by element."""
+    return {
+        int(place)
+        for line in program.lines
+        if line.what is not None and (can_lower(line.what, line.dtype) or line.name in REDUCTIONS)
+        for place in places(line.args)
+    }
 
 
 def _mixed_zeros(array: Any) -> bool:
     signs = np.signbit(array)
     return bool(signs.any() and not signs.all())
-
-
-def _reduced(plan: Plan, line: Line) -> str:
-    arg, to = line.args[0], kind_of(line.dtype)
-    if type(arg) is not Place or to == "?":
-        return NUMPY
-    return REDUCE if to == plan.kind(arg) or (to == "l" and line.name == "sum") else NUMPY
-
-
-def _by_index(line: Line) -> bool:
-    index = line.args[-1] if line.name != "scatter" else line.args[1]
-    return next(places(index), None) is None
-
-
-def _gathered(plan: Plan, line: Line) -> str:
-    fits = type(line.args[0]) is Place and _by_index(line) and not is_basic(line.args[1])
-    return GATHER if fits else NUMPY
-
-
-def _scattered(plan: Plan, line: Line) -> str:
-    if type(line.args[0]) is not Place or not _by_index(line) or kind_of(line.dtype) not in "df":  # type: ignore[operator]
-        return NUMPY
-    return JOIN if is_basic(line.args[1]) else SCATTER
-
-
-def _written(plan: Plan, line: Line) -> str:
-    fits = _by_index(line) and is_basic(line.args[2]) and plan._all_arrays(line.args[:2])
-    return JOIN if fits else NUMPY
-
-
-def _joined(plan: Plan, line: Line) -> str:
-    return JOIN if plan._all_arrays(line.args[1:]) else NUMPY
-
-
-def _multiplied(plan: Plan, line: Line) -> str:
-    kinds = set()
-    for arg in line.args:
-        if type(arg) is not Place and not isinstance(arg, np.ndarray):
-            return NUMPY
-        view = plan.views[arg] if type(arg) is Place else whole(0, arg.shape)
-        if len(view.shape) not in (1, 2):
-            return NUMPY
-        kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
-    return MATMUL if kinds in ({"d"}, {"f"}) else NUMPY
-
-
-_SPECIAL: dict[str, Any] = {
-    **dict.fromkeys(REDUCTIONS, _reduced),
-    "getitem": _gathered,
-    "scatter": _scattered,
-    "set_item": _written,
-    "concatenate": _joined,
-    "roll": lambda plan, line: JOIN if type(line.args[0]) is Place else NUMPY,
-    "cumsum": lambda plan, line: CUMSUM if type(line.args[0]) is Place else NUMPY,
-    "matmul": _multiplied,
-}

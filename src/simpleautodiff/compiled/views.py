@@ -7,7 +7,7 @@ what NumPy answers says where its elements are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,31 +126,53 @@ _VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
-def collapsed(shape: Shape, ways: Sequence[Shape]) -> tuple[Shape, list[Shape]]:
-    """Return fewer, longer axes that reach the same elements in the same order.
+def collapsed(
+    shape: Shape, ways: Sequence[Shape], cut: Collection[int] = ()
+) -> tuple[list[list[int]], list[Shape]]:
+    """Return groups of axes that are as good as one: the same elements in the same order.
 
     Parameters
     ----------
     shape
-        The shape that is gone through.
+        The shape that is gone through; axes of length 1 are left out.
     ways
-        The strides of everything that is read and written on the way.
+        The strides of everything that is read and written on the way; those of the groups are
+        returned.
+    cut
+        Axes that do not join the one before.
 
     Examples
     --------
     >>> collapsed((2, 3, 1, 4), [(12, 4, 0, 1), (0, 0, 0, 1)])
-    ((6, 4), [(4, 1), (0, 1)])
+    ([[0, 1], [3]], [(4, 1), (0, 1)])
     """
-    sizes: list[int] = []
+    groups: list[list[int]] = []
     kept: list[list[int]] = [[] for _ in ways]
     for axis, n in enumerate(shape):
-        if n == 1:
+        if n == 1 and axis not in cut:
             continue
-        joins = sizes and all(own[-1] == way[axis] * n for own, way in zip(kept, ways, strict=True))
+        joins = groups and axis not in cut
+        joins = joins and all(own[-1] == way[axis] * n for own, way in zip(kept, ways, strict=True))
         if joins:
-            sizes[-1] *= n
+            groups[-1].append(axis)
         else:
-            sizes.append(n)
+            groups.append([axis])
         for own, way in zip(kept, ways, strict=True):
             own[-1:] = [way[axis]] if joins else [*own[-1:], way[axis]]
-    return tuple(sizes), [tuple(own) for own in kept]
+    return groups, [tuple(own) for own in kept]
+
+
+def layout(view: View) -> tuple[bool, int] | None:
+    """Return whether a matrix lies in memory column by column, and how far these are apart.
+
+    Of a vector: how far its elements are apart. None if it lies in no way that BLAS knows.
+    """
+    if len(view.shape) == 1:
+        step = view.strides[0] if view.shape[0] > 1 else 1
+        return (False, step) if step > 0 else None
+    (rows, columns), (down, along) = view.shape, view.strides
+    if (columns == 1 or along == 1) and (rows == 1 or down >= columns):
+        return False, down if rows > 1 else columns
+    if (rows == 1 or down == 1) and (columns == 1 or along >= rows):
+        return True, along if columns > 1 else rows
+    return None
