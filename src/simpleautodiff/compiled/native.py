@@ -21,7 +21,8 @@ from simpleautodiff.compiled.kernel import Kernel
 from simpleautodiff.compiled.module import ATTRIBUTES, Module
 
 INLINED = 400  # steps of a body that is written into every way in, rather than called
-BODY, CALL, ENTRY = "body", "call", "entry"
+LONG = 1 << 19  # steps of all rows from which on other threads of Python run meanwhile
+BODY, CALL, ENTRY, ROWS_CODE = "body", "call", "entry", "rows"
 
 
 class Form(NamedTuple):
@@ -100,6 +101,38 @@ def _way_in(name: str, inputs: int, leaves: int, leaf: Any) -> str:
     return "\n".join(
         [head, *lines, f"  %status = call i32 @{BODY}({passed})", "  ret i32 %status", "}", ""]
     )
+
+
+def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> str:
+    """Write an entry for a function of rows, whose code is `ROWS_CODE`.
+
+    Input k of the kernel is argument `places[k]`; there are `size` rows.
+    """
+    leaves = [*kernel.inputs, *kernel.outputs]
+    lines = [f"  %table = alloca [{3 * len(leaves)} x i64]"]
+    for k, leaf in enumerate(leaves):
+        is_input = k < len(kernel.inputs)
+        table, at = ("%in", places[k]) if is_input else ("%out", k - len(kernel.inputs))
+        lines += [
+            f"  %at{k} = getelementptr ptr, ptr {table}, i64 {at}",
+            f"  %base{k} = load i64, ptr %at{k}",
+            *_stored(3 * k, f"%base{k}"),
+            *_stored(3 * k + 1, str(leaf.size)),
+            *_stored(3 * k + 2, "0"),
+        ]
+    head = f"define i32 @{CALL}(ptr %in, ptr %out) alwaysinline {ATTRIBUTES} {{"
+    end = [f"  call void @{ROWS_CODE}(i64 0, i64 {size}, ptr %table)", "  ret i32 0", "}", ""]
+    unlocked = size * len(kernel.flat) > LONG
+    entry = arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
+                         guarded=True, unlocked=unlocked)  # fmt: skip
+    return "\n".join([head, *lines, *end, declarations(arrays=True), entry])
+
+
+def _stored(at: int, value: str) -> list[str]:
+    return [
+        f"  %cell{at} = getelementptr i64, ptr %table, i64 {at}",
+        f"  store i64 {value}, ptr %cell{at}",
+    ]
 
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

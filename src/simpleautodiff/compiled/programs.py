@@ -17,6 +17,7 @@ import numpy as np
 
 from simpleautodiff.compiled import engine
 from simpleautodiff.compiled.arrays import ArrayProgram
+from simpleautodiff.compiled.entry import Number
 from simpleautodiff.compiled.kernel import Kernel
 from simpleautodiff.compiled.machine import Machine, as_leaves, empty_leaves, is_ready
 from simpleautodiff.compiled.native import ENTRY, Form, NativeCall, compiled
@@ -53,18 +54,34 @@ class Program(Protocol):
         """Return the code that it runs, or will."""
 
 
-class FlatProgram:
+class Entered:
+    """A program that Python may come to call without more ado.
+
+    `form` says how, once that is known; `on_entry` is called when there is code for it.
+    """
+
+    def __init__(self, results: int) -> None:
+        self.results = results  # how many are computed
+        self.form: Form | None = None
+        self.on_entry: Callable[[], None] = lambda: None
+        self.entry: tuple[engine.Code, str] | None = None
+
+    def enter(self, code: engine.Code) -> None:
+        """Let Python call the entry of this code."""
+        self.entry = code, ENTRY
+        self.on_entry()
+
+
+class FlatProgram(Entered):
     """A program of single numbers, on the machine that its number of calls has earned."""
 
     def __init__(self, kernel: Kernel, tier: str | None) -> None:
+        super().__init__(len(kernel.outputs))
         self.kernel = kernel
         self.fixed = tier
         self.tier = tier or "tape"
-        self.form: Form | None = None  # how it could be called from Python without more ado
-        self.on_entry: Callable[[], None] = lambda: None
         self.code: engine.Code | None = None
         self.calls = 0
-        self._entry: tuple[engine.Code, str] | None = None
         self._native: NativeCall | None = None
         self._lock = threading.Lock()
         self._asked: set[str] = set()
@@ -107,14 +124,8 @@ class FlatProgram:
             form = self.form if last else None
             self.code = compiled(self.kernel, TIERS.index(tier) - 2, form)
             self._native, self.tier = NativeCall(self.code), tier
-            if form is not None:
-                self._entry = self.code, ENTRY
         if form is not None:
-            self.on_entry()
-
-    def entry(self) -> tuple[engine.Code, str] | None:
-        """Return the code that Python can call, if there is some."""
-        return self._entry
+            self.enter(self.code)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
@@ -138,30 +149,40 @@ def _how_made(code: engine.Code | None) -> list[str]:
     return [f"{how} in {1e3 * code.seconds:.1f} ms"]
 
 
-class LargeProgram:
+class LargeProgram(Entered):
     """A program on arrays: through NumPy at first, then with its loops compiled."""
 
     def __init__(self, recorded: Recorded, precise: bool, tier: str | None) -> None:
+        self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Place]
+        super().__init__(len(self._computed))
         self.recorded, self.precise = recorded, precise
         self.calls = 0
-        native = tier in ("cheap", "optimised") and engine.available()
-        self.tier = "optimised" if native else "numpy"
-        self.program = ArrayProgram(recorded, precise, native)
-        self._asked = native or tier is not None or not engine.available()
-        self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Place]
+        self.tier = "numpy"
+        self.program = ArrayProgram(recorded, precise, False)
+        self.waits = tier in ("cheap", "optimised")  # for the code, at the first call
+        self._asked = tier in ("numpy", "tape") or not engine.available()
 
     def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         self.calls += 1
-        if self.calls > 1 and not self._asked:
+        if not self._asked and (self.waits or self.calls > 1):
             self._asked = True
-            later(self._compile)
+            if self.waits:
+                self.compile()
+            else:
+                later(self.compile)
         status, outputs = self.program.run(list(inputs))
         return status, [] if status else [outputs[k] for k in self._computed]
 
-    def _compile(self) -> None:
-        self.program = ArrayProgram(self.recorded, self.precise, True)
+    def compile(self) -> None:
+        """Compile its loops."""
+        form = self.form
+        structure = form.structure if form else None
+        numbers = [x.kind for x in form.inputs if isinstance(x, Number)] if form else ()
+        self.program = ArrayProgram(self.recorded, self.precise, True, structure, numbers)
         self.tier = "optimised"
+        if form and self.program.has_entry and self.program.code:
+            self.enter(self.program.code)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
@@ -174,8 +195,8 @@ class LargeProgram:
     def codes(self) -> list[engine.Code]:
         """Return the code that it runs, or would."""
         if self.tier != "optimised":
-            self._compile()
-        return self.program.codes()
+            self.compile()
+        return [self.program.code] if self.program.code else []
 
 
 class Gathered(NamedTuple):
@@ -185,10 +206,11 @@ class Gathered(NamedTuple):
     index: Any
 
 
-class RowsProgram:
+class RowsProgram(Entered):
     """A function of rows alone: its arguments are given, or gathered, and its results returned."""
 
     def __init__(self, rows: Rows, args: Sequence[Any], which: Sequence[int]) -> None:
+        super().__init__(len(which))
         self.args = args  # of each argument its number among the inputs, a constant, or `Gathered`
         self.which = which  # results that are returned
         self.kernel = rows.kernel
@@ -204,7 +226,21 @@ class RowsProgram:
         """Compute all rows."""
         given = [_given(arg, inputs) for arg in self.args]
         results = self.rows(*given)
+        if self.entry is None and self.rows.code is not None:
+            self._try_to_enter()
         return 0, [results[k] for k in self.which]
+
+    def _try_to_enter(self) -> None:
+        """Have an entry made, once it is known that the code is there."""
+        form, self.form = self.form, None
+        straight = all(type(arg) is Place for arg in self.args) and self.rows.threads == 1
+        if form is None or not straight or list(self.which) != [*range(len(self.which))]:
+            return
+        places = [int(arg) for arg in self.args]
+        if self.rows.tier:
+            self.enter(self.rows.with_entry(form, places))
+        else:
+            later(lambda: self.enter(self.rows.with_entry(form, places)))
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""

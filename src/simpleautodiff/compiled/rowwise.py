@@ -12,7 +12,9 @@ from simpleautodiff.arguments import Selection, call
 from simpleautodiff.compiled import engine
 from simpleautodiff.compiled.batches import Kernel as RowsKernel
 from simpleautodiff.compiled.batches import batch_call, run_threads
+from simpleautodiff.compiled.entry import Array, entry_names
 from simpleautodiff.compiled.kernel import Kernel
+from simpleautodiff.compiled.native import ENTRY, ROWS_CODE, Form, rows_entry
 from simpleautodiff.compiled.operations import KINDS
 from simpleautodiff.compiled.rows import rows, width_of
 from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
@@ -23,7 +25,6 @@ from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced
 
 SAME, ROWS, GATHERED = "same", "rows", "gathered"
-ROWS_CODE = "rows"
 
 
 class Rows:
@@ -74,6 +75,22 @@ class Rows:
                 self.code = engine.build(lambda: rows(self.kernel, self.modes, width, ROWS_CODE),
                                          level=2, names=[ROWS_CODE], key=key)  # fmt: skip
                 self._run = batch_call(self.code.address(ROWS_CODE))
+
+    def with_entry(self, form: Form, places: Sequence[int]) -> engine.Code:
+        """Return code with an entry, for arguments in these places of a call; see `native`."""
+        width = width_of(self.kernel)
+        one = form.inputs[places[self.modes.index(ROWS)]]
+        assert isinstance(one, Array)  # what has rows is one
+        size = one.shape[0]
+        key = repr((self.kernel.key(), self.modes, width, form, places))
+
+        def text() -> str:
+            return "\n".join([
+                rows(self.kernel, self.modes, width, ROWS_CODE),
+                rows_entry(self.kernel, form, places, size),
+            ])  # fmt: skip
+
+        return engine.build(text, level=2, names=entry_names(ENTRY), key=key)
 
     def _natively(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         table: list[int] = []
