@@ -163,7 +163,7 @@ def _far(scalar: Lanes) -> str:
         chosen = Mask(scalar, scalar.emit(f"icmp eq i64 %which, {WHICH[name]}"))
         result = chosen.pick(results[name], result)
     head = "define internal double @sad_far(double %x, i64 %which)"
-    return f"{head} noinline optnone cold nounwind memory(none) {{\n" + _close(scalar, result.text)
+    return f"{head} noinline cold nounwind memory(none) {{\n" + _close(scalar, result.text)
 
 
 def _each(lanes: Lanes) -> str:
@@ -180,7 +180,7 @@ def _each(lanes: Lanes) -> str:
     for word, meaning in words.items():
         body = body.replace(word, meaning)
     own = symbol("far", lanes.width, lanes.kind.name)
-    head = _head(lanes, own, ["%x", "%near"], "noinline optnone cold")
+    head = _head(lanes, own, ["%x", "%near"], "noinline cold")
     return head.replace("%near)", "%near, i64 %which)") + body
 
 
