@@ -1,4 +1,4 @@
-"""Write compiled/vectormath/coefficients.py of the package (to be formatted) to standard output.
+"""Write compiled/llvm/vectormath/coefficients.py (to be formatted) to standard output.
 
 Every polynomial is a Chebyshev fit made here with mpmath; its degree is the least one whose error,
 as a share of the function's value, is below a thirtieth of the last place.

@@ -13,6 +13,7 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
+from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
 from simpleautodiff.compiled.symbols import Recorded, SymbolLevel, is_traced
 from simpleautodiff.dispatch.teaching import teach_scipy
@@ -161,7 +162,7 @@ class Function:
     def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
         teach_scipy()
         options = self.options
-        level = SymbolLevel(False, options.precise, options.threads, options.tier)
+        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
         leaves, rebuild = flatten((args, kwargs))
         with paused_gc, level, np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
