@@ -15,7 +15,7 @@ from simpleautodiff.compiled.entry import Array, Number, Structure
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.native import Form
-from simpleautodiff.compiled.programs import TIERS, FlatProgram, RowsProgram
+from simpleautodiff.compiled.programs import TIERS, FlatProgram, LargeProgram, RowsProgram
 from simpleautodiff.compiled.signature import Call
 from simpleautodiff.compiled.slot import Slot, quick
 from simpleautodiff.compiled.working import wait
@@ -39,7 +39,7 @@ class Jitted(Slot):
 
         def on_path(path: Path, described: Call, result: Any) -> None:
             jitted = itself()
-            if jitted is not None and isinstance(path.program, FlatProgram):
+            if jitted is not None and isinstance(path.program, (FlatProgram, LargeProgram)):
                 path.program.on_entry = lambda: _repoint(itself)
                 path.program.form = _form(described, path.program, result)
 
@@ -128,11 +128,12 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
                 for path in found.paths()]  # fmt: skip
-    entries = [program.entry() for program in programs if isinstance(program, FlatProgram)]
+    own = [program for program in programs if isinstance(program, (FlatProgram, LargeProgram))]
+    entries = [program.entry() for program in own]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, program: FlatProgram, result: Any) -> Form | None:
+def _form(described: Call, program: FlatProgram | LargeProgram, result: Any) -> Form | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
@@ -140,7 +141,7 @@ def _form(described: Call, program: FlatProgram, result: Any) -> Form | None:
     inputs = [_part(leaf) for leaf in args]
     outputs = [_part(leaf) for leaf in flatten(result)[0]]
     structure = _structure(result, iter(range(len(outputs))))
-    whole = len(outputs) == len(program.kernel.outputs)  # nothing of the result is a constant
+    whole = len(outputs) == program.results  # nothing of the result is a constant
     if None in inputs or None in outputs or structure is None or not whole:
         return None
     return Form(tuple(inputs), tuple(outputs), structure)  # type: ignore[arg-type]

@@ -116,6 +116,11 @@ class FlatProgram:
         """Return the code that Python can call, if there is some."""
         return self._entry
 
+    @property
+    def results(self) -> int:
+        """How many results are computed; others are constants."""
+        return len(self.kernel.outputs)
+
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
         flat = self.kernel.flat
@@ -144,24 +149,40 @@ class LargeProgram:
     def __init__(self, recorded: Recorded, precise: bool, tier: str | None) -> None:
         self.recorded, self.precise = recorded, precise
         self.calls = 0
-        native = tier in ("cheap", "optimised") and engine.available()
-        self.tier = "optimised" if native else "numpy"
-        self.program = ArrayProgram(recorded, precise, native)
-        self._asked = native or tier is not None or not engine.available()
+        self.form: Form | None = None  # how it could be called from Python without more ado
+        self.on_entry: Callable[[], None] = lambda: None
+        self._at_once = tier in ("cheap", "optimised") and engine.available()
+        self.tier = "numpy"
+        self.program = ArrayProgram(recorded, precise, native=False)
+        self._asked = tier is not None or not engine.available()
         self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Place]
 
     def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         self.calls += 1
-        if self.calls > 1 and not self._asked:
+        if self._at_once and self.tier == "numpy":
+            self._compile()
+        elif self.calls > 1 and not self._asked:
             self._asked = True
             later(self._compile)
         status, outputs = self.program.run(list(inputs))
         return status, [] if status else [outputs[k] for k in self._computed]
 
     def _compile(self) -> None:
-        self.program = ArrayProgram(self.recorded, self.precise, True)
+        self.program = ArrayProgram(self.recorded, self.precise, True, self.form)
         self.tier = "optimised"
+        if self.program.has_entry:
+            self.on_entry()
+
+    def entry(self) -> tuple[engine.Code, str] | None:
+        """Return the code that Python can call, if there is some."""
+        code = self.program.code
+        return (code, ENTRY) if code and self.program.has_entry else None
+
+    @property
+    def results(self) -> int:
+        """How many results are computed; others are constants."""
+        return len(self._computed)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
