@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from simpleautodiff.compiled.flat import Flat
-from simpleautodiff.compiled.kernel import Kernel, Leaf
-from simpleautodiff.compiled.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
 
 INF, NAN = np.inf, np.nan
 SPECIAL = {

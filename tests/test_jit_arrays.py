@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.arrays import ArrayProgram
-from simpleautodiff.compiled.flat import Flat
-from simpleautodiff.compiled.loops import Access, Fold, Loop
-from simpleautodiff.compiled.lowering import NUMBERS
+from simpleautodiff.compiled.large.arrays import ArrayProgram
+from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.numbers.lowering import NUMBERS
 from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.node import apply
 from simpleautodiff.rules.row import TABLE
@@ -557,7 +557,7 @@ def test_random_programs_in_float32(seed):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])
 def test_every_width(lanes, monkeypatch):
-    monkeypatch.setattr("simpleautodiff.compiled.arrays.lanes", lambda: lanes)
+    monkeypatch.setattr("simpleautodiff.compiled.large.arrays.lanes", lambda: lanes)
     x = rng.normal(size=(5, 13))
     agree(ad.value_and_grad(chain), x)
     agree(

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from simpleautodiff.cli import main
-from simpleautodiff.compiled import cache, engine
+from simpleautodiff.compiled.calling import cache, engine
 
 TEXT = "define double @f(double %x) {\n  %y = fadd double %x, 1.0\n  ret double %y\n}"
 needs_owners = pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")

@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.emit import body, write_body
-from simpleautodiff.compiled.flat import Flat, share_reciprocals
-from simpleautodiff.compiled.kernel import Kernel, Leaf
-from simpleautodiff.compiled.module import Module
-from simpleautodiff.compiled.operations import KINDS, OPERATIONS
-from simpleautodiff.compiled.rows import host_width, rows, width_of, write_rows
+from simpleautodiff.compiled.llvm.emit import body, write_body
+from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.llvm.module import Module
+from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.llvm.rows import host_width, rows, width_of, write_rows
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)

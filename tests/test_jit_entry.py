@@ -17,9 +17,9 @@ import weakref
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled import engine
-from simpleautodiff.compiled.batches import batch_call, run_threads
-from simpleautodiff.compiled.entry import (
+from simpleautodiff.compiled.calling import engine
+from simpleautodiff.compiled.calling.batches import batch_call, run_threads
+from simpleautodiff.compiled.calling.entry import (
     Array,
     Number,
     arrays_entry,
@@ -27,8 +27,8 @@ from simpleautodiff.compiled.entry import (
     entry_names,
     floats_entry,
 )
-from simpleautodiff.compiled.layout import layout
-from simpleautodiff.compiled.slot import Slot, quick
+from simpleautodiff.compiled.calling.layout import layout
+from simpleautodiff.compiled.calling.slot import Slot, quick
 
 GRADIENT = """
 declare double @cos(double)
@@ -539,7 +539,7 @@ def test_every_row_is_done_once(rows, threads, step):
 def test_threads_work_after_a_fork_too():
     program = """
 import os
-from simpleautodiff.compiled.batches import run_threads
+from simpleautodiff.compiled.calling.batches import run_threads
 def run():
     done = []
     run_threads(lambda start, stop, _: done.append(stop - start), 100, 0, threads=2)

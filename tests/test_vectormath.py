@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.vectormath import NAMES, OF_TWO, coefficients, functions, symbol
+from simpleautodiff.compiled.llvm.vectormath import NAMES, OF_TWO, coefficients, functions, symbol
 from simpleautodiff.rules.row import TABLE
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")

@@ -14,7 +14,7 @@ from simpleautodiff.cli.data import as_json, plainly
 from simpleautodiff.cli.derivatives import derived, label, partial
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, each
-from simpleautodiff.compiled import cache
+from simpleautodiff.compiled.calling import cache
 from simpleautodiff.errors import FormulaError
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.compiled.flat import Flat
-from simpleautodiff.compiled.kernel import Kernel, Leaf
-from simpleautodiff.compiled.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
-from simpleautodiff.compiled.parts import Part, Parts, names_of, to_parts
+from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
+from simpleautodiff.compiled.numbers.parts import Part, Parts, names_of, to_parts
 
 LENGTH = 250  # steps in a function: compilers take longer than in proportion for long ones
 ON_STACK = 4096  # cells: where more are needed, they are allocated

@@ -1,0 +1,1 @@
+"""From LLVM's text to something that Python calls: compiled, kept on disk, entered."""

@@ -1,0 +1,310 @@
+"""The way from Python into compiled code and back, written in LLVM's language.
+
+An entry has the signature of Python's vectorcall protocol. It looks at its arguments: exactly the
+types, kinds and shapes it was written for, or else the next entry is tried, and after the last one
+the slow way through Python (see `slot`). The results are made before the body runs, and the body
+writes into them. A guarded body returns an i32: when it is not 0, the results are dropped and the
+next entry is tried. What a body looks like is said by `floats_entry` and `arrays_entry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from simpleautodiff.compiled.calling.entrytext import UNROLLED, EntryText
+from simpleautodiff.compiled.calling.layout import ALIGNED, C_CONTIGUOUS, layout
+
+_DECLARED = """\
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_New(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare void @Py_DecRef(ptr)
+declare void @Py_IncRef(ptr)
+@PyFloat_Type = external global i8
+"""
+_DECLARED_FOR_ARRAYS = """\
+declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
+declare ptr @PyArray_Scalar(ptr, ptr, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+@PyArray_Type = external global i8
+@numpy.float64 = external global i8
+@numpy.float32 = external global i8
+@numpy.type.float64 = external global i8
+@numpy.type.float32 = external global i8
+"""
+
+Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
+
+
+class Number(NamedTuple):
+    """One number: Python's `float`, or NumPy's `float64` or `float32`."""
+
+    kind: str = "float"
+
+
+class Array(NamedTuple):
+    """An array of NumPy: `float64` or `float32`, of a fixed shape, in the order of C."""
+
+    kind: str
+    shape: tuple[int, ...]
+
+
+_CELL = {"float": "double", "float64": "double", "float32": "float"}
+_TYPE = {
+    "float": "@PyFloat_Type",
+    "float64": "@numpy.type.float64",
+    "float32": "@numpy.type.float32",
+}
+_NUMBER_OF_DTYPE = {"float32": 11, "float64": 12}
+
+
+def declarations(arrays: bool = False) -> str:
+    """Return what a module with entries declares, once.
+
+    Examples
+    --------
+    >>> "@PyTuple_New" in declarations()
+    True
+    """
+    return _DECLARED + (_DECLARED_FOR_ARRAYS if arrays else "")
+
+
+def entry_names(name: str) -> list[str]:
+    """Return the names that `engine.build` is to export for an entry.
+
+    Examples
+    --------
+    >>> entry_names("f")
+    ['f', 'f.next', 'f.slow']
+    """
+    return [name, f"{name}.next", f"{name}.slow"]
+
+
+def floats_entry(
+    name: str,
+    body: str,
+    inputs: int,
+    outputs: int,
+    structure: Structure | None = None,
+    *,
+    guarded: bool = False,
+) -> str:
+    """Return an entry for Python floats in, floats out.
+
+    Parameters
+    ----------
+    name : str
+        Of the entry.
+    body : str
+        Of the function that is called, `void body(ptr in, ptr out)`: numbers side by side.
+    inputs, outputs : int
+        How many floats are taken, each as an argument, and how many the body writes.
+    structure
+        Which number of `out` stands where: 0 for a single float, `(0, 1)` for a tuple of two,
+        `(0, (1, 2))` and so on; unless given, a tuple of all.
+    guarded : bool
+        The body returns an i32, and its results count if that is 0.
+
+    Examples
+    --------
+    >>> "call void @f.body(ptr %in, ptr %out)" in floats_entry("f", "f.body", 2, 2)
+    True
+    """
+    text = EntryText(name, inputs)
+    text.line(f"%in = alloca [{max(inputs, 1)} x double]", first=True)
+    text.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
+
+    def read(at: str) -> None:
+        text.put("%in", at, "double", _number(text, at, Number()))
+
+    text.each(inputs, read)
+    whole = tuple(range(outputs)) if structure is None else structure
+    fills = _made(text, whole, lambda leaf: None)
+    text.call(body, guarded)
+    for place, leaves in fills:
+        _filled(text, place, leaves)
+    return text.finished()
+
+
+def arrays_entry(
+    name: str,
+    body: str,
+    inputs: Sequence[Number | Array],
+    outputs: Sequence[Number | Array],
+    structure: Structure,
+    *,
+    guarded: bool = False,
+    unlocked: bool = False,
+) -> str:
+    """Return an entry for numbers and arrays in, new arrays and numbers out.
+
+    Parameters
+    ----------
+    name, body, guarded
+        As for `floats_entry`, but the body gets two tables of pointers, `void body(ptr in, ptr
+        out)`: one pointer for each argument and each result, to its first number.
+    inputs, outputs
+        What each argument and each result is.
+    structure
+        Which result stands where: 0 for a single one, `(0, 1)` for a tuple; each array somewhere.
+    unlocked : bool
+        Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
+
+    Examples
+    --------
+    >>> text = arrays_entry("f", "f.body", [Array("float64", (2,))], [Number()], 0)
+    >>> "@PyArray_Type" in text
+    True
+    """
+    text = EntryText(name, len(inputs))
+    text.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
+    text.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
+    for index, kind in enumerate(inputs):
+        text.put("%in", str(index), "ptr", _taken(text, str(index), kind))
+    cells = [_cell(text, kind) if isinstance(kind, Number) else "" for kind in outputs]
+    arrays: dict[int, str] = {}
+
+    def make(leaf: int) -> str | None:
+        kind = outputs[leaf]
+        if leaf in arrays:
+            text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
+        elif isinstance(kind, Array):
+            arrays[leaf] = _new_array(text, kind, leaf)
+        return arrays.get(leaf)
+
+    for index, cell in enumerate(cells):
+        if cell:
+            text.put("%out", str(index), "ptr", cell)
+    fills = _made(text, structure, make)
+    if len(arrays) + len(cells) - cells.count("") < len(outputs):
+        raise ValueError(f"an array of {list(outputs)} has no place in {structure}")
+    text.call(body, guarded, unlocked)
+    for place, leaves in fills:
+        for at, leaf in leaves:
+            _given(text, place, at, _new_number(text, outputs[leaf].kind, cells[leaf]))
+    return text.finished()
+
+
+Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
+
+
+def _number(text: EntryText, at: str, kind: Number) -> str:
+    """Return the value of the argument at a place, if it is of this very kind."""
+    known = layout()
+    argument = text.get("%args", at, "ptr")
+    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, {_TYPE[kind.kind]}")
+    offset = known.float32 if kind.kind == "float32" else known.float64
+    return text.field(argument, offset, _CELL[kind.kind])
+
+
+def _taken(text: EntryText, at: str, kind: Number | Array) -> str:
+    """Return a pointer to the first number of an argument."""
+    if isinstance(kind, Array):
+        return _array(text, at, kind)
+    cell = _cell(text, kind)
+    text.line(f"store {_CELL[kind.kind]} {_number(text, at, kind)}, ptr {cell}")
+    return cell
+
+
+def _cell(text: EntryText, kind: Number) -> str:
+    return text.new(f"alloca {_CELL[kind.kind]}", first=True)
+
+
+def _array(text: EntryText, at: str, kind: Array) -> str:
+    known = layout()
+    argument = text.get("%args", at, "ptr")
+    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, @PyArray_Type")
+    text.require(f"icmp eq i32 {text.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
+    text.require(f"icmp eq ptr {text.field(argument, known.dtype, 'ptr')}, @numpy.{kind.kind}")
+    wanted = C_CONTIGUOUS | ALIGNED
+    flags = text.new(f"and i32 {text.field(argument, known.flags, 'i32')}, {wanted}")
+    text.require(f"icmp eq i32 {flags}, {wanted}")
+    shape = text.field(argument, known.shape, "ptr")
+    for axis, size in enumerate(kind.shape):
+        text.require(f"icmp eq i64 {text.get(shape, str(axis), 'i64')}, {size}")
+    return text.field(argument, known.data, "ptr")
+
+
+def _new_array(text: EntryText, kind: Array, leaf: int) -> str:
+    shape = text.constant([*kind.shape, 0])
+    made = text.new(
+        f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(kind.shape)}, ptr {shape}, "
+        f"i32 {_NUMBER_OF_DTYPE[kind.kind]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+    )
+    text.need(made)
+    text.put("%out", str(leaf), "ptr", text.field(made, layout().data, "ptr"))
+    return made
+
+
+def _new_number(text: EntryText, kind: str, cell: str) -> str:
+    if kind != "float":
+        return text.new(f"call ptr @PyArray_Scalar(ptr {cell}, ptr @numpy.{kind}, ptr null)")
+    value = text.new(f"load double, ptr {cell}")
+    return text.new(f"call ptr @PyFloat_FromDouble(double {value})")
+
+
+def _made(text: EntryText, structure: Structure, make: Callable[[int], str | None]) -> Fills:
+    """Make the tuples and arrays of the result; return the places that numbers will fill."""
+    if isinstance(structure, int):
+        made = make(structure)
+        text.root(made or "null")
+        return [] if made else [("", [(0, structure)])]
+    tuple_ = text.new(f"call ptr @PyTuple_New(i64 {len(structure)})")
+    text.need(tuple_)
+    text.root(tuple_)
+    fills: Fills = []
+    _place_in(text, tuple_, structure, make, fills)
+    return fills
+
+
+def _place_in(
+    text: EntryText,
+    tuple_: str,
+    structure: tuple[Structure, ...],
+    make: Callable[[int], str | None],
+    fills: Fills,
+) -> None:
+    numbers = []
+    for at, part in enumerate(structure):
+        if isinstance(part, int):
+            made = make(part)
+        else:
+            made = text.new(f"call ptr @PyTuple_New(i64 {len(part)})")
+            text.need(made)
+        if made is None:
+            assert isinstance(part, int)
+            numbers.append((at, part))
+            continue
+        text.put(text.items(tuple_), str(at), "ptr", made)
+        if not isinstance(part, int):
+            _place_in(text, made, part, make, fills)
+    fills.append((tuple_, numbers))
+
+
+def _filled(text: EntryText, place: str, leaves: list[tuple[int, int]]) -> None:
+    """Make floats of the numbers in `out` and put them where they belong."""
+    shift = leaves[0][1] - leaves[0][0] if leaves else 0
+    together = all(leaf - at == shift for at, leaf in leaves)
+    run = together and len(leaves) > UNROLLED and leaves[-1][0] - leaves[0][0] == len(leaves) - 1
+
+    def fill(at: str, leaf: str) -> None:
+        value = text.get("%out", leaf, "double")
+        _given(text, place, at, text.new(f"call ptr @PyFloat_FromDouble(double {value})"))
+
+    if run:
+        first = leaves[0]
+        text.each(len(leaves), lambda i: fill(text.plus(i, first[0]), text.plus(i, first[1])))
+        return
+    for at, leaf in leaves:
+        fill(str(at), str(leaf))
+
+
+def _given(text: EntryText, place: str, at: int | str, made: str) -> None:
+    """Give a number its place in a tuple, or return it as it is."""
+    if place:
+        text.need(made)
+        text.put(text.items(place), str(at), "ptr", made)
+    else:
+        text.root(made)

@@ -1,0 +1,1 @@
+"""Programs on large arrays: fused loops, BLAS, and NumPy for the rest."""

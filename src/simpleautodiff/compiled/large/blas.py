@@ -1,0 +1,101 @@
+"""Products of vectors and matrices as calls of BLAS, which SciPy brings along.
+
+BLAS thinks of matrices column by column, NumPy row by row: what is a matrix to one is its transpose
+to the other, so the factors change places. A transposed matrix is a letter, not a copy.
+"""
+
+from __future__ import annotations
+
+from simpleautodiff.compiled.large.building import Product
+from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT
+from simpleautodiff.compiled.llvm.module import ATTRIBUTES
+from simpleautodiff.compiled.large.sharing import Shared
+from simpleautodiff.compiled.large.views import View, layout
+
+_LETTER = {"d": "d", "f": "s"}
+
+
+def write_product(module: Shared, product: Product) -> tuple[str, list[int]]:
+    """Write a product as a function of the addresses of its buffers (see `write_loop`)."""
+    writer = _Writer(module, product.kind)
+    for key, view in (("%left", product.left), ("%right", product.right)):
+        offset = view.offset * BYTES[product.kind]
+        writer.lines.append(f"  {key} = getelementptr i8, ptr {key}.base, i64 {offset}")
+    ranks = len(product.left.shape), len(product.right.shape)
+    if ranks == (1, 1):
+        _dot(writer, product)
+    elif ranks == (2, 1):
+        _by_vector(writer, product.left, "%left", product.right, "%right", turned=False)
+    elif ranks == (1, 2):
+        _by_vector(writer, product.right, "%right", product.left, "%left", turned=True)
+    else:
+        _by_matrix(writer, product)
+    head = f"(ptr %left.base, ptr %right.base, ptr %result) {ATTRIBUTES} {{"
+    name = module.function("product", "\n".join([head, *writer.lines, "  ret void", "}"]))
+    return name, [product.left.root, product.right.root, product.number]
+
+
+class _Writer:
+    def __init__(self, module: Shared, kind: str) -> None:
+        self.module, self.kind, self.lines = module, kind, list[str]()
+        self.element, self.count = ELEMENT[kind], 0
+
+    def given(self, kind: str, number: str) -> str:
+        """Put a number into memory, where BLAS reads it."""
+        self.count += 1
+        name = f"%given{self.count}"
+        self.lines.append(f"  {name} = alloca {kind}")
+        self.lines.append(f"  store {kind} {number}, ptr {name}")
+        return f"ptr {name}"
+
+    def size(self, number: int) -> str:
+        """Put a size into memory."""
+        return self.given("i32", str(number))
+
+    def letter(self, transposed: bool) -> str:
+        """Put the letter for a transposed matrix into memory, or that for one as it is."""
+        return self.given("i8", str(ord("T" if transposed else "N")))
+
+    def call(self, function: str, args: list[str], gives: str = "void") -> None:
+        """Call a function of BLAS."""
+        function = _LETTER[self.kind] + function
+        kinds = ", ".join(["ptr"] * len(args))
+        self.module.declare(f"{gives} @{function}({kinds})")
+        result = "" if gives == "void" else "%product = "
+        self.lines.append(f"  {result}call {gives} @{function}({', '.join(args)})")
+
+
+def _dot(writer: _Writer, product: Product) -> None:
+    n = product.left.shape[0]
+    steps = [writer.size(_found(view)[1]) for view in (product.left, product.right)]
+    args = [writer.size(n), "ptr %left", steps[0], "ptr %right", steps[1]]
+    writer.call("dot", args, writer.element)
+    writer.lines.append(f"  store {writer.element} %product, ptr %result")
+
+
+def _by_vector(writer: _Writer, matrix: View, m: str, vector: View, v: str, turned: bool) -> None:
+    by_columns, apart = _found(matrix)
+    rows, columns = matrix.shape if by_columns else matrix.shape[::-1]
+    one, zero = writer.given(writer.element, "1.0"), writer.given(writer.element, "0.0")
+    step = writer.size(_found(vector)[1])
+    sizes = [writer.size(rows), writer.size(columns)]
+    head = [writer.letter(by_columns == turned), *sizes, one]
+    rest = [f"ptr {m}", writer.size(apart), f"ptr {v}", step, zero, "ptr %result", writer.size(1)]
+    writer.call("gemv", [*head, *rest])
+
+
+def _by_matrix(writer: _Writer, product: Product) -> None:
+    left, right = _found(product.left), _found(product.right)
+    (rows, inner), columns = product.left.shape, product.right.shape[1]
+    one, zero = writer.given(writer.element, "1.0"), writer.given(writer.element, "0.0")
+    letters = [writer.letter(right[0]), writer.letter(left[0])]
+    sizes = [writer.size(n) for n in (columns, rows, inner)]
+    factors = ["ptr %right", writer.size(right[1]), "ptr %left", writer.size(left[1])]
+    result = [zero, "ptr %result", writer.size(columns)]
+    writer.call("gemm", [*letters, *sizes, one, *factors, *result])
+
+
+def _found(view: View) -> tuple[bool, int]:
+    known = layout(view)
+    assert known is not None  # else it would have been copied
+    return known

@@ -1,0 +1,1 @@
+"""Programs on single numbers: the flat program, its operations, and how rows become them."""
