@@ -9,8 +9,8 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.large.arrays import ArrayProgram
-from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import NUMBERS
 from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.node import apply

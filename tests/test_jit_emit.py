@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from simpleautodiff.compiled.llvm.emit import body, write_body
+from simpleautodiff.compiled.llvm.module import Module
+from simpleautodiff.compiled.llvm.rows import host_width, rows, width_of, write_rows
 from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.llvm.module import Module
 from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
-from simpleautodiff.compiled.llvm.rows import host_width, rows, width_of, write_rows
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from simpleautodiff.compiled import export
+from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves
 
 _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))
 flats = importlib.util.module_from_spec(_spec)

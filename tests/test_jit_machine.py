@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from simpleautodiff.compiled.calling.engine import build
 from simpleautodiff.compiled.interpreting import machine as machines
 from simpleautodiff.compiled.interpreting import tape
-from simpleautodiff.compiled.calling.engine import build
+from simpleautodiff.compiled.interpreting.machine import Machine
+from simpleautodiff.compiled.interpreting.script import Script
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.interpreting.machine import Machine
 from simpleautodiff.compiled.numbers.operations import KINDS
-from simpleautodiff.compiled.interpreting.script import Script
 from simpleautodiff.errors import ArgumentError, ValueKindError
 
 _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))

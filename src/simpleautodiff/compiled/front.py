@@ -12,13 +12,13 @@ import numpy as np
 from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.compiled.calling.engine import MISSING, Code, available
 from simpleautodiff.compiled.calling.entry import Array, Number, Structure
+from simpleautodiff.compiled.calling.slot import Slot, quick
+from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
 from simpleautodiff.compiled.programs import TIERS, FlatProgram, LargeProgram, RowsProgram
 from simpleautodiff.compiled.signature import Call
-from simpleautodiff.compiled.calling.slot import Slot, quick
-from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
 

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.large.arrays import ArrayProgram
-from simpleautodiff.compiled.numbers.kernel import Kernel
-from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves, is_ready
-from simpleautodiff.compiled.llvm.native import ENTRY, Form, NativeCall, compiled
-from simpleautodiff.compiled.rowwise import Rows
-from simpleautodiff.compiled.interpreting.script import Script
-from simpleautodiff.compiled.symbols import Line, Place, Recorded
-from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
 from simpleautodiff.compiled.calling.working import later
+from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves, is_ready
+from simpleautodiff.compiled.interpreting.script import Script
+from simpleautodiff.compiled.large.arrays import ArrayProgram
+from simpleautodiff.compiled.llvm.native import ENTRY, Form, NativeCall, compiled
+from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
+from simpleautodiff.compiled.rowwise import Rows
+from simpleautodiff.compiled.symbols import Line, Place, Recorded
 from simpleautodiff.rules.indexing import getitem
 
 TIERS = ("numpy", "tape", "cheap", "optimised")

@@ -12,12 +12,12 @@ from simpleautodiff.arguments import Selection, call
 from simpleautodiff.compiled.calling import engine
 from simpleautodiff.compiled.calling.batches import Kernel as RowsKernel
 from simpleautodiff.compiled.calling.batches import batch_call, run_threads
+from simpleautodiff.compiled.calling.working import later
+from simpleautodiff.compiled.llvm.rows import rows, width_of
 from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.numbers.operations import KINDS
-from simpleautodiff.compiled.llvm.rows import rows, width_of
-from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
 from simpleautodiff.compiled.numbers.unroll import unroll
-from simpleautodiff.compiled.calling.working import later
+from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from simpleautodiff.compiled.numbers.operations import OPERATIONS
 from simpleautodiff.compiled.interpreting.tape import OPCODES, REAL, shape
+from simpleautodiff.compiled.numbers.operations import OPERATIONS
 
 
 class _Body(NamedTuple):

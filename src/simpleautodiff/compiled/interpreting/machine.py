@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simpleautodiff.compiled.calling.engine import Code, build
+from simpleautodiff.compiled.calling.working import later
 from simpleautodiff.compiled.interpreting.interpreter import text
+from simpleautodiff.compiled.interpreting.tape import to_tape
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.operations import KINDS
-from simpleautodiff.compiled.interpreting.tape import to_tape
-from simpleautodiff.compiled.calling.working import later
 from simpleautodiff.errors import ArgumentError
 
 _ready = threading.Event()

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simpleautodiff.compiled.interpreting.machine import as_leaves, empty_leaves
+from simpleautodiff.compiled.interpreting.tape import ROUNDED
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel
-from simpleautodiff.compiled.interpreting.machine import as_leaves, empty_leaves
 from simpleautodiff.compiled.numbers.operations import FLOAT, KINDS, OPERATIONS, TRUTH, WHOLE
 from simpleautodiff.compiled.numbers.parts import Part, Parts, to_parts
-from simpleautodiff.compiled.interpreting.tape import ROUNDED
 
 LENGTH = 500  # steps in a function: Python's compiler takes longer for long ones
 _SIGN = 2**63

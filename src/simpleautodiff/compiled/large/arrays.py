@@ -7,20 +7,26 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.calling import engine
+from simpleautodiff.compiled.calling.entry import (
+    Array,
+    Number,
+    arrays_entry,
+    declarations,
+    entry_names,
+)
+from simpleautodiff.compiled.calling.layout import Unknown, layout
+from simpleautodiff.compiled.calling.slot import Slot, quick
 from simpleautodiff.compiled.large.building import Bounds, Check, Product, Work, build_work, prune
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.deciding import INPUT
-from simpleautodiff.compiled.calling.entry import Array, Number, arrays_entry, declarations, entry_names
-from simpleautodiff.compiled.calling.layout import Unknown, layout
 from simpleautodiff.compiled.large.loops import Loop
 from simpleautodiff.compiled.large.memory import Memory
-from simpleautodiff.compiled.llvm.native import ENTRY, Form
 from simpleautodiff.compiled.large.planning import Plan
 from simpleautodiff.compiled.large.replay import Replay
 from simpleautodiff.compiled.large.running import LARGE, Runner, prepare_body
 from simpleautodiff.compiled.large.segments import BODY, CONSTANTS, KEPT, write_body, write_segments
 from simpleautodiff.compiled.large.sharing import Shared
-from simpleautodiff.compiled.calling.slot import Slot, quick
+from simpleautodiff.compiled.llvm.native import ENTRY, Form
 from simpleautodiff.compiled.symbols import Place, Recorded
 
 _OWN = "own"  # the entry that `run` uses

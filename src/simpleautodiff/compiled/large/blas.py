@@ -7,10 +7,10 @@ to the other, so the factors change places. A transposed matrix is a letter, not
 from __future__ import annotations
 
 from simpleautodiff.compiled.large.building import Product
-from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT
-from simpleautodiff.compiled.llvm.module import ATTRIBUTES
 from simpleautodiff.compiled.large.sharing import Shared
 from simpleautodiff.compiled.large.views import View, layout
+from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT
+from simpleautodiff.compiled.llvm.module import ATTRIBUTES
 
 _LETTER = {"d": "d", "f": "s"}
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.compiled.large.views import View, seen_through
 from simpleautodiff.compiled.numbers.lowering import kind_of
 from simpleautodiff.compiled.symbols import Line
-from simpleautodiff.compiled.large.views import View, seen_through
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.large.planning import Plan

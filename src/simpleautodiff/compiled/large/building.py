@@ -24,13 +24,19 @@ from simpleautodiff.compiled.large.deciding import (
     SCATTER,
     VIEW,
 )
-from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
-from simpleautodiff.compiled.numbers.lowering import kind_of, lower
-from simpleautodiff.compiled.large.pieces import PIECES, chosen_access, copying, cumulating, scattering
+from simpleautodiff.compiled.large.pieces import (
+    PIECES,
+    chosen_access,
+    copying,
+    cumulating,
+    scattering,
+)
 from simpleautodiff.compiled.large.planning import Plan, lean
-from simpleautodiff.compiled.symbols import Place, places
 from simpleautodiff.compiled.large.views import Shape, View, steps, whole
+from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.numbers.lowering import kind_of, lower
+from simpleautodiff.compiled.symbols import Place, places
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import kept
 

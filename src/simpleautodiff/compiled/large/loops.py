@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.large.views import Shape, collapsed
+from simpleautodiff.compiled.numbers.flat import Flat
 
 
 @dataclass(eq=False)

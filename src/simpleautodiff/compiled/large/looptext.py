@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from simpleautodiff.compiled.llvm.emit import Names, steps
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, instruction, vector
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
-from simpleautodiff.compiled.llvm.module import ATTRIBUTES
 from simpleautodiff.compiled.large.sharing import Shared
 from simpleautodiff.compiled.large.unrolling import unrolled
 from simpleautodiff.compiled.large.vectors import Vectors, numbers_of_lanes
+from simpleautodiff.compiled.llvm.emit import Names, steps
+from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, instruction, vector
+from simpleautodiff.compiled.llvm.module import ATTRIBUTES
+from simpleautodiff.compiled.numbers.flat import Flat
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.large.boxes import rolled
-from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
 from simpleautodiff.compiled.large.planning import Plan
-from simpleautodiff.compiled.symbols import Place
 from simpleautodiff.compiled.large.views import Shape, View, seen_through, whole
+from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.symbols import Place
 
 Pieces = Iterator[tuple[View, Any]]
 

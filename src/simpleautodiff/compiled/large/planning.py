@@ -28,8 +28,6 @@ from simpleautodiff.compiled.large.deciding import (
     SPECIAL,
     VIEW,
 )
-from simpleautodiff.compiled.numbers.lowering import can_lower, kind_of
-from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
 from simpleautodiff.compiled.large.views import (
     Shape,
     View,
@@ -39,6 +37,8 @@ from simpleautodiff.compiled.large.views import (
     steps,
     whole,
 )
+from simpleautodiff.compiled.numbers.lowering import can_lower, kind_of
+from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.row import TABLE
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.calling.engine import Code
 from simpleautodiff.compiled.large.building import Call
 from simpleautodiff.compiled.large.cleaning import compute
 from simpleautodiff.compiled.large.deciding import INPUT, NUMPY
-from simpleautodiff.compiled.calling.engine import Code
 from simpleautodiff.compiled.large.memory import Memory
 from simpleautodiff.compiled.large.replay import Replay
 from simpleautodiff.compiled.large.segments import CONSTANTS, KEPT
-from simpleautodiff.compiled.symbols import Line, Place
 from simpleautodiff.compiled.large.views import View
+from simpleautodiff.compiled.symbols import Line, Place
 from simpleautodiff.errors import ArgumentError
 
 LARGE = 1 << 17  # bytes of a result whose memory is worth to be used again

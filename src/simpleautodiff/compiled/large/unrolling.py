@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.numbers.flat import Flat
 
 SHORTEST, LONGEST = 4, 8  # vectors that the long axis has at least; elements of the short one
 MOST = 120  # steps of the body that comes out

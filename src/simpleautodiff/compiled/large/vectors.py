@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.llvm.instructions import STORED, vector
 from simpleautodiff.compiled.large.loops import Access
+from simpleautodiff.compiled.llvm.instructions import STORED, vector
 from simpleautodiff.compiled.llvm.module import Module
 
 _SIZES = {"double": 8, "float": 4, "i8": 1, "i64": 8}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from simpleautodiff.compiled.llvm.chunks import Chunk, Plan, plan
-from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, vector
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 
 CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
 STACK = 1 << 15  # bytes of work that are taken from the stack

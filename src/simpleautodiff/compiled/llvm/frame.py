@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simpleautodiff.compiled.llvm.instructions import BYTES
-from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.llvm.lanes import Lanes
+from simpleautodiff.compiled.numbers.kernel import Kernel
 
 ROWS, SAME, GATHERED = "rows", "same", "gathered"
 

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.llvm import vectormath
+from simpleautodiff.compiled.llvm.instructions import (
+    ELEMENT,
+    INSTRUCTIONS,
+    LIBRARY,
+    instruction,
+    vector,
+)
 from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.llvm.instructions import ELEMENT, INSTRUCTIONS, LIBRARY, instruction, vector
 from simpleautodiff.compiled.numbers.operations import OPERATIONS
 
 # Vectors of the host's full width stay whole, also where LLVM would rather halve them.

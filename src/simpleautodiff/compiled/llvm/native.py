@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from simpleautodiff.compiled.llvm.emit import write_body
 from simpleautodiff.compiled.calling.engine import Code, build
 from simpleautodiff.compiled.calling.entry import (
     Array,
@@ -17,8 +16,9 @@ from simpleautodiff.compiled.calling.entry import (
     entry_names,
     floats_entry,
 )
-from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.llvm.emit import write_body
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.numbers.kernel import Kernel
 
 INLINED = 400  # steps of a body that is written into every way in, rather than called
 BODY, CALL, ENTRY = "body", "call", "entry"

@@ -10,9 +10,9 @@ from simpleautodiff.compiled.llvm.chunks import Plan, plan
 from simpleautodiff.compiled.llvm.emit import CHUNK, Part, work_array
 from simpleautodiff.compiled.llvm.frame import SAME, Frame
 from simpleautodiff.compiled.llvm.instructions import BYTES
-from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.llvm.lanes import blocks
 from simpleautodiff.compiled.llvm.module import Module
+from simpleautodiff.compiled.numbers.kernel import Kernel
 
 
 def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk: int) -> None:

@@ -9,10 +9,10 @@ from itertools import accumulate
 from simpleautodiff.compiled.llvm.emit import Names, numbered, steps
 from simpleautodiff.compiled.llvm.frame import ROWS, SAME, Frame
 from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, vector
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.llvm.lanes import blocks
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.llvm.passing import write_passing
+from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 
 LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
 

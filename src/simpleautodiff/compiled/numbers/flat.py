@@ -17,7 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.numbers.operations import DOUBLE, FLOAT, KINDS, OPERATIONS, TRUTH, WHOLE
+from simpleautodiff.compiled.numbers.operations import (
+    DOUBLE,
+    FLOAT,
+    KINDS,
+    OPERATIONS,
+    TRUTH,
+    WHOLE,
+)
 
 Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from math import inf
 
-from simpleautodiff.compiled.llvm.vectormath.lanes import Bits, Mask, Number, at_most, fma, polynomial
+from simpleautodiff.compiled.llvm.vectormath.lanes import (
+    Bits,
+    Mask,
+    Number,
+    at_most,
+    fma,
+    polynomial,
+)
 from simpleautodiff.compiled.llvm.vectormath.pairs import exact_product, quick_sum, quotient
 
 
