@@ -584,3 +584,25 @@ def test_axes_are_joined_and_a_long_one_is_put_last():
     loop.join_axes(16)
     assert loop.shape == (12, 50)
     assert loads[0].strides == (1, 12)
+
+
+def test_jit_calls_compiled_loops_directly():
+    def f(x, scale):
+        y = np.exp(-x * x) if np.sum(x) > 0 else np.sin(x)
+        return scale * np.sum(y)
+
+    jitted = ad.jit(ad.value_and_grad(f))
+    x = np.abs(rng.normal(size=2000))
+    for _ in range(3):
+        for given in (x, -x):
+            jitted(given, 2.0)
+        jitted.wait()
+    before = jitted.explain()
+    for given in (x, -x, x[::-1]):
+        value, gradient = jitted(given, 2.0)
+        expected = ad.value_and_grad(f)(given, 2.0)
+        close(value, expected[0], 1e-12, 0)
+        close(gradient, expected[1], 1e-12, 1e-15)
+        assert type(value) is type(expected[0])
+    jitted(x, 2.0)
+    assert "tier optimised" in before

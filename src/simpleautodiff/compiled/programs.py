@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.calling.entry import Number
 from simpleautodiff.compiled.calling.working import later
 from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves, is_ready
 from simpleautodiff.compiled.interpreting.script import Script
@@ -176,12 +175,9 @@ class LargeProgram(Entered):
 
     def compile(self) -> None:
         """Compile its loops."""
-        form = self.form
-        structure = form.structure if form else None
-        numbers = [x.kind for x in form.inputs if isinstance(x, Number)] if form else ()
-        self.program = ArrayProgram(self.recorded, self.precise, True, structure, numbers)
+        self.program = ArrayProgram(self.recorded, self.precise, True, self.form)
         self.tier = "optimised"
-        if form and self.program.has_entry and self.program.code:
+        if self.program.has_entry and self.program.code:
             self.enter(self.program.code)
 
     def describe(self) -> list[str]:

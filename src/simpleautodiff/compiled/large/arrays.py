@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from simpleautodiff.compiled.calling import engine
 from simpleautodiff.compiled.calling.entry import (
     Array,
     Number,
-    Structure,
     arrays_entry,
     declarations,
     entry_names,
@@ -28,10 +26,10 @@ from simpleautodiff.compiled.large.replay import Replay
 from simpleautodiff.compiled.large.running import LARGE, Runner, prepare_body
 from simpleautodiff.compiled.large.segments import BODY, CONSTANTS, KEPT, write_body, write_segments
 from simpleautodiff.compiled.large.sharing import Shared
+from simpleautodiff.compiled.llvm.native import ENTRY, Form
 from simpleautodiff.compiled.symbols import Place, Recorded
 
-ENTRY = "entry"  # what the entry of a program is called in its module
-_OWN = "own"  # and the one that `run` uses
+_OWN = "own"  # the entry that `run` uses
 _UNLOCKED = 1 << 14  # elements from which on other threads of Python run meanwhile
 
 
@@ -47,16 +45,15 @@ class ArrayProgram:
         mathematical functions.
     native
         Compile what can be compiled; without, or without llvmlite, NumPy runs it line by line.
-    structure
-        Which result stands where (see `entry.arrays_entry`), for an entry called `ENTRY` in `code`:
-        `Slot.point_to((program.code, ENTRY))`. Results that are constants are not counted.
-    numbers
-        For that entry, of each input that is a single number "float", "float64" or "float32".
+    form
+        What Python passes and what it gets, for an entry called `ENTRY` in `code`: it can be
+        pointed to, `Slot.point_to((program.code, ENTRY))`.
 
     Attributes
     ----------
     has_entry : bool
-        Whether there is that entry: if NumPy is not needed, and all inputs and results are floats.
+        Whether there is that entry: if NumPy is not needed, all inputs and results are floats, and
+        no result is so large that its memory is better used again.
     code : Code or None
         The machine code.
     ir : str
@@ -78,8 +75,7 @@ class ArrayProgram:
         recorded: Recorded,
         precise: bool = False,
         native: bool = True,
-        structure: Structure | None = None,
-        numbers: Sequence[str] = (),
+        form: Form | None = None,
     ) -> None:
         self.program = clean(recorded)
         self.code: engine.Code | None = None
@@ -88,9 +84,9 @@ class ArrayProgram:
         self._runner: Runner | Replay = Replay(self.program)
         self._quick: _Quick | None = None
         if native and engine.available():
-            self._compile(precise, structure, numbers)
+            self._compile(precise, form)
 
-    def _compile(self, precise: bool, structure: Structure | None, numbers: Sequence[str]) -> None:
+    def _compile(self, precise: bool, form: Form | None) -> None:
         self.plan = Plan(self.program)
         self.work = prune(build_work(self.plan, precise), self.plan)
         self.memory = Memory(self.plan, self.work)
@@ -101,7 +97,7 @@ class ArrayProgram:
         own = []
         if whole:
             write_body(module, self.memory, names[0])
-            own = self._entries(module, structure, numbers)
+            own = self._entries(module, form)
             names += [BODY, CONSTANTS, KEPT]
         self.ir = module.text()
         if names:
@@ -110,35 +106,28 @@ class ArrayProgram:
         runner = self._runner = Runner(self.memory, segments, self.code, Replay(self.program))
         if whole and self.code:
             prepare_body(self.memory, self.code)
-        if _OWN in own and self.code and self._is_small():
+        if _OWN in own and self.code:
             self._quick = _Quick(lambda *inputs: list(runner.run(list(inputs))))
             self._quick.point_to((self.code, _OWN))
         self.has_entry = ENTRY in own
 
-    def _entries(
-        self, module: Shared, structure: Structure | None, numbers: Sequence[str]
-    ) -> list[str]:
-        """Write the entries from Python, if all inputs and results are floats."""
+    def _entries(self, module: Shared, form: Form | None) -> list[str]:
+        """Write the entries from Python, if all inputs and results are floats and not too large."""
         lines = self.plan.lines
-        inputs = [
-            _passed(line) for line, how in zip(lines, self.plan.how, strict=True) if how == INPUT
-        ]
+        inputs = [_passed(lines[n]) for n, how in enumerate(self.plan.how) if how == INPUT]
         outputs = [_passed(lines[place]) for place in self._computed()]
-        if None in inputs or None in outputs or not _is_known():
+        if None in inputs or None in outputs or not _is_known() or not self._is_small():
             return []
+        made = [Number("float64") if x == Number() else x for x in outputs]
+        own = Form(tuple(inputs), tuple(made), tuple(range(len(outputs))))  # type: ignore[arg-type]
+        written = {_OWN: own} | ({ENTRY: form} if form and _fits(form, own) else {})
         unlocked = any(np.prod(line.shape) >= _UNLOCKED for line in lines)
-        written = [(_OWN, inputs, tuple(range(len(outputs))))]
-        if structure is not None:
-            kinds = iter(numbers)
-            given = [Number(next(kinds)) if isinstance(x, Number) else x for x in inputs]
-            written.append((ENTRY, given, structure))  # type: ignore[arg-type]
         module.functions.append(declarations(arrays=True))
-        for name, taken, shape in written:
-            made = [Number("float64") if x == Number() else x for x in outputs]
+        for name, (taken, given, structure) in written.items():
             module.functions.append(
-                arrays_entry(name, BODY, taken, made, shape, guarded=True, unlocked=unlocked)  # type: ignore[arg-type]
+                arrays_entry(name, BODY, taken, given, structure, guarded=True, unlocked=unlocked)
             )
-        return [name for name, _, _ in written]
+        return list(written)
 
     def _computed(self) -> list[Place]:
         return [place for place in self.plan.outputs if type(place) is Place]
@@ -183,6 +172,21 @@ def _is_known() -> bool:
     except Unknown:
         return False
     return True
+
+
+def _fits(form: Form, own: Form) -> bool:
+    """Tell whether what Python passes is what the program takes, up to the kinds of floats."""
+    pairs = [(form.inputs, own.inputs), (form.outputs, own.outputs)]
+    return all(
+        len(these) == len(those) and all(_alike(x, y) for x, y in zip(these, those, strict=True))
+        for these, those in pairs
+    )
+
+
+def _alike(one: Number | Array, other: Number | Array) -> bool:
+    if isinstance(one, Array) or isinstance(other, Array):
+        return one == other
+    return (one.kind == "float32") == (other.kind == "float32")
 
 
 def _passed(line: Any) -> Number | Array | None:
