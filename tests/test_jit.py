@@ -74,6 +74,7 @@ CASES = {
     ),
     "sorting": (ad.grad(lambda x: np.sum(np.sort(x) * np.arange(4.0))), (X4,)),
     "writing": (lambda x: ad.grad(lambda x: _written(x))(x), (X4,)),
+    "written array": (lambda x: _filled(x), (X4,)),
     "linear algebra": (ad.grad(lambda x: np.linalg.det(np.outer(x, x) + A)), (X4,)),
     "solve": (ad.grad(lambda x: np.sum(np.linalg.solve(A + 5 * np.eye(4), x) ** 2)), (X4,)),
     "complex": (lambda x: np.abs(np.fft.fft(x)), (X4,)),
@@ -103,6 +104,13 @@ def _written(x):
     y[1:] = x[1:] ** 2
     y += x
     return np.sum(y * y)
+
+
+def _filled(x):
+    y = np.zeros_like(x)
+    y[0] = x[1] * x[2]
+    y[2:] += x[:2]
+    return y, {"view": y[1:]}
 
 
 @pytest.mark.parametrize("tier", TIERS)

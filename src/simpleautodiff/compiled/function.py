@@ -20,6 +20,7 @@ from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.structure import flatten
+from simpleautodiff.traced import unwrapped
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
@@ -169,7 +170,7 @@ class Function:
             for i in described.varies:
                 leaves[i] = level.input(_given(leaves[i]))
             some, more = rebuild(iter(leaves))
-            outputs, _ = flatten(self.f(*some, **more))
+            outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
             finish = _finisher(outputs, result, name_of(self.f))
             recorded = level.finish(outputs, len(described.varies))
         return Path(recorded, make_program(recorded, self.options), finish)
