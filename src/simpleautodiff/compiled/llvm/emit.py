@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from simpleautodiff.compiled.llvm.chunks import Chunk, Plan, plan
 from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.parts import Part, Parts, to_parts
 
 CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
 STACK = 1 << 15  # bytes of work that are taken from the stack
@@ -130,24 +130,24 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) ->
     1
     """
     module.count(kernel.flat)
-    parts = plan(kernel.flat, chunk)
+    parts = to_parts(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
     whole = f"define i32 @{name}({pointers}) {ATTRIBUTES} {{"
-    writer = Part(module, kernel, parts)
+    writer = Writer(module, kernel, parts)
     if writer.alone:
-        module.functions.append("\n".join([whole, *writer.write(parts.chunks[0]), "}"]))
+        module.functions.append("\n".join([whole, *writer.write(parts.parts[0]), "}"]))
         return
     writer.write_all(name)
     module.functions.append("\n".join([whole, *_calls(module, parts, name, len(leaves)), "}"]))
 
 
-class Part:
+class Writer:
     """The function of one part of a program: it reads and writes leaves and the work array."""
 
-    def __init__(self, module: Module, kernel: Kernel, parts: Plan, width: int = 1) -> None:
+    def __init__(self, module: Module, kernel: Kernel, parts: Parts, width: int = 1) -> None:
         self.module, self.kernel, self.parts, self.width = module, kernel, parts, width
-        self.alone = width == 1 and len(parts.chunks) == 1
+        self.alone = width == 1 and len(parts.parts) == 1
         self.types = {kind: vector(element, width) for kind, element in ELEMENT.items()}
         self.bytes = vector("i8", width)
         self.inputs = numbered(kernel.inputs)
@@ -155,7 +155,7 @@ class Part:
         for place, (leaf, k) in zip(kernel.flat.outputs, numbered(kernel.outputs), strict=True):
             self.outputs.setdefault(place, []).append((len(kernel.inputs) + leaf, k))
 
-    def write(self, part: Chunk) -> list[str]:
+    def write(self, part: Part) -> list[str]:
         """Return the lines of a part."""
         flat, parts = self.kernel.flat, self.parts
         self.head: list[str] = []
@@ -168,16 +168,16 @@ class Part:
             if place in parts.slots or place in self.outputs
         }
         steps(self.module, flat, part.places, names, self.lines, self.width, then)
-        if part is parts.chunks[-1]:
+        if part is parts.parts[-1]:
             for place in self.outputs:
                 if flat.steps[place][0] in ("input", "const"):
                     self.lines += [line.format(names[place]) for line in self._kept(place)]
-        result = failed(flat, part.guards, names, self.lines)
+        result = failed(flat, [check[0] for check in part.checks], names, self.lines)
         return [*self.head, *self.lines, f"  ret i32 {result}"]
 
     def write_all(self, name: str) -> None:
         """Write a function for every part."""
-        for k, part in enumerate(self.parts.chunks):
+        for k, part in enumerate(self.parts.parts):
             head = f"define internal i32 @{name}.{k}(ptr noalias %leaves, ptr noalias %work)"
             lines = [f"{head} noinline {ATTRIBUTES} {{", *self.write(part), "}"]
             self.module.functions.append("\n".join(lines))
@@ -267,17 +267,17 @@ def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list
     return result
 
 
-def _calls(module: Module, parts: Plan, name: str, leaves: int) -> list[str]:
+def _calls(module: Module, parts: Parts, name: str, leaves: int) -> list[str]:
     """Write the calls of all parts, with the work array that they share."""
     lines = [f"  %leaves = alloca ptr, i64 {leaves}"]
     for j in range(leaves):
         lines.append(_address(f"%p{j}", "%leaves", 8 * j))
         lines.append(f"  store ptr %leaf{j}, ptr %p{j}")
-    given_back, work = work_array(module, 8 * parts.length)
+    given_back, work = work_array(module, 8 * parts.size)
     lines += work
-    for k, part in enumerate(parts.chunks):
+    for k, part in enumerate(parts.parts):
         lines.append(f"  %r{k} = call i32 @{name}.{k}(ptr %leaves, ptr %work)")
-        if part.guards:
+        if part.checks:
             lines.append(f"  %c{k} = icmp eq i32 %r{k}, 0")
             lines.append(f"  br i1 %c{k}, label %good{k}, label %bad{k}")
             lines += [f"bad{k}:", *given_back, f"  ret i32 %r{k}", f"good{k}:"]

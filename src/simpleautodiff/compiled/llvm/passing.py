@@ -6,13 +6,13 @@ of the program are called one after the other; and the outputs are turned back f
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.llvm.chunks import Plan, plan
-from simpleautodiff.compiled.llvm.emit import CHUNK, Part, work_array
+from simpleautodiff.compiled.llvm.emit import CHUNK, Writer, work_array
 from simpleautodiff.compiled.llvm.frame import SAME, Frame
 from simpleautodiff.compiled.llvm.instructions import BYTES
 from simpleautodiff.compiled.llvm.lanes import blocks
 from simpleautodiff.compiled.llvm.module import Module
 from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.numbers.parts import Parts, to_parts
 
 
 def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk: int) -> None:
@@ -42,9 +42,9 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
     >>> len(module.functions)
     2
     """
-    parts = plan(kernel.flat, min(chunk, CHUNK))
-    Part(module, kernel, parts, frame.width).write_all(name)
-    areas, size = _areas(frame, 8 * parts.length * frame.width)
+    parts = to_parts(kernel, min(chunk, CHUNK))
+    Writer(module, kernel, parts, frame.width).write_all(name)
+    areas, size = _areas(frame, 8 * parts.size * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
     frame.before += [*work, f"  %areas = alloca ptr, i64 {len(areas)}"]
     for j, area in enumerate(areas):
@@ -57,17 +57,17 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
         for group in _groups([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
             _columns(frame, j, group, into=True)
     ready = _ready(kernel, parts, frame.width)
-    for k in range(len(parts.chunks)):
+    for k in range(len(parts.parts)):
         frame.body.append(f"  call i32 @{name}.{k}(ptr %areas, ptr %work)")
         for j, found in enumerate(ready, len(kernel.inputs)):
             for group in _groups([block for block in found if block[2] == k]):
                 _columns(frame, j, group, into=False)
 
 
-def _ready(kernel: Kernel, parts: Plan, width: int) -> list[list[tuple[int, int, int]]]:
+def _ready(kernel: Kernel, parts: Parts, width: int) -> list[list[tuple[int, int, int]]]:
     """Return the blocks of each output leaf: start, size, and after which part they are known."""
-    of = {place: k for k, chunk in enumerate(parts.chunks) for place in chunk.places}
-    last, outputs = len(parts.chunks) - 1, iter(kernel.flat.outputs)
+    of = {place: k for k, part in enumerate(parts.parts) for place in part.places}
+    last, outputs = len(parts.parts) - 1, iter(kernel.flat.outputs)
     found = []
     for leaf in kernel.outputs:
         known = [of.get(next(outputs), last) for _ in range(leaf.size)]
