@@ -182,7 +182,7 @@ class LargeProgram(Entered):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        return self.program.explain()
+        return [*self.program.explain(), *_how_made(self.program.code)]
 
     def source(self) -> str:
         """Return the program, one step a line."""
