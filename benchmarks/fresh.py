@@ -1,0 +1,95 @@
+"""What happens only once in a process: importing, compiling, finding compiled code on disk.
+
+`python fresh.py import with` prints milliseconds of CPU time as JSON; `python fresh.py bundle` too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Callable
+from typing import Any
+
+CACHE = "SIMPLEAUTODIFF_CACHE"
+
+
+def elsewhere(*what: str, cache: str = "off") -> dict[str, float]:
+    """Run this file in a new process and return what it prints."""
+    command = [sys.executable, __file__, *what]
+    environment = {**os.environ, CACHE: cache, "PYTHONDONTWRITEBYTECODE": ""}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode != 0:
+        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def twice(*what: str) -> list[dict[str, float]]:
+    """Run it in two new processes, the second of which finds what the first has left on disk.
+
+    Of three such pairs the best numbers count.
+    """
+    pairs = []
+    for _ in range(3):
+        with tempfile.TemporaryDirectory() as folder:
+            pairs.append([elsewhere(*what, cache=folder) for _ in range(2)])
+    return [{key: min(one[key] for one in same) for key in same[0]} for same in zip(*pairs)]
+
+
+def _timed(function: Callable[[], object]) -> float:
+    begin = time.process_time()
+    function()
+    return 1e3 * (time.process_time() - begin)
+
+
+def _bundle() -> dict[str, float]:
+    """Compile the Jacobian of 256 observations."""
+    import numpy as np
+
+    import simpleautodiff as ad
+    from bundle import residual_of, scene
+    from simpleautodiff.jit.engine import Code
+
+    def llvm() -> None:
+        import llvmlite.binding  # noqa: F401
+
+    rows = scene(256).observations()
+    eager: Any = ad.vmap(ad.jacobian(residual_of(np)))
+    eager(*rows)
+    jitted: Any = ad.jit(eager, tier="optimised")
+    loading, once = _timed(llvm), _timed(lambda: eager(*rows))
+    made: list[float] = []
+    make = Code._make
+    Code._make = lambda *args: made.append(_timed(lambda: make(*args)))  # type: ignore[assignment]
+    first = _timed(lambda: jitted(*rows))
+    return {"loading": loading, "eager": once, "first": first, "made": sum(made)}
+
+
+def _import(how: str) -> dict[str, float]:
+    """Import the package as it is, or with nothing in the place of its compiled part."""
+    import numpy  # noqa: F401, ICN001
+
+    if how == "without":
+        empty: Any = types.ModuleType("simpleautodiff.jit.front")
+        empty.Jitted = empty.jit = None
+        sys.modules["simpleautodiff.jit.front"] = empty
+
+    def package() -> None:
+        import simpleautodiff  # noqa: F401
+
+    return {"import": _timed(package), "llvmlite": float("llvmlite" in sys.modules)}
+
+
+def main() -> None:
+    """Do what the command line says and print JSON."""
+    what, *how = sys.argv[1:]
+    print(json.dumps(_bundle() if what == "bundle" else _import(*how)))
+
+
+if __name__ == "__main__":
+    main()
