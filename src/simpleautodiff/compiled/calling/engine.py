@@ -211,4 +211,7 @@ def _loaded(content: bytes, names: Sequence[str]) -> Any:
         library.import_symbol(name, address)
     for name in names:
         library.export_symbol(name)
-    return library.link(llvm.create_lljit_compiler(), "code")  # which keeps its engine
+    # JITLink puts code and constants side by side. The older linker may put them more than 2 GiB
+    # apart in a process with much memory, which ends it; for Windows there is no other.
+    compiler = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+    return library.link(compiler, "code")  # which keeps its engine
