@@ -65,9 +65,18 @@ def calls(field: Field, plan: Plan) -> Section:
     return compiled_calls.call_section(field, plan.calls)
 
 
-def graphs(field: Field, plan: Plan) -> Section:
-    """Time single numbers."""
-    return compiled_graphs.graph_section(field, plan.nodes, plan.graphs)
+def layers(field: Field, plan: Plan) -> Section:
+    """Time sums and products of single numbers."""
+    title = "9a. Gradient per node: a random graph of sums and products"
+    make = compiled_graphs.layers
+    return compiled_graphs.graph_section(title, make, field, plan.nodes, plan.graphs)
+
+
+def mixed(field: Field, plan: Plan) -> Section:
+    """Time single numbers, some of them sines and exponentials."""
+    title = "9b. Gradient per node: a random graph with sines, exponentials and quotients"
+    make = compiled_graphs.mixed
+    return compiled_graphs.graph_section(title, make, field, plan.nodes, plan.graphs)
 
 
 def logsumexp(field: Field, plan: Plan) -> Section:
@@ -99,4 +108,4 @@ def first(field: Field, plan: Plan) -> Section:
     return compiled_calls.first_section(field, plan.fresh)
 
 
-SECTIONS = (bundle, calls, graphs, logsumexp, elementwise, layer, rosenbrock, first)
+SECTIONS = (bundle, calls, layers, mixed, logsumexp, elementwise, layer, rosenbrock, first)

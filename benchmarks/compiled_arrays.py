@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from ctypes import c_double, c_long, c_void_p
 from collections.abc import Callable
+from ctypes import c_double, c_long, c_void_p
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+
 from array_contestants import (
     ArrayAutograd,
     ArrayContestant,
@@ -19,7 +20,7 @@ from array_contestants import (
     ArrayTorch,
     HandWritten,
 )
-from array_workloads import Arrays, ArrayAnswer, ArrayWorkload, array_disagreement
+from array_workloads import ArrayAnswer, Arrays, ArrayWorkload, array_disagreement
 from compiled_calls import Numba
 from contestants import Ours
 from field import Field, check_answer, race_by_size, size_tables

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-import fresh
 import numpy as np
+
+import fresh
 from contestants import Autograd, Casadi, Jax, Library, Ours, Torch
 from entrants import Entrant, Run, entered, ratio_table
 from field import Field
@@ -243,7 +244,8 @@ def _first_calls(ours: Any, rounds: int, many: int = 200) -> tuple[list[float], 
     eager(*POINT)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds + 1):
-        for functions, kept in zip(([ad.jit(eager) for _ in range(many)], [eager] * many), times):
+        both = [ad.jit(eager) for _ in range(many)], [eager] * many
+        for functions, kept in zip(both, times, strict=True):
             begin = time.process_time()
             for function in functions:
                 function(*POINT)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import fresh
 import numpy as np
+
+import fresh
 from bundle import INPUTS, jacobian_by_steps, residual, residual_of, scene
 from contestants import Autograd, Casadi, Jax, Ours, Torch
 from entrants import Entrant, Run, entered, ratio_table

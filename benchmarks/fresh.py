@@ -12,7 +12,8 @@ import sys
 import tempfile
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 CACHE = "SIMPLEAUTODIFF_CACHE"
@@ -38,7 +39,8 @@ def twice(*what: str) -> list[dict[str, float]]:
     for _ in range(3):
         with tempfile.TemporaryDirectory() as folder:
             pairs.append([elsewhere(*what, cache=folder) for _ in range(2)])
-    return [{key: min(one[key] for one in same) for key in same[0]} for same in zip(*pairs)]
+    both = zip(*pairs, strict=True)
+    return [{key: min(one[key] for one in same) for key in same[0]} for same in both]
 
 
 def _timed(function: Callable[[], object]) -> float:
@@ -47,13 +49,26 @@ def _timed(function: Callable[[], object]) -> float:
     return 1e3 * (time.process_time() - begin)
 
 
+@contextmanager
+def making() -> Iterator[list[float]]:
+    """Give a list of the milliseconds that making code took, or loading it from disk."""
+    from simpleautodiff.jit.engine import Code
+
+    made: list[float] = []
+    make = Code._make
+    Code._make = lambda *args: made.append(_timed(lambda: make(*args)))  # type: ignore[assignment]
+    try:
+        yield made
+    finally:
+        Code._make = make  # type: ignore[method-assign]
+
+
 def _bundle() -> dict[str, float]:
     """Compile the Jacobian of 256 observations."""
     import numpy as np
 
     import simpleautodiff as ad
     from bundle import residual_of, scene
-    from simpleautodiff.jit.engine import Code
 
     def llvm() -> None:
         import llvmlite.binding  # noqa: F401
@@ -63,16 +78,14 @@ def _bundle() -> dict[str, float]:
     eager(*rows)
     jitted: Any = ad.jit(eager, tier="optimised")
     loading, once = _timed(llvm), _timed(lambda: eager(*rows))
-    made: list[float] = []
-    make = Code._make
-    Code._make = lambda *args: made.append(_timed(lambda: make(*args)))  # type: ignore[assignment]
-    first = _timed(lambda: jitted(*rows))
+    with making() as made:
+        first = _timed(lambda: jitted(*rows))
     return {"loading": loading, "eager": once, "first": first, "made": sum(made)}
 
 
 def _import(how: str) -> dict[str, float]:
     """Import the package as it is, or with nothing in the place of its compiled part."""
-    import numpy  # noqa: F401, ICN001
+    import numpy  # noqa: F401
 
     if how == "without":
         empty: Any = types.ModuleType("simpleautodiff.jit.front")

@@ -94,12 +94,12 @@ def write(json_file: Path, about: dict[str, Any], sections: list[Section]) -> No
 def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help="engine or arrays; both if none")
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"{', '.join(PARTS)}; all if none")
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the numbers here")
     options = parser.parse_args()
     if unknown := [part for part in options.parts if part not in PARTS]:
-        parser.error(f"there is no part {unknown[0]!r}; there are {' and '.join(PARTS)}")
+        parser.error(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
     one_thread()
     names = [part for part in PARTS if part in (options.parts or PARTS)]
     deeply(lambda: benchmark(names, options.quick, options.json))
