@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -34,6 +35,7 @@ class Jitted(Slot):
         super().__init__(self.function.call)
         self.__wrapped__ = f
         self.__name__ = self.__qualname__ = name_of(f)
+        self.__module__ = getattr(f, "__module__", None) or __name__
         self.__doc__ = f.__doc__
         itself = weakref.ref(self)
 
@@ -50,6 +52,8 @@ class Jitted(Slot):
         return self if instance is None else functools.partial(self, instance)
 
     def __reduce__(self) -> Any:
+        if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
+            return self.__name__  # it was decorated, so its name finds it
         return Jitted, (self.__wrapped__, self.function.options)
 
     def __repr__(self) -> str:

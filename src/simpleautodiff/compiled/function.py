@@ -15,7 +15,7 @@ from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
 from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
-from simpleautodiff.compiled.symbols import Recorded, SymbolLevel, is_traced
+from simpleautodiff.compiled.symbols import Recorded, SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.recording import paused_gc
@@ -89,7 +89,7 @@ class Function:
             described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
             found_signature = signature((args, kwargs))
-            if found_signature is None or is_traced(found_signature.leaves):
+            if found_signature is None:
                 return self.f(*args, **kwargs)
             described = found_signature
         found = self.known.get(described.key)
@@ -140,9 +140,7 @@ class Function:
                 "depend on numbers (np.where chooses between arrays), or allow more: "
                 "jit(f, max_paths=...)"
             )
-        before = [
-            leaf.copy() if isinstance(leaf, np.ndarray) else leaf for leaf in described.leaves
-        ]
+        before = [_own(leaf) for leaf in described.leaves]
         result = self.f(*args, **kwargs)
         with self._lock:
             if found.root is not None if branch is None else branch[1] in branch[0].turns:
@@ -155,6 +153,8 @@ class Function:
                 return result
             if branch is None:
                 found.root = path
+            elif path.recorded.decisions(branch[1]) == branch[0].recorded.decisions(branch[1]):
+                return result  # by a hair: rounded otherwise, the function goes the known way
             else:
                 branch[0].turns[branch[1]] = path
         self.on_path(path, described, result)
@@ -172,6 +172,8 @@ class Function:
             some, more = rebuild(iter(leaves))
             outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
             finish = _finisher(outputs, result, name_of(self.f))
+            if level.captured:
+                raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
         return Path(recorded, make_program(recorded, self.options), finish)
 
@@ -231,20 +233,20 @@ def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]
         if not _agree(leaf, number):
             raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
         makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
-    fixed = [None if maker else leaf for maker, leaf in zip(makers, leaves, strict=True)]
+    fixed = [None if maker else _own(leaf) for maker, leaf in zip(makers, leaves, strict=True)]
 
     def finish(numbers: list[Any]) -> Any:
         new = iter(numbers)
-        return rebuild(
-            iter(
-                [
-                    maker(next(new)) if maker else leaf
-                    for maker, leaf in zip(makers, fixed, strict=True)
-                ]
-            )
-        )
+        parts = [maker(next(new)) if maker else _own(leaf)
+                 for maker, leaf in zip(makers, fixed, strict=True)]  # fmt: skip
+        return rebuild(iter(parts))
 
     return finish
+
+
+def _own(leaf: Any) -> Any:
+    """Return a result that nobody else may write to."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
 
 def _maker(leaf: Any) -> Any:
@@ -254,8 +256,13 @@ def _maker(leaf: Any) -> Any:
         return lambda x: np.asarray(x, dtype).reshape(shape)
     if isinstance(leaf, np.generic):
         return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
-    kind = type(leaf)
+    kind = _whole if type(leaf) is int else type(leaf)
     return lambda x: kind(np.asarray(x).reshape(())[()])
+
+
+def _whole(number: Any) -> int | float:
+    """Return a number without a fraction as Python's own; the floor of nan is nan."""
+    return int(number) if np.isfinite(number) else float(number)
 
 
 def _agree(leaf: Any, number: Any) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.calling.working import later
+from simpleautodiff.compiled.calling.working import attempt, later
 from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves, is_ready
 from simpleautodiff.compiled.interpreting.script import Script
 from simpleautodiff.compiled.large.arrays import ArrayProgram
@@ -62,8 +62,13 @@ class Entered:
     def __init__(self, results: int) -> None:
         self.results = results  # how many are computed
         self.form: Form | None = None
+        self.failure = ""  # why it could not be compiled
         self.on_entry: Callable[[], None] = lambda: None
         self.entry: tuple[engine.Code, str] | None = None
+
+    def fail(self, why: str) -> None:
+        """Note that it could not be compiled: the calls go on without."""
+        self.failure = why
 
     def enter(self, code: engine.Code) -> None:
         """Let Python call the entry of this code."""
@@ -94,8 +99,9 @@ class FlatProgram(Entered):
         self.calls += 1
         if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
             self._promote()
-        elif self._native is None and self.fixed in ("cheap", "optimised"):
-            self._compile(self.fixed)
+        elif self._native is None and self.fixed in ("cheap", "optimised") and not self.failure:
+            wanted = self.fixed
+            attempt(lambda: self._compile(wanted), self.fail)
         if self._native is None:
             return self._on_tape()(*inputs)  # type: ignore[no-any-return]
         outputs = empty_leaves(self.kernel.outputs)
@@ -115,7 +121,13 @@ class FlatProgram(Entered):
         wanted = "optimised" if self.calls >= CALLS_TO_OPTIMISE and size <= LARGE else "cheap"
         if size <= LARGEST and wanted not in self._asked:
             self._asked.add(wanted)
-            later(lambda: self._compile(wanted))
+            later(lambda: self._compile(wanted), self.fail)
+
+    def fail(self, why: str) -> None:
+        """Note that it could not be compiled: the tape goes on."""
+        super().fail(why)
+        if self._native is None and self.tier != "numpy":
+            self.tier = "tape"
 
     def _compile(self, tier: str) -> None:
         with self._lock:
@@ -130,7 +142,7 @@ class FlatProgram(Entered):
         """Say what it is made of and what was done to it."""
         flat = self.kernel.flat
         made = [f"{len(flat)} steps on single numbers, {flat.folded} known in advance"]
-        return made + _how_made(self.code)
+        return made + _how_made(self.code) + _not_made(self.failure)
 
     def source(self) -> str:
         """Return the program, one step a line."""
@@ -146,6 +158,10 @@ def _how_made(code: engine.Code | None) -> list[str]:
         return []
     how = "loaded from disk" if code.from_cache else "compiled"
     return [f"{how} in {1e3 * code.seconds:.1f} ms"]
+
+
+def _not_made(failure: str) -> list[str]:
+    return [f"could not be compiled: {failure}"] if failure else []
 
 
 class LargeProgram(Entered):
@@ -166,10 +182,7 @@ class LargeProgram(Entered):
         self.calls += 1
         if not self._asked and (self.waits or self.calls > 1):
             self._asked = True
-            if self.waits:
-                self.compile()
-            else:
-                later(self.compile)
+            (attempt if self.waits else later)(self.compile, self.fail)
         status, outputs = self.program.run(list(inputs))
         return status, [] if status else [outputs[k] for k in self._computed]
 
@@ -182,7 +195,8 @@ class LargeProgram(Entered):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        return [*self.program.explain(), *_how_made(self.program.code)]
+        made = [*self.program.explain(), *_how_made(self.program.code)]
+        return made + _not_made(self.failure)
 
     def source(self) -> str:
         """Return the program, one step a line."""
@@ -233,16 +247,14 @@ class RowsProgram(Entered):
         if form is None or not straight or list(self.which) != [*range(len(self.which))]:
             return
         places = [int(arg) for arg in self.args]
-        if self.rows.tier:
-            self.enter(self.rows.with_entry(form, places))
-        else:
-            later(lambda: self.enter(self.rows.with_entry(form, places)))
+        start = attempt if self.rows.tier else later
+        start(lambda: self.enter(self.rows.with_entry(form, places)), self.fail)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
         flat = self.rows.kernel.flat
         made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
-        return made + _how_made(self.rows.code)
+        return made + _how_made(self.rows.code) + _not_made(self.rows.failure)
 
     def source(self) -> str:
         """Return the program of one row, one step a line."""

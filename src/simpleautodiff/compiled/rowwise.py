@@ -13,7 +13,7 @@ from simpleautodiff.compiled.calling import engine
 from simpleautodiff.compiled.calling.batches import Kernel as RowsKernel
 from simpleautodiff.compiled.calling.batches import batch_call, run_threads
 from simpleautodiff.compiled.calling.entry import Array, entry_names
-from simpleautodiff.compiled.calling.working import later
+from simpleautodiff.compiled.calling.working import attempt, later
 from simpleautodiff.compiled.llvm.native import ENTRY, ROWS_CODE, Form, rows_entry
 from simpleautodiff.compiled.llvm.rows import rows, width_of
 from simpleautodiff.compiled.numbers.kernel import Kernel
@@ -45,6 +45,7 @@ class Rows:
         self.threads = level.threads
         self.tier = level.tier
         self.code: engine.Code | None = None
+        self.failure = ""  # why it could not be compiled
         self._run: RowsKernel | None = None
         self._asked = False
         self._lock = threading.Lock()
@@ -61,10 +62,10 @@ class Rows:
         if self._asked or self.tier in ("numpy", "tape") or not engine.available():
             return
         self._asked = True
-        if self.tier:
-            self.compile()
-        else:
-            later(self.compile)
+        (attempt if self.tier else later)(self.compile, self._fail)
+
+    def _fail(self, why: str) -> None:
+        self.failure = why
 
     def compile(self) -> None:
         """Compile it for the vectors of this machine."""
@@ -164,7 +165,7 @@ def _record_rows(
         results, rebuild_results = flatten(result)
         own = [inner.own(x) for x in results]
     mapped = [leaf for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
-    captured = list(inner.captured)
+    captured = [symbol for symbol, _ in inner.captured.values()]
     shapes = [x.shape for x in own]
     recorded = inner.finish(own, len(mapped))
     modes = (ROWS,) * len(mapped) + (SAME,) * len(captured)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.structure import children
+from simpleautodiff.traced import Traced
 
 
 class Call(NamedTuple):
@@ -25,7 +26,10 @@ class Call(NamedTuple):
 
 
 def signature(tree: Any) -> Call | None:
-    """Describe a call; None if there is something among its arguments that cannot be compared."""
+    """Describe a call; None if there is something among its arguments that cannot be compared.
+
+    That is so for arrays of objects, and inside another transformation.
+    """
     leaves: list[Any] = []
     try:
         key = _key(tree, leaves)
@@ -45,10 +49,10 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
     if parts is not None:
         return (kind, *[(name, _key(part, leaves)) for name, part in parts])
     leaves.append(tree)
-    if kind is np.ndarray:
-        return tree.dtype, tree.shape
-    if isinstance(tree, np.generic):
-        return (kind,)
+    if may_vary(tree):
+        return (kind, tree.dtype, tree.shape) if isinstance(tree, np.ndarray) else (kind,)
+    if isinstance(tree, Traced):
+        raise TypeError("what stands for a number cannot be compared with others")
     return kind, tree
 
 
@@ -58,8 +62,9 @@ def may_vary(leaf: Any) -> bool:
     Floats and arrays change from call to call. Whole numbers, strings and the like decide how code
     runs (how often a loop, which axis): a program is made for each of them.
     """
-    if type(leaf) is float:
+    kind = type(leaf)
+    if kind is float or kind is complex:
         return True
-    if isinstance(leaf, np.ndarray):
+    if kind is np.ndarray:
         return leaf.dtype.kind in "fiubc"
     return isinstance(leaf, (np.floating, np.complexfloating))

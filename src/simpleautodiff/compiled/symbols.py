@@ -73,6 +73,10 @@ class Recorded(NamedTuple):
     guards: list[Guard]
     outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
 
+    def decisions(self, last: int) -> list[bool]:
+        """Return which way the code went, up to one guard."""
+        return [guard.expected for guard in self.guards[: last + 1]]
+
 
 class Symbol(Many):
     """A number or an array that will be another one at every call."""
@@ -135,8 +139,14 @@ class Symbol(Many):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise _not_recorded("np.asarray(x)", "functions of NumPy, which take x as it is")
 
+    def __hash__(self) -> int:
+        raise _not_recorded("looking x up in a dict or a set", "x == y, or np.where")
+
     def __format__(self, spec: str) -> str:
-        return format(self.concrete, spec)
+        raise _not_recorded("writing x as text")
+
+    def __str__(self) -> str:
+        return self.__format__("")
 
     def __repr__(self) -> str:
         return f"Symbol({self.concrete!r})"
@@ -156,6 +166,9 @@ class Single(Symbol):
     def zeros(self) -> Any:
         """Return the 0 of its kind."""
         return 0.0
+
+    def __index__(self) -> int:
+        return int(self)  # math.floor(x): the function itself has used it as an index before
 
 
 SINGLE.add(Single)
@@ -186,7 +199,7 @@ class SymbolLevel(ManyLevel):
         self.tier = tier
         self.symbols: list[Symbol] = []
         self.guards: list[Guard] = []
-        self.captured: dict[Symbol, Symbol] = {}  # of a level below, and what stands for it here
+        self.captured: dict[int, tuple[Symbol, Symbol]] = {}  # of a level below; its stand-in here
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
@@ -196,8 +209,9 @@ class SymbolLevel(ManyLevel):
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Take note of a step."""
         args = tuple([self._kept(arg) for arg in args])
-        kind = type(value)
-        symbol: Symbol = Single() if kind is float or kind is int else Symbol()
+        if type(value) is int:
+            value = float(value)  # math.floor(x), which may be nan at another call
+        symbol: Symbol = Single() if type(value) is float else Symbol()
         symbol.level = self
         symbol.what = what
         symbol.args = args
@@ -272,8 +286,8 @@ class SymbolLevel(ManyLevel):
             raise _not_recorded("a node of another derivative")
         if kind is np.ndarray:
             return arg.copy()
-        if kind is tuple:
-            return tuple([self._kept(part) for part in arg])
+        if kind is tuple or kind is list:
+            return kind([self._kept(part) for part in arg])
         return arg
 
     def own(self, x: Any) -> Symbol:
@@ -285,9 +299,9 @@ class SymbolLevel(ManyLevel):
 
     def _capture(self, symbol: Symbol) -> Symbol:
         """Return what stands here for a symbol of a level below: an argument more."""
-        if symbol not in self.captured:
-            self.captured[symbol] = self.input(symbol.concrete)
-        return self.captured[symbol]
+        if id(symbol) not in self.captured:
+            self.captured[id(symbol)] = symbol, self.input(symbol.concrete)
+        return self.captured[id(symbol)][1]
 
     def finish(self, results: list[Any], inputs: int) -> Recorded:
         """Return the program, its arguments first; the symbols let go of their numbers."""
@@ -299,7 +313,7 @@ class SymbolLevel(ManyLevel):
             inputs += len(self.captured)
         lines = [
             Line(s.what, tuple([_placed(x) for x in s.args]), _NOTHING, (), _FLOAT64)
-            if type(s) is Single and type(s.concrete) is float
+            if type(s) is Single
             else Line(s.what, _placed(s.args), _placed(s.kwargs), s.shape, _dtype(s.concrete))
             for s in self.symbols
         ]
@@ -406,11 +420,6 @@ def _install() -> None:
 
 
 _install()
-
-
-def is_traced(leaves: list[Any]) -> bool:
-    """Tell whether a function is called inside a transformation, or while it is recorded."""
-    return any(isinstance(leaf, Traced) for leaf in leaves)
 
 
 def places(tree: Any) -> Iterator[Place]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -29,8 +30,12 @@ _ready = threading.Event()
 def is_ready() -> bool:
     """Tell whether the machine is there; if not, have it made in the background."""
     if not _ready.is_set():
-        later(machine)
+        later(machine, _complain)
     return _ready.is_set()
+
+
+def _complain(why: str) -> None:
+    warnings.warn(f"the tape machine could not be made: {why}", RuntimeWarning, stacklevel=2)
 
 
 @cache

@@ -1,0 +1,185 @@
+"""Ways to make `jit` give a wrong answer, each of which was found by trying."""
+
+import importlib
+import math
+import os
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+TIERS = (None, "numpy", "tape", "cheap", "optimised")
+pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
+record = np.dtype([("a", float), ("b", float)])
+
+
+def answers(f, calls, tier=None, same=True):
+    """Call a function and its compiled twin; assert that they answer alike."""
+    jitted = ad.jit(f, tier=tier)
+    for args in calls:
+        want, got = f(*args), jitted(*args)
+        if same:
+            assert type(got) is type(want)
+        np.testing.assert_array_equal(got, want)
+    return jitted
+
+
+# What of the arguments is part of the program. ----------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("f", "others"),
+    [
+        (lambda x, n: x * n, [np.int64(3), np.int64(4), np.int64(5)]),
+        (lambda x, n: x if n else -x, [np.True_, np.False_, np.True_]),
+        (lambda x, n: x * n[0], [np.array([k, 2], object) for k in (1, 5, 7)]),
+        (lambda x, n: x if n[0] == "a" else -x, [np.array([k]) for k in "aba"]),
+        (lambda x, n: n["a"] * x, [np.array([(k, 2.0)], record) for k in (1.0, 3.0, 4.0)]),
+        (lambda x, n: n * n + x, [1 + 2j, 1 + 3j, 4j]),
+    ],
+)
+def test_arguments_that_are_no_floats_are_never_taken_for_others(f, others, tier):
+    answers(f, [(2.0, other) for other in others for _ in range(3)], tier)
+
+
+def test_complex_numbers_may_change_from_call_to_call():
+    jitted = answers(lambda z: z * z + 1, [(complex(k, 2),) for k in range(5)])
+    assert "1 signature" in jitted.explain()
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_list_that_is_changed_later_is_recorded_as_it_was(tier):
+    def f(x):
+        places = [0, 1]
+        first = x[places]
+        places[0] = 2
+        return first + x[places]
+
+    answers(f, [(np.arange(3.0) + k,) for k in range(4)], tier)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_constant_results_belong_to_the_caller(tier):
+    jitted = ad.jit(lambda x: (x * 2, np.zeros(3)), tier=tier)
+    for _ in range(4):
+        _, zeros = jitted(1.0)
+        assert not zeros.any()
+        zeros[0] = 5.0
+
+
+# What code may go by. -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x if x in {1.0, 2.0} else -x,
+        lambda x: {1.0: 3.0}.get(x, 0.0) * x,
+        lambda x: x if f"{x:.0f}" == "5" else -x,
+        lambda x: x if str(x) == "5.0" else -x,
+        lambda x: x * round(x),
+        lambda x: sum(range(math.floor(x))) * x,
+        lambda x: np.floor(x) * x,
+        lambda x: "abcdefgh"[math.ceil(x)] == "b",
+    ],
+)
+def test_lookups_texts_and_whole_numbers(f, tier):
+    answers(f, [(5.0,), (5.0,), (5.0,), (1.0,), (2.0,), (5.0,), (3.5,)], tier, same=False)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_floor_of_what_is_no_whole_number(tier):
+    answers(lambda x: np.floor(x), [(5.5,), (5.5,), (math.nan,), (-math.inf,), (1e300,)], tier)
+    answers(math.floor, [(5.5,), (5.5,), (1e300,), (-0.5,)], tier)
+    jitted = ad.jit(lambda x: sum(range(int(x))), tier=tier)
+    assert [jitted(3.0), jitted(3.5)] == [3, 3]
+    with pytest.raises(ValueError, match="NaN"):
+        jitted(math.nan)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_decisions_by_a_hair_do_not_use_up_the_ways(tier):
+    jitted = ad.jit(lambda a, b, c: a if a * b - c == 0 else b, tier=tier)
+    for a, b in np.random.default_rng(0).uniform(0, 9, (200, 2)).tolist():
+        assert jitted(a, b, a * b) in (a, b)  # a fused product is not quite c
+    assert "1 path " in jitted.explain()
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_function_that_captures_what_is_being_recorded(tier):
+    def f(x):
+        inner = ad.jit(lambda y: x * y, tier=tier)
+        return inner(2.0) + inner(2.0) + inner(3.0)
+
+    for transformed in (f, ad.grad(f)):
+        answers(transformed, [(3.0,), (3.0,), (4.0,)], tier)
+
+
+# Around the compiler. -----------------------------------------------------------------------------
+
+
+@ad.jit
+def decorated(x):
+    return x * 2
+
+
+def test_a_decorated_function_can_be_pickled():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+
+
+@pytest.mark.parametrize("tier", [None, "cheap", "optimised"])
+def test_what_llvm_refuses_goes_on_without_and_says_so(tier, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("LLVM fell over")
+
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(
+        importlib.import_module("simpleautodiff.compiled.llvm.native"), "build", fail
+    )
+    monkeypatch.setattr(
+        importlib.import_module("simpleautodiff.compiled.calling.engine"), "build", fail
+    )
+    f, rows = ad.jit(lambda x: x * x, tier=tier), ad.jit(ad.vmap(lambda x: x * x), tier=tier)
+    for _ in range(80):
+        assert f(3.0) == 9.0
+        assert rows(np.full(3, 3.0)).tolist() == [9.0] * 3
+    assert "could not be compiled: LLVM fell over" in f.wait().explain()
+    assert "could not be compiled: LLVM fell over" in rows.wait().explain()
+
+
+def test_compiling_writes_nothing_to_the_terminal(capfd):
+    pytest.importorskip("llvmlite")
+    jitted = ad.jit(ad.vmap(lambda x: np.sin(x) + 0.123), tier="optimised")
+    jitted(np.ones(3))
+    assert "1 path" in jitted.explain()
+    jitted.asm()
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+def test_a_copy_of_the_process_compiles_on_its_own():
+    pytest.importorskip("llvmlite")
+    many = [ad.jit(lambda x, k=k: np.sin(x) * k) for k in range(8)]
+    for f in many:
+        for _ in range(10):
+            f(1.0)
+    child = os.fork()
+    if not child:
+        for _ in range(100):
+            many[0](1.0)
+        os._exit("optimised" not in many[0].wait().explain())
+    status = (0, 0)
+    for _ in range(600):
+        status = os.waitpid(child, os.WNOHANG)
+        if status[0]:
+            break
+        time.sleep(0.05)
+    else:
+        os.kill(child, 9)
+    assert status == (child, 0)
