@@ -158,6 +158,7 @@ class Function:
             else:
                 branch[0].turns[branch[1]] = path
         self.on_path(path, described, result)
+        path.program.prepare()
         return result
 
     def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:

@@ -43,6 +43,9 @@ class Program(Protocol):
     def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         """Return 0 and the results, or 1 + the number of the first guard that failed."""
 
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
 
@@ -99,14 +102,17 @@ class FlatProgram(Entered):
         self.calls += 1
         if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
             self._promote()
-        elif self._native is None and self.fixed in ("cheap", "optimised") and not self.failure:
-            wanted = self.fixed
-            attempt(lambda: self._compile(wanted), self.fail)
         if self._native is None:
             return self._on_tape()(*inputs)  # type: ignore[no-any-return]
         outputs = empty_leaves(self.kernel.outputs)
         status = self._native(as_leaves(inputs, self.kernel.inputs), outputs)
         return status, list(outputs)
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+        if self.fixed in ("cheap", "optimised"):
+            wanted = self.fixed
+            attempt(lambda: self._compile(wanted), self.fail)
 
     def _on_tape(self) -> Any:
         if self._tape is None or (self._waits and is_ready()):
@@ -174,15 +180,20 @@ class LargeProgram(Entered):
         self.calls = 0
         self.tier = "numpy"
         self.program = ArrayProgram(recorded, precise, False)
-        self.waits = tier in ("cheap", "optimised")  # for the code, at the first call
-        self._asked = tier in ("numpy", "tape") or not engine.available()
+        self.fixed = tier
+        self._asked = tier is not None or not engine.available()
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+        if self.fixed in ("cheap", "optimised") and engine.available():
+            attempt(self.compile, self.fail)
 
     def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         self.calls += 1
-        if not self._asked and (self.waits or self.calls > 1):
+        if self.calls > 1 and not self._asked:
             self._asked = True
-            (attempt if self.waits else later)(self.compile, self.fail)
+            later(self.compile, self.fail)
         status, outputs = self.program.run(list(inputs))
         return status, [] if status else [outputs[k] for k in self._computed]
 
@@ -239,6 +250,13 @@ class RowsProgram(Entered):
         if self.entry is None and self.rows.code is not None:
             self._try_to_enter()
         return 0, [results[k] for k in self.which]
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+        if self.rows.tier:
+            self.rows.ask()
+            if self.rows.code is not None:
+                self._try_to_enter()
 
     def _try_to_enter(self) -> None:
         """Have an entry made, once it is known that the code is there."""

@@ -52,12 +52,12 @@ class Rows:
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
         """Compute all rows; a leaf may be a pair of a table and of which of its rows to take."""
-        self._ask()
+        self.ask()
         if self._run is None:
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
         return self._natively(leaves)
 
-    def _ask(self) -> None:
+    def ask(self) -> None:
         """Have it compiled: at once if a tier was asked for, or in the background."""
         if self._asked or self.tier in ("numpy", "tape") or not engine.available():
             return
