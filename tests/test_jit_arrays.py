@@ -9,6 +9,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.compiled.large.arrays import ArrayProgram
+from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import NUMBERS
@@ -606,3 +607,19 @@ def test_jit_calls_compiled_loops_directly():
         assert type(value) is type(expected[0])
     jitted(x, 2.0)
     assert "tier optimised" in before
+
+
+def test_factors_are_taken_out_of_sums_unless_every_bit_counts():
+    def f(x):
+        most = np.max(x)
+        return most + np.log(np.sum(np.exp(x - most)))
+
+    x = np.random.default_rng(3).normal(size=1000)
+    recorded = record(ad.value_and_grad(f), x)
+    sums = [
+        line for line in clean(recorded).lines if line.name.startswith("sum") and not line.shape
+    ]
+    kept = [line for line in clean(recorded, precise=True).lines if line.name.startswith("sum")]
+    assert len(sums) < len([line for line in kept if not line.shape])
+    _, (value, gradient) = ArrayProgram(recorded).run([x])
+    np.testing.assert_allclose(gradient, np.exp(x - value), rtol=1e-12)

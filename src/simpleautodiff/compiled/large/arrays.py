@@ -77,7 +77,7 @@ class ArrayProgram:
         native: bool = True,
         form: Form | None = None,
     ) -> None:
-        self.program = clean(recorded)
+        self.program = clean(recorded, precise)
         self.code: engine.Code | None = None
         self.ir = ""
         self.has_entry = False

@@ -1,8 +1,9 @@
 """A recorded program without what is known, double or not needed, before anything is compiled.
 
-What is done here changes no result: lines without inputs are computed once; of equal lines one
-stays; lines that give their argument back (a product with ones, a reshape to the same shape, a
-conversion to the same kind) are left out; and so are lines that nothing needs.
+Lines without inputs are computed once; of equal lines one stays; lines that give their argument
+back (a product with ones, a reshape to the same shape, a conversion to the same kind) are left out;
+and so are lines that nothing needs: no result is changed. A factor that all terms of a sum have is
+taken out of it, which may change the last bits, so not where every bit counts.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places
 from simpleautodiff.node import evaluate
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import is_basic
+from simpleautodiff.rules.row import TABLE
 
 _KEYED = 4096  # arrays of up to so many elements are compared by their elements
 
@@ -29,8 +31,8 @@ def compute(line: Line, values: Any) -> Any:
     return line.what(*args, **with_values(line.kwargs, values))
 
 
-def clean(recorded: Recorded) -> Recorded:
-    """Return the same program with fewer lines.
+def clean(recorded: Recorded, precise: bool = False) -> Recorded:
+    """Return the same program with fewer lines; `precise` says that every bit counts.
 
     Examples
     --------
@@ -42,7 +44,7 @@ def clean(recorded: Recorded) -> Recorded:
     >>> [line.name for line in clean(level.finish([y], 1)).lines]
     ['input', 'sin', 'add']
     """
-    new = _Cleaner()
+    new = _Cleaner(precise)
     for number, line in enumerate(recorded.lines):
         new.take(number, line)
     guards = [Guard(new.of[g.place], g.expected, g.line) for g in recorded.guards]
@@ -53,7 +55,8 @@ def clean(recorded: Recorded) -> Recorded:
 class _Cleaner:
     """Takes the lines of a program one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, precise: bool) -> None:
+        self.precise = precise
         self.lines: list[Line] = []
         self.of: dict[int, Any] = {}  # of an old line: its new place, or the constant that it is
         self._known: dict[Any, Place] = {}
@@ -70,13 +73,50 @@ class _Cleaner:
             with np.errstate(all="ignore"):
                 self.of[number] = compute(line, ())
             return
+        self.of[number] = self._placed(line)
+
+    def _placed(self, line: Line) -> Place:
+        """Return the place of a line, or of what is the same."""
         same = self._same_as(line)
-        if same is None:
-            key = (line.what, _key(line.args), _key(line.kwargs))
-            if key not in self._known:
-                self._known[key] = self._append(line)
-            same = self._known[key]
-        self.of[number] = same
+        if same is None and not self.precise:
+            same = self._factored(line)
+        if same is not None:
+            return same
+        key = (line.what, _key(line.args), _key(line.kwargs))
+        if key not in self._known:
+            self._known[key] = self._append(line)
+        return self._known[key]
+
+    def _factored(self, line: Line) -> Place | None:
+        """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
+        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Place:
+            return None
+        terms = self.lines[line.args[0]]
+        if terms.name == "neg":
+            return self._placed(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
+        for k in (0, 1) if terms.name == "mul" else ():
+            factor, other = self._single(terms.args[k]), terms.args[1 - k]
+            if factor is not None and type(other) is Place:
+                of = self.lines[other]
+                if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
+                    args = factor, self._sum(other)
+                    return self._placed(line._replace(what=terms.what, args=args))
+        return None
+
+    def _sum(self, array: Place) -> Place:
+        of = self.lines[array]
+        return self._placed(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
+
+    def _single(self, arg: Any) -> Any:
+        """Return the one number that an argument is, everywhere; None if it is not."""
+        if type(arg) is float or type(arg) is int:
+            return arg
+        if type(arg) is not Place:
+            return None
+        line = self.lines[arg]
+        if line.name == "broadcast_to":
+            return self._single(line.args[0])
+        return None if line.shape else arg
 
     def _append(self, line: Line) -> Place:
         self.lines.append(line)
