@@ -173,7 +173,9 @@ def logsumexp(
     if not keepdims:
         axes = axes_of(result, axis)
         new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)
-        result, sign = reshape(result, new), np.reshape(sign, new)[()]
+        single = bool(axes) and not new  # a number, as SciPy returns it, not an array of one
+        result = result[(0,) * len(axes)] if single else reshape(result, new)
+        sign = np.reshape(sign, new)[()]
     return (result, sign) if return_sign else result
 
 
