@@ -4,7 +4,10 @@ import importlib
 import math
 import os
 import pickle
+import sys
+import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -183,3 +186,57 @@ def test_a_copy_of_the_process_compiles_on_its_own():
     else:
         os.kill(child, 9)
     assert status == (child, 0)
+
+
+def test_warnings_stay_as_they_were_whichever_thread_records():
+    before, often = list(warnings.filters), sys.getswitchinterval()
+
+    def work():
+        for k in range(30):
+            ad.jit(lambda x, k=k: x * np.sin(x) + k, tier="numpy")(1.0)
+
+    sys.setswitchinterval(1e-6)
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    sys.setswitchinterval(often)
+    assert list(warnings.filters) == before
+
+
+# Writing. -----------------------------------------------------------------------------------------
+
+
+def copied(x):
+    y = np.zeros_like(x)
+    np.copyto(y, x * 2)
+    return y
+
+
+def filled(x):
+    y = np.zeros_like(x)
+    y[1:] = x[:-1]
+    y[0] += 3.0
+    return y
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("f", [copied, filled, ad.vmap(copied), ad.vmap(filled)])
+def test_an_array_that_was_written_to_is_a_result(f, tier):
+    calls = [(np.arange(6.0).reshape(2, 3) + k,) for k in range(3)]
+    assert "cannot be compiled" not in answers(f, calls, tier).explain()
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_what_is_done_to_a_list_or_a_dict_is_done_at_every_call(tier):
+    def f(numbers, names):
+        numbers.append(1.0)
+        names["z"] = numbers[0]
+
+    jitted = ad.jit(f, tier=tier)
+    for _ in range(3):
+        numbers, names = [5.0], {"z": 2.0}
+        jitted(numbers, names)
+        assert numbers == [5.0, 1.0]
+        assert names == {"z": 5.0}

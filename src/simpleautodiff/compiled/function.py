@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import threading
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -146,7 +148,7 @@ class Function:
             if found.root is not None if branch is None else branch[1] in branch[0].turns:
                 return result  # another thread has recorded it meanwhile
             try:
-                _check_unchanged(before, described.leaves, name_of(self.f))
+                _check_unchanged(described, before, name_of(self.f))
                 path = self._record(described, args, kwargs, result)
             except Exception as error:  # whatever it was, the function itself ran
                 found.reason = str(error) or type(error).__name__
@@ -166,8 +168,7 @@ class Function:
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
         leaves, rebuild = flatten((args, kwargs))
-        with paused_gc, level, np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with paused_gc, level, np.errstate(all="ignore"), _quietly():
             for i in described.varies:
                 leaves[i] = level.input(_given(leaves[i]))
             some, more = rebuild(iter(leaves))
@@ -177,6 +178,20 @@ class Function:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
         return Path(recorded, make_program(recorded, self.options), finish)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Say nothing again that the function has said before.
+
+    Warnings are switched off for all threads, so only one of them can switch them on again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _parameters(f: F) -> set[str]:
@@ -207,12 +222,17 @@ def _written(result: Any, out: Any) -> Any:
     return out
 
 
-def _check_unchanged(before: list[Any], after: list[Any], name: str) -> None:
-    for old, new in zip(before, after, strict=True):
-        if isinstance(old, np.ndarray) and not np.array_equal(
-            old, new, equal_nan=old.dtype.kind in "fc"
-        ):
-            raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
+    leaves, after = described.leaves, flatten(described.tree)[0]
+    same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
+    if not same or not all(map(_is_as_before, before, leaves)):
+        raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+
+
+def _is_as_before(old: Any, new: Any) -> bool:
+    if not isinstance(old, np.ndarray):
+        return True
+    return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
 
 
 def _given(leaf: Any) -> Any:

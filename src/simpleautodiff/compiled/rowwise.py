@@ -22,7 +22,7 @@ from simpleautodiff.compiled.numbers.unroll import unroll
 from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, unwrapped
 
 SAME, ROWS, GATHERED = "same", "rows", "gathered"
 
@@ -163,7 +163,7 @@ def _record_rows(
         args, kwargs = rebuild(iter(ones))
         result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
         results, rebuild_results = flatten(result)
-        own = [inner.own(x) for x in results]
+        own = [inner.own(unwrapped(x)) for x in results]
     mapped = [leaf for leaf, axis in zip(leaves, axes, strict=True) if axis is not None]
     captured = [symbol for symbol, _ in inner.captured.values()]
     shapes = [x.shape for x in own]
