@@ -106,6 +106,18 @@ def test_the_floor_of_what_is_no_whole_number(tier):
 
 
 @pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_division_rounded_down_at_special_numbers(kind, tier):
+    special = [0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 1e-40, 1e30, np.inf, -np.inf, np.nan]
+    x, y = (np.ravel(part).astype(kind) for part in np.meshgrid(special, special))
+    with np.errstate(all="ignore"):
+        want = x // y
+        jitted = answers(lambda x, y: x // y, [(x, y)] * 3, tier)
+    zero = want == 0
+    np.testing.assert_array_equal(np.signbit(jitted(x, y))[zero], np.signbit(want)[zero])
+
+
+@pytest.mark.parametrize("tier", TIERS)
 def test_decisions_by_a_hair_do_not_use_up_the_ways(tier):
     jitted = ad.jit(lambda a, b, c: a if a * b - c == 0 else b, tier=tier)
     for a, b in np.random.default_rng(0).uniform(0, 9, (200, 2)).tolist():
@@ -240,3 +252,13 @@ def test_what_is_done_to_a_list_or_a_dict_is_done_at_every_call(tier):
         jitted(numbers, names)
         assert numbers == [5.0, 1.0]
         assert names == {"z": 5.0}
+
+
+@pytest.mark.parametrize("tier", ["numpy", "optimised"])
+def test_complex_numbers_have_conjugates(tier):
+    z = np.array([1 + 2j, -3j])
+    jitted = ad.jit(lambda z: z * z.conj(), tier=tier)
+    for _ in range(2):
+        np.testing.assert_array_equal(jitted(z), z * z.conj())
+    slope = ad.jit(ad.grad(lambda x: np.abs(np.exp(1j * x) * x) ** 2), tier=tier)
+    assert [slope(1.0), slope(1.0)] == pytest.approx([2.0, 2.0], rel=1e-14)

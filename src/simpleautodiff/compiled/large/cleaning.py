@@ -139,6 +139,10 @@ def _is_first(args: Any, k: int, given: Line) -> bool:
     return k == 0
 
 
+def _is_real(args: Any, k: int, given: Line) -> bool:
+    return k == 0 and given.dtype is not None and given.dtype.kind != "c"
+
+
 def _is_times_one(args: Any, k: int, given: Line) -> bool:
     return _is_all(args[1 - k], 1)
 
@@ -169,7 +173,8 @@ def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 _SAME: dict[str, Callable[[Any, int, Line], bool]] = {
-    **dict.fromkeys(("pos", "conj", "real", "stop_gradient"), _is_first),
+    **dict.fromkeys(("pos", "stop_gradient"), _is_first),
+    **dict.fromkeys(("conj", "real"), _is_real),
     **dict.fromkeys(("astype", "reshape", "broadcast_to", "sum_to"), _is_first),
     "transpose": _is_unturned,
     "getitem": _is_whole,

@@ -196,19 +196,23 @@ def _mod(flat: Flat, kind: str, x: int, y: int) -> int:
 
 @_row("floor_divide")
 def _floor_divide(flat: Flat, kind: str, x: int, y: int) -> int:
-    """Divide and round down, as Python does: from the remainder, which is exact."""
+    """Divide and round down, as NumPy does: from the remainder, which is exact.
+
+    There is one division, so that no reciprocal, which may be infinite, takes its place.
+    """
     zero, one = flat.const(0, kind), flat.const(1, kind)
     rest = flat.make("fmod", x, y)
+    quotient = flat.div(flat.sub(x, rest), y)
     other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    below = flat.make("and", other_side, flat.make("ne", rest, zero))
-    toward_zero = flat.div(flat.sub(x, rest), y)  # also where y is infinite
-    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
+    below = flat.make("and", flat.make("ne", rest, zero), other_side)
+    quotient = _select(flat, below, flat.sub(quotient, one), quotient)
     down = flat.make("floor", quotient)
     off = _less(flat, flat.const(0.5, kind), flat.sub(quotient, down))
     whole = _select(flat, off, flat.add(down, one), down)
-    known = _select(flat, flat.make("eq", quotient, zero), flat.make(
-        "copysign", zero, flat.div(x, y)), whole)  # fmt: skip
-    return _select(flat, flat.make("eq", y, zero), flat.div(x, y), known)
+    nothing = flat.mul(flat.make("copysign", zero, x), flat.make("copysign", one, y))
+    known = _select(flat, flat.make("eq", quotient, zero), nothing, whole)
+    by_zero = flat.mul(x, flat.make("copysign", flat.const(math.inf, kind), y))
+    return _select(flat, flat.make("eq", y, zero), by_zero, known)
 
 
 def _exp_of_minus_size(flat: Flat, x: int) -> int:
