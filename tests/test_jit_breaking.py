@@ -4,6 +4,7 @@ import importlib
 import math
 import os
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -262,3 +263,20 @@ def test_complex_numbers_have_conjugates(tier):
         np.testing.assert_array_equal(jitted(z), z * z.conj())
     slope = ad.jit(ad.grad(lambda x: np.abs(np.exp(1j * x) * x) ** 2), tier=tier)
     assert [slope(1.0), slope(1.0)] == pytest.approx([2.0, 2.0], rel=1e-14)
+
+
+def test_the_tape_machine_is_made_once_however_many_ask_for_it():
+    program = """
+import sys, threading
+import simpleautodiff as ad
+sys.setswitchinterval(1e-6)
+def work(k):
+    f = ad.jit(lambda x: ad.sin(x) * k)
+    assert all(abs(f(0.5) - f(0.5)) < 1e-12 for _ in range(40))
+threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+    environment = {**os.environ, "SIMPLEAUTODIFF_CACHE": "off"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()[-500:]

@@ -15,9 +15,10 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
+from simpleautodiff.compiled.recorded import Recorded
 from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
-from simpleautodiff.compiled.symbols import Recorded, SymbolLevel
+from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.recording import paused_gc

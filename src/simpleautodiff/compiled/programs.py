@@ -23,8 +23,8 @@ from simpleautodiff.compiled.large.arrays import ArrayProgram
 from simpleautodiff.compiled.llvm.native import ENTRY, Form, NativeCall, compiled
 from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
+from simpleautodiff.compiled.recorded import Line, Place, Recorded
 from simpleautodiff.compiled.rowwise import Rows
-from simpleautodiff.compiled.symbols import Line, Place, Recorded
 from simpleautodiff.rules.indexing import getitem
 
 TIERS = ("numpy", "tape", "cheap", "optimised")

@@ -12,11 +12,12 @@ so the program contains the sweep.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, final
+from collections.abc import Callable
+from typing import Any, final
 
 import numpy as np
 
+from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, with_values
 from simpleautodiff.errors import TraceError, at_line
 from simpleautodiff.many import Many, ManyLevel
 from simpleautodiff.node import apply, evaluate
@@ -32,62 +33,13 @@ class NotRecordedError(TraceError):
     """What a function does cannot be recorded as a program; it can be run as it is."""
 
 
-class Line(NamedTuple):
-    """One step: a row, or a function of NumPy that has no derivative, and its arguments.
-
-    Among the arguments are `Place`s, alone or in tuples and lists: results of earlier lines.
-    """
-
-    what: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any] | None
-
-    @property
-    def name(self) -> str:
-        """The name of the row or of the function; "input" for an argument."""
-        return str(getattr(self.what, "name", getattr(self.what, "__name__", "input")))
-
-
-@final
-class Place(int):
-    """The number of a line, where its result is an argument of another."""
-
-    __slots__ = ()
-
-
-class Guard(NamedTuple):
-    """A truth value that decided which way the code went, and where it was asked for."""
-
-    place: Place
-    expected: bool
-    line: str
-
-
-class Recorded(NamedTuple):
-    """A program of rows: its lines, the first of which are its inputs, guards, and results."""
-
-    lines: list[Line]
-    inputs: int
-    guards: list[Guard]
-    outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
-
-    def decisions(self, last: int) -> list[bool]:
-        """Return which way the code went, up to one guard."""
-        return [guard.expected for guard in self.guards[: last + 1]]
-
-
 class Symbol(Many):
     """A number or an array that will be another one at every call."""
 
-    __slots__ = ("args", "concrete", "kwargs", "place", "what")
+    __slots__ = ("concrete", "place")
     level: SymbolLevel
-    what: Any  # the row or function that made it; None for an argument
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    concrete: Any  # its number at this call, while the program is recorded
-    place: int
+    concrete: Any  # its number at this call
+    place: Place  # the line of the program that computes it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -197,7 +149,7 @@ class SymbolLevel(ManyLevel):
         self.precise = precise
         self.threads = threads
         self.tier = tier
-        self.symbols: list[Symbol] = []
+        self.lines: list[Line] = []
         self.guards: list[Guard] = []
         self.captured: dict[int, tuple[Symbol, Symbol]] = {}  # of a level below; its stand-in here
         self._asked: dict[int, bool] = {}
@@ -211,14 +163,20 @@ class SymbolLevel(ManyLevel):
         args = tuple([self._kept(arg) for arg in args])
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan at another call
-        symbol: Symbol = Single() if type(value) is float else Symbol()
+        if type(value) is float:
+            return self._single(Line(what, args, kwargs, (), _FLOAT64), value)
+        symbol = Symbol()
+        symbol.level, symbol.concrete, symbol.place = self, value, Place(len(self.lines))
+        shape, dtype = getattr(value, "shape", ()), _dtype(value)
+        self.lines.append(Line(what, args, kwargs, shape, dtype))
+        return symbol
+
+    def _single(self, line: Line, value: float) -> Single:
+        symbol = Single()
         symbol.level = self
-        symbol.what = what
-        symbol.args = args
-        symbol.kwargs = kwargs
         symbol.concrete = value
-        symbol.place = len(self.symbols)
-        self.symbols.append(symbol)
+        symbol.place = Place(len(self.lines))
+        self.lines.append(line)
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
@@ -264,7 +222,7 @@ class SymbolLevel(ManyLevel):
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
-            self.guards.append(Guard(Place(truth.place), expected, at_line()))
+            self.guards.append(Guard(truth.place, expected, at_line()))
         return expected
 
     def _concrete(self, tree: Any) -> Any:
@@ -281,68 +239,67 @@ class SymbolLevel(ManyLevel):
         if kind is float or kind is int:
             return arg
         if isinstance(arg, Symbol):
-            return arg if arg.level is self else self._capture(arg)
+            return self._own(arg).place
         if isinstance(arg, Traced):
             raise _not_recorded("a node of another derivative")
         if kind is np.ndarray:
             return arg.copy()
         if kind is tuple or kind is list:
             return kind([self._kept(part) for part in arg])
+        if kind is slice:
+            return slice(*self._kept((_whole(arg.start), _whole(arg.stop), _whole(arg.step))))
         return arg
 
     def own(self, x: Any) -> Symbol:
         """Return a result as a symbol of this level."""
         if isinstance(x, Symbol):
-            return self._kept(x)  # type: ignore[no-any-return]
+            return self._own(x)
         number = np.float64(x) if np.ndim(x) == 0 else np.asarray(x, np.float64)
         return self.record(TABLE["pos"], (number,), {}, number)
 
-    def _capture(self, symbol: Symbol) -> Symbol:
-        """Return what stands here for a symbol of a level below: an argument more."""
+    def _own(self, symbol: Symbol) -> Symbol:
+        """Return what stands here for a symbol: of a level below, an argument more."""
+        if symbol.level is self:
+            return symbol
         if id(symbol) not in self.captured:
             self.captured[id(symbol)] = symbol, self.input(symbol.concrete)
         return self.captured[id(symbol)][1]
 
     def finish(self, results: list[Any], inputs: int) -> Recorded:
-        """Return the program, its arguments first; the symbols let go of their numbers."""
-        results = [self._kept(x) for x in results]
-        if self.captured:
-            self.symbols.sort(key=lambda symbol: symbol.what is not None)  # which is stable
-            for place, symbol in enumerate(self.symbols):
-                symbol.place = place
-            inputs += len(self.captured)
-        lines = [
-            Line(s.what, tuple([_placed(x) for x in s.args]), _NOTHING, (), _FLOAT64)
-            if type(s) is Single
-            else Line(s.what, _placed(s.args), _placed(s.kwargs), s.shape, _dtype(s.concrete))
-            for s in self.symbols
-        ]
-        outputs = [Place(x.place) if isinstance(x, Symbol) else x for x in results]
-        for symbol in self.symbols:
-            symbol.concrete = None
-        self.symbols = []
-        return Recorded(lines, inputs, self.guards, outputs)
+        """Return the program, its arguments first."""
+        outputs = [self._kept(x) if isinstance(x, Symbol) else x for x in results]
+        recorded = Recorded(self.lines, inputs, self.guards, outputs)
+        self.lines, self.guards = [], []
+        return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
+
+
+def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
+    """Put arguments that were met on the way before all other lines."""
+    lines = recorded.lines
+    order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
+    of = {old: Place(new) for new, old in enumerate(order)}
+    moved = [
+        lines[old]._replace(
+            args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
+        )
+        for old in order
+    ]
+    guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
+    return Recorded(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
+
+
+def _whole(part: Any) -> Any:
+    """Return the end of a slice as a plain number."""
+    return operator.index(part) if isinstance(part, Symbol) else part
 
 
 _LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
 _BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
 
 
-def _placed(tree: Any) -> Any:
-    """Return arguments with places for symbols; most are symbols or plain numbers themselves."""
-    kind = type(tree)
-    if kind is Single or kind is Symbol:
-        return Place(tree.place)
-    if kind in _LEAVES:
-        return tree
-    if kind is tuple:
-        return tuple([_placed(part) for part in tree])
-    return map_leaves(lambda leaf: Place(leaf.place) if isinstance(leaf, Symbol) else leaf, tree)
-
-
 def _dtype(value: Any) -> Any:
-    if type(value) is float:
-        return _FLOAT64
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype
     try:
         return np.result_type(value)
     except TypeError:
@@ -372,17 +329,13 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             value = compute(number, self.concrete) if swapped else compute(self.concrete, number)
         except (ArithmeticError, ValueError, TypeError):
             return apply(primitive, *((other, self) if swapped else (self, other)))
-        level = self.level
-        symbol = Single() if type(value) is float else Symbol()
-        symbol.level = level
-        symbol.what = primitive
-        symbol.args = (other, self) if swapped else (self, other)
-        symbol.kwargs = _NOTHING
-        symbol.concrete = value
-        symbols = level.symbols
-        symbol.place = len(symbols)
-        symbols.append(symbol)
-        return symbol
+        if type(value) is not float:
+            return self.level.record(
+                primitive, (other, self) if swapped else (self, other), {}, value
+            )
+        mine, theirs = self.place, number if number is other else other.place
+        args = (theirs, mine) if swapped else (mine, theirs)
+        return self.level._single(Line(primitive, args, _NOTHING, (), _FLOAT64), value)
 
     return method
 
@@ -399,7 +352,9 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
             value = by_type[type(x.concrete)](x.concrete)
         except (ArithmeticError, ValueError, TypeError):
             return apply(primitive, x)
-        return x.level.record(primitive, (x,), _NOTHING, value)
+        if type(value) is not float:
+            return x.level.record(primitive, (x,), _NOTHING, value)
+        return x.level._single(Line(primitive, (x.place,), _NOTHING, (), _FLOAT64), value)
 
     return function
 
@@ -420,31 +375,3 @@ def _install() -> None:
 
 
 _install()
-
-
-def places(tree: Any) -> Iterator[Place]:
-    """Yield the places among the arguments of a line."""
-    if type(tree) is Place:
-        yield tree
-    elif type(tree) in (tuple, list):
-        for part in tree:
-            yield from places(part)
-    elif type(tree) is dict:
-        for part in tree.values():
-            yield from places(part)
-    elif type(tree) is slice:
-        yield from places((tree.start, tree.stop, tree.step))
-
-
-def with_values(tree: Any, values: Any) -> Any:
-    """Return arguments with the values of earlier lines in their places."""
-    kind = type(tree)
-    if kind is Place:
-        return values[tree]
-    if kind is tuple:
-        return tuple([with_values(part, values) for part in tree])
-    if kind is list:
-        return [with_values(part, values) for part in tree]
-    if kind is dict:
-        return {key: with_values(part, values) for key, part in tree.items()}
-    return tree

@@ -24,21 +24,23 @@ from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.operations import KINDS
 from simpleautodiff.errors import ArgumentError
 
-_ready = threading.Event()
+_made: list[Code] = []  # the machine, once it is there; what was made is never let go of
+_making = threading.Lock()
+_asked = threading.Event()
 
 
 def is_ready() -> bool:
     """Tell whether the machine is there; if not, have it made in the background."""
-    if not _ready.is_set():
+    if not _made and not _asked.is_set():
+        _asked.set()
         later(machine, _complain)
-    return _ready.is_set()
+    return bool(_made)
 
 
 def _complain(why: str) -> None:
     warnings.warn(f"the tape machine could not be made: {why}", RuntimeWarning, stacklevel=2)
 
 
-@cache
 def machine() -> Code:
     """Return the machine, compiled once for all programs.
 
@@ -47,9 +49,10 @@ def machine() -> Code:
     >>> machine().address("run") > 0
     True
     """
-    made = build(text(), level=1, names=["run"], key=text())
-    _ready.set()
-    return made
+    with _making:
+        if not _made:
+            _made.append(build(text(), level=1, names=["run"], key=text()))
+    return _made[0]
 
 
 @cache

@@ -27,7 +27,7 @@ from simpleautodiff.compiled.large.running import LARGE, Runner, prepare_body
 from simpleautodiff.compiled.large.segments import BODY, CONSTANTS, KEPT, write_body, write_segments
 from simpleautodiff.compiled.large.sharing import Shared
 from simpleautodiff.compiled.llvm.native import ENTRY, Form
-from simpleautodiff.compiled.symbols import Place, Recorded
+from simpleautodiff.compiled.recorded import Place, Recorded
 
 _OWN = "own"  # the entry that `run` uses
 _UNLOCKED = 1 << 14  # elements from which on other threads of Python run meanwhile

@@ -13,7 +13,7 @@ import numpy as np
 
 from simpleautodiff.compiled.large.views import View, seen_through
 from simpleautodiff.compiled.numbers.lowering import kind_of
-from simpleautodiff.compiled.symbols import Line
+from simpleautodiff.compiled.recorded import Line
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.large.planning import Plan

@@ -36,7 +36,7 @@ from simpleautodiff.compiled.large.planning import Plan, lean
 from simpleautodiff.compiled.large.views import Shape, View, steps, whole
 from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
 from simpleautodiff.compiled.numbers.lowering import kind_of, lower
-from simpleautodiff.compiled.symbols import Place, places
+from simpleautodiff.compiled.recorded import Place, places
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import kept
 

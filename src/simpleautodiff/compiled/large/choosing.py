@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.large.views import Shape, View, places_of
-from simpleautodiff.compiled.symbols import Place, places
+from simpleautodiff.compiled.recorded import Place, places
 
 
 class Distances:

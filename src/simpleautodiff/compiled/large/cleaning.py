@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
+from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, places, with_values
 from simpleautodiff.node import evaluate
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import is_basic

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.compiled.symbols import Line, Place
+from simpleautodiff.compiled.recorded import Line, Place
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:

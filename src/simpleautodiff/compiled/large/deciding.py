@@ -12,7 +12,7 @@ from simpleautodiff.compiled.large.boxes import boxes
 from simpleautodiff.compiled.large.choosing import choice
 from simpleautodiff.compiled.large.views import whole
 from simpleautodiff.compiled.numbers.lowering import kind_of
-from simpleautodiff.compiled.symbols import Line, Place, places
+from simpleautodiff.compiled.recorded import Line, Place, places
 from simpleautodiff.rules.indexing import is_basic
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from simpleautodiff.compiled.large.building import Call, Product, Work, read_by
 from simpleautodiff.compiled.large.deciding import INPUT, NUMPY
 from simpleautodiff.compiled.large.loops import Access, Loop
 from simpleautodiff.compiled.large.planning import Plan
-from simpleautodiff.compiled.symbols import places
+from simpleautodiff.compiled.recorded import places
 
 _LINE = 64  # bytes that a processor moves together
 

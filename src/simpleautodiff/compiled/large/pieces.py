@@ -12,7 +12,7 @@ from simpleautodiff.compiled.large.loops import Access, Fold, Loop
 from simpleautodiff.compiled.large.planning import Plan
 from simpleautodiff.compiled.large.views import Shape, View, seen_through, whole
 from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.symbols import Place
+from simpleautodiff.compiled.recorded import Place
 
 Pieces = Iterator[tuple[View, Any]]
 

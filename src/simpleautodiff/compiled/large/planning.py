@@ -38,7 +38,7 @@ from simpleautodiff.compiled.large.views import (
     whole,
 )
 from simpleautodiff.compiled.numbers.lowering import can_lower, kind_of
-from simpleautodiff.compiled.symbols import Guard, Line, Place, Recorded, places, with_values
+from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, places, with_values
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.row import TABLE
 

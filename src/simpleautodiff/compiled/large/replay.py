@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.large.cleaning import compute
-from simpleautodiff.compiled.symbols import Guard, Place, Recorded, places
+from simpleautodiff.compiled.recorded import Guard, Place, Recorded, places
 
 
 class Replay:

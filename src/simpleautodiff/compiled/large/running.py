@@ -18,7 +18,7 @@ from simpleautodiff.compiled.large.memory import Memory
 from simpleautodiff.compiled.large.replay import Replay
 from simpleautodiff.compiled.large.segments import CONSTANTS, KEPT
 from simpleautodiff.compiled.large.views import View
-from simpleautodiff.compiled.symbols import Line, Place
+from simpleautodiff.compiled.recorded import Line, Place
 from simpleautodiff.errors import ArgumentError
 
 LARGE = 1 << 17  # bytes of a result whose memory is worth to be used again

@@ -14,7 +14,7 @@ from simpleautodiff.compiled.large.loops import Loop
 from simpleautodiff.compiled.large.looptext import write_loop
 from simpleautodiff.compiled.large.memory import Memory
 from simpleautodiff.compiled.large.sharing import Shared
-from simpleautodiff.compiled.symbols import Place
+from simpleautodiff.compiled.recorded import Place
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
 NO_MEMORY, BAD_INDEX = -1, -2

@@ -1,0 +1,82 @@
+"""A program of rows as it was recorded: lines, guards and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+
+class Line(NamedTuple):
+    """One step: a row, or a function of NumPy that has no derivative, and its arguments.
+
+    Among the arguments are `Place`s, alone or in tuples and lists: results of earlier lines.
+    """
+
+    what: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any] | None
+
+    @property
+    def name(self) -> str:
+        """The name of the row or of the function; "input" for an argument."""
+        return str(getattr(self.what, "name", getattr(self.what, "__name__", "input")))
+
+
+@final
+class Place(int):
+    """The number of a line, where its result is an argument of another."""
+
+    __slots__ = ()
+
+
+class Guard(NamedTuple):
+    """A truth value that decided which way the code went, and where it was asked for."""
+
+    place: Place
+    expected: bool
+    line: str
+
+
+class Recorded(NamedTuple):
+    """A program of rows: its lines, the first of which are its inputs, guards, and results."""
+
+    lines: list[Line]
+    inputs: int
+    guards: list[Guard]
+    outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
+
+    def decisions(self, last: int) -> list[bool]:
+        """Return which way the code went, up to one guard."""
+        return [guard.expected for guard in self.guards[: last + 1]]
+
+
+def places(tree: Any) -> Iterator[Place]:
+    """Yield the places among the arguments of a line."""
+    if type(tree) is Place:
+        yield tree
+    elif type(tree) in (tuple, list):
+        for part in tree:
+            yield from places(part)
+    elif type(tree) is dict:
+        for part in tree.values():
+            yield from places(part)
+    elif type(tree) is slice:
+        yield from places((tree.start, tree.stop, tree.step))
+
+
+def with_values(tree: Any, values: Any) -> Any:
+    """Return arguments with the values of earlier lines in their places."""
+    kind = type(tree)
+    if kind is Place:
+        return values[tree]
+    if kind is tuple:
+        return tuple([with_values(part, values) for part in tree])
+    if kind is list:
+        return [with_values(part, values) for part in tree]
+    if kind is dict:
+        return {key: with_values(part, values) for key, part in tree.items()}
+    return tree
