@@ -30,7 +30,7 @@ from simpleautodiff.rules.indexing import getitem
 TIERS = ("numpy", "tape", "cheap", "optimised")
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
 LARGE = 5_000  # steps: compiling well takes longer than that gains
-LARGEST = 100_000  # steps: straight code is no faster than the tape machine
+LARGEST = 400_000  # steps: straight code leaves the caches, and takes seconds to compile
 
 
 class Program(Protocol):
