@@ -570,3 +570,84 @@ def test_no_text_leaves_its_box(loop):
             })"""
         )
         assert wide == []
+
+
+def stop_at(tab, text):
+    tab.fill(".stop input", text)
+    tab.press(".stop input", "Enter")
+
+
+@pytest.mark.parametrize("text", ["v4", "line 31", "line sin(x2)", "> 10", "nan"])
+def test_the_page_stops_where_the_stepper_does(shown, text):
+    line = paper.__code__.co_firstlineno + 2
+    text = text.replace("31", str(line))
+    stepper = ad.step(paper, 2.0, 5.0)
+    if text.startswith("line"):
+        stepper.stop(line=line)
+    elif text.startswith(">"):
+        stepper.stop(over=10)
+    elif text == "nan":
+        stepper.stop(nan=True)
+    else:
+        stepper.stop(node=text)
+    phase(shown, "values")
+    shown.click("[aria-label='To the start']")
+    for _ in range(3):
+        stepper.run()
+        stop_at(shown, text)
+        if stepper.done:
+            break
+        found = shown.evaluate(
+            """() => {
+                const { phase, count, steps, model } = window.explorer.state();
+                return [steps[phase].id, count, steps[phase].events[count - 1].node];
+            }"""
+        )
+        kind, count, node = found
+        assert stepper.program.steps[node].name == stepper.event.name
+        assert (
+            kind == {"build": "values", "order": "order", "sweep": "forward"}[stepper.event.phase]
+        )
+        before = [e for e in stepper.events if e.phase == stepper.event.phase]
+        assert before[count - 1] is stepper.event
+
+
+def test_what_is_no_breakpoint_is_marked(shown):
+    shown.fill(".stop input", "v4, line 99999")
+    assert shown.get_attribute(".stop input", "aria-invalid") == "true"
+    shown.fill(".stop input", "v4, nan")
+    assert shown.get_attribute(".stop input", "aria-invalid") == "false"
+
+
+def test_playing_stops_at_a_breakpoint(shown):
+    phase(shown, "values")
+    shown.fill(".stop input", "x2")
+    shown.click("[aria-label='To the start']")
+    shown.click("[aria-label='Play']")
+    shown.wait_for_selector("[aria-label='Pause']")
+    shown.wait_for_selector("[aria-label='Play']")
+    assert formula(shown) == "x2 = 5"
+
+
+def test_a_breakpoint_finds_a_nan_and_a_size_in_arrays_beyond_what_is_shown(tab, tmp_path):
+    x = np.ones(50)
+    x[40] = -700.0
+    with np.errstate(invalid="ignore"):
+        path = ad.explore(lambda x: np.sum(np.sqrt(x * 2)), x, path=tmp_path / "page.html")
+    tab.goto(path.as_uri())
+    for text, name in (("> 1000", "v1 ="), ("nan", "v2 =")):
+        phase(tab, "values")
+        tab.click("[aria-label='To the start']")
+        stop_at(tab, text)
+        assert formula(tab).startswith(name)
+
+
+def test_a_step_of_a_folded_box_marks_its_source_line(tab, tmp_path):
+    def long(x):
+        for _ in range(400):
+            x = ad.sin(x) + 1
+        return x
+
+    tab.goto(ad.explore(long, 2.0, path=tmp_path / "page.html").as_uri())
+    phase(tab, "values")
+    assert "ad.sin(x) + 1" in tab.inner_text(".code li.now")

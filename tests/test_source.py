@@ -306,6 +306,20 @@ def test_formats_and_notebooks():
         text.to("c")
 
 
+def test_large_indices_have_names_at_the_top():
+    rows, columns = np.arange(40) % 7, np.arange(40) % 3
+
+    def chosen(x):
+        return np.sum(x[rows, columns] ** 2) + np.sum(x[rows] ** 3)
+
+    x = np.linspace(-1.0, 2.0, 21).reshape(7, 3)
+    for g in (chosen, ad.grad(chosen)):
+        text = ad.source(g, x)
+        assert "base64" not in str(text).rpartition("def ")[2]
+        assert str(text).count("b64decode") == 2
+        assert np.array_equal(text.function()(x), g(x))
+
+
 def test_what_cannot_be_written_is_refused():
     @ad.primitive(lambda v, x: 2 * x)
     def own(x):

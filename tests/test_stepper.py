@@ -139,8 +139,21 @@ def test_unknown_nodes_and_modes_are_refused():
     s = ad.step(paper, 2, 5)
     with pytest.raises(ad.ArgumentError, match="no 'v9' here"):
         s.stop(node="v9")
+    with pytest.raises(ad.ArgumentError, match="no step is on the line 9999"):
+        s.stop(line=9999)
+    with pytest.raises(ad.ArgumentError, match="say where to stop"):
+        s.stop()
+    assert s.breakpoints == []
     with pytest.raises(ad.ArgumentError, match="'sideways'"):
         ad.step(paper, 2, 5, mode="sideways")
+
+
+def test_a_stepper_is_stepped_by_keys(monkeypatch, capsys):
+    s = ad.step(three_lines, 1.0)
+    monkeypatch.setattr("sys.stdin", io.StringIO("nnpq"))
+    s.interact()
+    assert s.position == 1
+    assert "[2/16] build: v1 = exp(x)" in capsys.readouterr().out
 
 
 def test_arrays_are_stepped_through():

@@ -201,6 +201,13 @@ def test_notebooks_get_html_and_text(example):
     bundle = example.values()._repr_mimebundle_()
     assert bundle["text/plain"] == str(example.values())
     assert bundle["text/html"].startswith("<table")
+    assert bundle["text/latex"] == example.values().to("latex")
+
+
+@pytest.mark.parametrize("names", [["a"], ["a", "b", "c"], "ab"])
+def test_names_are_as_many_as_inputs(names):
+    with pytest.raises(ad.ArgumentError, match="has 2 inputs here: names is a list of as many"):
+        ad.trace(lambda x, y: x * y, 2.0, 3.0, names=names)
 
 
 def layer(x, w):

@@ -168,3 +168,10 @@ def test_the_result_has_a_name_of_its_own():
         return y
 
     assert ad.trace(returned, 1.0).values().rows[-1].name == "y"
+
+
+def test_a_notebook_shows_the_words_line_by_line():
+    words = ad.trace(lambda x: x * x, 3.0).explain("v1")
+    shown = words._repr_mimebundle_(include=None, exclude=None)
+    assert shown["text/plain"] == words
+    assert shown["text/html"].count("<p>") == len(words.splitlines())

@@ -290,6 +290,11 @@ def record(
             )
         needed = set(execution_order(*outputs)) | set(inputs)
         own = names or input_names(f, args)
+        if len(own) != len(inputs) or isinstance(own, str):
+            raise ArgumentError(
+                f"{name_of(f)} has {len(inputs)} inputs here: names is a list of as many;"
+                f" got {own!r}"
+            )
         kept = [node for node in tape if node in needed]
         lines = {node: tape.line(node) for node in kept if node.primitive is not None}
         instructions = [

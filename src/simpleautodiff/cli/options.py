@@ -58,6 +58,9 @@ COMMANDS = {
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
 }
 
+# File endings that promise something; others, as .out, are text.
+KINDS = {f for c in COMMANDS.values() for f in c.formats} | {"pdf", "png", "jpg", "gif", "eps"}
+
 EPILOG = """\
 FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
 "a = x*y; sin(a) + a"; or model.py:f, a function in a file of yours, which is
@@ -198,4 +201,8 @@ def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         ending = SUFFIXES.get(ending, ending)
         if ending == "latex" and "tikz" in formats and "latex" not in formats:
             ending = "tikz"
+        if ending in KINDS and ending not in formats:
+            parser.error(
+                f"{options.command} cannot write {options.output}; it writes {', '.join(formats)}"
+            )
         options.format = ending if ending in formats else formats[0]

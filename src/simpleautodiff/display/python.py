@@ -222,7 +222,9 @@ _WRITERS: dict[str, Writer] = {
     "transpose": _transpose,
     "cumsum": _named("np.cumsum({0}, {1})"),
     "roll": _named("np.roll({0}, {1}, {2})"),
-    "getitem": lambda pieces, values, _: Piece(f"{pieces[0].inside(CALL)}[{_index(values[1])}]"),
+    "getitem": lambda pieces, values, _: Piece(
+        f"{pieces[0].inside(CALL)}[{_index(values[1], pieces[1].text)}]"
+    ),
     "scatter": _scatter,
     "set_item": _named("set_item({0}, {1}, {2})"),
     "astype": _astype,
@@ -237,9 +239,11 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _index(index: Any) -> str:
-    """Write an index as it stands between brackets: ``0, 1:3``."""
+def _index(index: Any, written: str) -> str:
+    """Write an index as it stands between brackets: ``0, 1:3``; with arrays, as it is written."""
     parts = index if isinstance(index, tuple) and index else (index,)
+    if any(isinstance(part, np.ndarray) for part in parts):
+        return written
     return ", ".join(
         _slice(part) if isinstance(part, slice) else literal(part).text for part in parts
     )

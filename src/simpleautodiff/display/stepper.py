@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from html import escape
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -199,8 +200,16 @@ class Stepper:
         nan
             Whether to stop at a nan.
         """
+        if not (node or line != "" or over is not None or nan):
+            raise ArgumentError("say where to stop: node=, line=, over= or nan=True")
+        if line != "" and not any(_is_on(text, line) for text in self._lines.values()):
+            raise ArgumentError(f"no step is on the line {line!r}, so it would never stop there")
         wanted = self.program.proper(node) if node else ""
         self.breakpoints.append(Breakpoint(wanted, line, over, nan))
+
+    def interact(self) -> None:
+        """Step by keys in the terminal, until q."""
+        import_module("simpleautodiff.display.terminal").interact(self)
 
     def result(self) -> dict[str, Any]:
         """Return the derivatives found so far, by name, with 0 for nodes that were not reached."""

@@ -226,6 +226,9 @@ class Straight:
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
+        if isinstance(value, tuple) and value:
+            inside = ", ".join(self._constant(part).text for part in value)
+            return Piece(f"({inside},)" if len(value) == 1 else f"({inside})")
         piece = literal(value)
         if not isinstance(value, np.ndarray) or value.size <= FEW:
             return piece

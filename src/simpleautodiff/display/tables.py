@@ -122,6 +122,7 @@ class Table(Mapping[str, Any]):
             "text/plain": self.to("text"),
             "text/html": self.to("html"),
             "text/markdown": self.to("markdown"),
+            "text/latex": self.to("latex"),
         }
 
 

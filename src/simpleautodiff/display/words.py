@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from html import escape
 from inspect import signature
 from typing import Any
 
@@ -26,8 +27,24 @@ from simpleautodiff.program import Program
 from simpleautodiff.text import Term, short, shown
 
 
+class Words(str):
+    r"""Sentences, one on each line; a notebook shows them as such.
+
+    Examples
+    --------
+    >>> Words("One.\nTwo.")._repr_mimebundle_()["text/html"]
+    '<p>One.</p><p>Two.</p>'
+    """
+
+    __slots__ = ()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = "".join(f"<p>{escape(line)}</p>" for line in self.splitlines())
+        return {"text/html": shown, "text/plain": str(self)}
+
+
 @quietly()
-def explain(program: Program, name: str, wrt: str = "", output: str = "") -> str:
+def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Words:
     """Say in words how the derivatives of one step come about, forward and in reverse.
 
     Parameters
@@ -54,7 +71,7 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> str
     wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
     output = program.proper(output) if output else ""
     sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
-    return "\n".join([*sentences, _reverse(program, node, output)])
+    return Words("\n".join([*sentences, _reverse(program, node, output)]))
 
 
 def _value(program: Program, node: Node) -> str:

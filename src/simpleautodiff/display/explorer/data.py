@@ -93,7 +93,16 @@ def number(value: Any) -> Any:
     if isinstance(value, (float, np.floating, int)):
         value = float(value)
         return value if math.isfinite(value) else str(value)
-    return {"text": brief(value), "shape": str(shape(value) or brief(value))}
+    return {"text": brief(value), "shape": str(shape(value) or brief(value)), **_sizes(value)}
+
+
+def _sizes(value: Any) -> dict[str, Any]:
+    """Return the largest size in an array, and whether it has a nan: the page may stop there."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufc":
+        return {}
+    sizes = np.abs(value)
+    missing = np.isnan(sizes)
+    return {"most": number(np.max(sizes, where=~missing, initial=0)), "nan": bool(missing.any())}
 
 
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:

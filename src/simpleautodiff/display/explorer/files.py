@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib import resources
 
-SCRIPTS = ("rows.js", "engine.js", "graph.js", "parts.js", "table.js", "explorer.js")
+SCRIPTS = ("rows.js", "engine.js", "graph.js", "parts.js", "table.js", "stops.js", "explorer.js")
 
 
 @cache

@@ -13,6 +13,7 @@ function explorer(root, doc, options = {}) {
   const part = skeleton(root, doc);
   const write = writer(doc, () => ({ model, fold }));
   const { nameOf } = write;
+  const stops = stopField(part.stop, doc, () => model, run);
   const lineOf = new Map(doc.code.flatMap((line, j) => line.nodes.map((i) => [i, j])));
 
   // --- drawing --------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ function explorer(root, doc, options = {}) {
       tab.tabIndex = on_ ? 0 : -1;
     }
     chooser(phase);
-    light(current?.node >= 0 ? [current.node] : [], "now");
+    light(!current ? [] : current.events ? current.events.map((event) => event.by) : [current.node], "now");
   }
 
   function rows(middle) {
@@ -244,9 +245,14 @@ function explorer(root, doc, options = {}) {
 
   function play(start = !timer) {
     clearInterval(timer);
-    timer = start ? setInterval(() => on() || play(false), 1100) : 0;
+    timer = start ? setInterval(() => (on() && !stops(steps[here.phase].events[here.count - 1])) || play(false), 1100) : 0;
     part.play.replaceChildren(icon(timer ? "pause" : "play"));
     part.play.setAttribute("aria-label", timer ? "Pause" : "Play");
+  }
+
+  function run() {
+    const { phase, count } = ranOn(steps, sequence(), here, stops);
+    go(count, phase);
   }
 
   function calculate(found) {
@@ -361,7 +367,7 @@ function explorer(root, doc, options = {}) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const button = event.target.tagName === "BUTTON";
     const action = { ArrowRight: on, ArrowLeft: back, Home: () => go(0), End: () => go(Infinity),
-      " ": button ? null : () => play(), "+": () => enlarge(1.4), "-": () => enlarge(1 / 1.4),
+      c: run, " ": button ? null : () => play(), "+": () => enlarge(1.4), "-": () => enlarge(1 / 1.4),
       0: () => enlarge(0), ...boxKeys(event) }[event.key];
     if (!action) return;
     event.preventDefault();

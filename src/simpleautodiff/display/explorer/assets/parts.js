@@ -40,6 +40,8 @@ function skeleton(root, doc) {
     end: button("To the end", "end"),
     range: make("input", { type: "range", min: 0, "aria-label": "Step" }),
     count: make("span", { class: "count" }),
+    stop: make("input", { type: "text", "aria-label": "Stop at", placeholder: "v4, line 5, > 100, nan", spellcheck: "false",
+      title: "Where playing stops; Enter, or the key c, goes on to there" }),
     print: make("section", { class: "print" }),
     tip: make("p", { class: "tip", "aria-hidden": "true", hidden: true }),
     folds: make("div", { class: "folds", role: "toolbar", "aria-label": "Boxes" }),
@@ -63,7 +65,7 @@ function skeleton(root, doc) {
     make("footer", {},
       make("div", { class: "buttons", role: "toolbar", "aria-label": "Steps" },
         part.start, part.back, part.play, part.next, part.end),
-      part.range, part.count),
+      part.range, part.count, make("label", { class: "stop" }, "Stop at", part.stop)),
     part.print,
   );
   return part;
