@@ -222,7 +222,9 @@ _WRITERS: dict[str, Writer] = {
     "transpose": _transpose,
     "cumsum": _named("np.cumsum({0}, {1})"),
     "roll": _named("np.roll({0}, {1}, {2})"),
-    "getitem": lambda pieces, values, _: Piece(f"{pieces[0].inside(CALL)}[{_index(values[1])}]"),
+    "getitem": lambda pieces, values, _: Piece(
+        f"{pieces[0].inside(CALL)}[{index_text(values[1], literal)}]"
+    ),
     "scatter": _scatter,
     "set_item": _named("set_item({0}, {1}, {2})"),
     "astype": _astype,
@@ -237,11 +239,11 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _index(index: Any) -> str:
+def index_text(index: Any, write: Callable[[Any], Piece]) -> str:
     """Write an index as it stands between brackets: ``0, 1:3``."""
     parts = index if isinstance(index, tuple) and index else (index,)
     return ", ".join(
-        _slice(part) if isinstance(part, slice) else literal(part).text for part in parts
+        _slice(part) if isinstance(part, slice) else write(part).text for part in parts
     )
 
 
@@ -291,11 +293,13 @@ def _float(value: float) -> Piece:
 
 
 def _array(array: Any) -> str:
-    """Write an array: its elements where they are few and finite, else its bytes."""
-    kind = str(array.dtype)
+    """Write an array: its elements where they are few and finite, or all the same; else bytes."""
+    kind, whole = str(array.dtype), array.tobytes()
     if array.size <= FEW and np.all(np.isfinite(array)):
         return f"np.array({array.tolist()!r}, dtype={kind!r})"
-    packed = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    if array.size and whole == whole[: array.itemsize] * array.size and array.dtype.kind != "c":
+        return f"np.full({array.shape!r}, {literal(array.flat[0].item()).text}, dtype={kind!r})"
+    packed = base64.b64encode(whole).decode()
     return f"np.frombuffer(base64.b64decode({packed!r}), dtype={kind!r}).reshape({array.shape!r})"
 
 

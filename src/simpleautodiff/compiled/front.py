@@ -17,7 +17,7 @@ from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.programs import TIERS, Entered, FlatProgram, RowsProgram
+from simpleautodiff.compiled.programs import TIERS, Entered, FlatProgram, LargeProgram, RowsProgram
 from simpleautodiff.compiled.signature import Call
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
@@ -78,29 +78,34 @@ class Jitted(Slot):
 
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, which every C compiler takes."""
-        from simpleautodiff.compiled.export import to_c
+        from simpleautodiff.compiled.exporting import arrays_c, numbers_c
 
-        program = self._only_program()
-        rows = isinstance(program, RowsProgram)
-        return to_c(program.kernel, _identifier(name or self.__name__), rows=rows)
+        program, name = self._only_program(), _identifier(name or self.__name__)
+        if isinstance(program, LargeProgram):
+            return arrays_c.to_c(program.recorded, name, program.precise)
+        return numbers_c.to_c(program.kernel, name, rows=isinstance(program, RowsProgram))
 
     def to_python(self, name: str = "") -> str:
-        """Return the program as a module in Python that needs nothing but NumPy."""
-        from simpleautodiff.compiled.export import to_python
+        """Return the program as a module in Python that needs nothing but NumPy.
 
-        return to_python(self._only_program().kernel, _identifier(name or self.__name__))
+        Where a line is a function of `scipy.special`, it needs SciPy, too.
+        """
+        from simpleautodiff.compiled.exporting import arrays_python, numbers_python
 
-    def _only_program(self) -> FlatProgram | RowsProgram:
+        program, name = self._only_program(), _identifier(name or self.__name__)
+        if isinstance(program, LargeProgram):
+            return arrays_python.to_python(program.recorded, name)
+        return numbers_python.to_python(program.kernel, name)
+
+    def _only_program(self) -> FlatProgram | RowsProgram | LargeProgram:
         paths = [path for found in self.function.known.values() for path in found.paths()]
-        programs = [path.program for path in paths]
-        flat = [x for x in programs if isinstance(x, (FlatProgram, RowsProgram))]
-        if len(paths) != 1 or not flat:
+        program = paths[0].program if len(paths) == 1 else None
+        if not isinstance(program, (FlatProgram, RowsProgram, LargeProgram)):
             raise ArgumentError(
-                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single "
-                "numbers, small arrays or rows of them; one such program can be exported: call "
-                "the function with the arguments that it shall take, twice"
+                f"{self.__name__} has {len(paths)} programs, and one can be exported: call a new "
+                "jit of it with the arguments that it shall take, twice"
             )
-        return flat[0]
+        return program
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:

@@ -53,7 +53,7 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     writer = _Writer(module, loop, lanes)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            name, _ = write_loop(module, _filling(loop, fold), lanes)
+            name, _ = write_loop(module, filling(loop, fold), lanes)
             writer.lines.append(f"  call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
     taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
@@ -61,7 +61,7 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     return module.function("loop", text), list(writer.bases)
 
 
-def _filling(loop: Loop, fold: Fold) -> Loop:
+def filling(loop: Loop, fold: Fold) -> Loop:
     """Return the loop that fills a result with the number that its fold begins with."""
     axes = [axis for axis, step in enumerate(fold.to.strides) if step]
     shape = tuple([loop.shape[axis] for axis in axes])

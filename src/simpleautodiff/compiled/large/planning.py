@@ -54,6 +54,13 @@ class Known(NamedTuple):
 class Plan:
     """The lines of a program with what is done for them.
 
+    Parameters
+    ----------
+    program
+        The program, cleaned.
+    alone
+        Whether all has to be done in loops, without BLAS and NumPy.
+
     Attributes
     ----------
     lines : list of Line
@@ -72,7 +79,8 @@ class Plan:
         Of each guard the line of its truth value and what that has to be; None if it is known.
     """
 
-    def __init__(self, program: Recorded) -> None:
+    def __init__(self, program: Recorded, alone: bool = False) -> None:
+        self.alone = alone
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []
@@ -330,7 +338,7 @@ class Plan:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
         if type(arg) is not Place:
             return arg
-        return arg if layout(self.views[arg]) else self.copy(arg)
+        return arg if self.alone or layout(self.views[arg]) else self.copy(arg)
 
 
 def lean(shape: Shape) -> Shape:

@@ -1,0 +1,1 @@
+"""Programs as source code to take away: C, and Python with NumPy."""
