@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import re
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.compiled.exporting.loops_c import Functions, product_loop, write_loop
-from simpleautodiff.compiled.exporting.numbers_c import TYPES, constant_in_c, function_in_c
+from simpleautodiff.compiled.exporting.numbers_c import (
+    TYPES,
+    constant_in_c,
+    function_in_c,
+    functions_in_c,
+)
 from simpleautodiff.compiled.large.building import (
     Bounds,
     Call,
@@ -20,11 +27,14 @@ from simpleautodiff.compiled.large.building import (
 )
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.deciding import INPUT
-from simpleautodiff.compiled.large.loops import Loop
+from simpleautodiff.compiled.large.loops import Access, Loop
 from simpleautodiff.compiled.large.memory import Memory
 from simpleautodiff.compiled.large.planning import Plan
 from simpleautodiff.compiled.large.segments import BAD_INDEX, NO_MEMORY
+from simpleautodiff.compiled.large.views import View, steps
+from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import kind_of
+from simpleautodiff.compiled.rowwise import SAME, Rows
 from simpleautodiff.compiled.symbols import Line, Place, Recorded
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
@@ -118,8 +128,8 @@ class _Writer:
 
     def _check(self) -> None:
         """Refuse what only NumPy can compute."""
-        lines = [self.plan.lines[piece.number] for piece in self.work if isinstance(piece, Call)]
-        names = sorted({line.name for line in lines})
+        numbers = [piece.number for piece in self.work if isinstance(piece, Call)]
+        names = sorted({self.plan.lines[n].name for n in numbers if not self._is_of_rows(n)})
         if names:
             raise ArgumentError(
                 f"only NumPy can compute {', '.join(names)}, so that this program cannot be "
@@ -169,6 +179,13 @@ class _Writer:
             function_in_c(head, outer),
         ]
 
+    def _is_of_rows(self, number: int) -> bool:
+        """Tell whether a line is a function of rows, or one of its results."""
+        line = self.plan.lines[number]
+        if line.what is operator.getitem and type(line.args[0]) is Place:
+            return self._is_of_rows(line.args[0])
+        return isinstance(line.what, Rows)
+
     # Memory. --------------------------------------------------------------------------------------
 
     def _address(self, slot: Any) -> str:
@@ -180,6 +197,13 @@ class _Writer:
             return self._constant(self.plan.constants[-1 - root])
         kind = TYPES[self.plan.kind_of_root(root)]
         return f"({kind} *)(block + {self.memory.offsets[root]})"
+
+    def _taken(self, slot: Any, kind: str, count: int) -> str:
+        """Take memory for a buffer that has none."""
+        if slot not in self.buffers:
+            self.buffers[slot] = f"({TYPES[kind]} *)(block + {self.size})"
+            self.size += -(-8 * count // 64) * 64
+        return self.buffers[slot]
 
     def _constant(self, array: Any) -> str:
         """Return the name of a constant array; equal ones are written once."""
@@ -203,12 +227,48 @@ class _Writer:
         if isinstance(piece, Loop):
             name, slots = write_loop(self.functions, piece)
             return [f"{name}({', '.join([self._address(slot) for slot in slots])});"]
+        if isinstance(piece, Call):
+            line = self.plan.lines[piece.number]
+            return self._of_rows(piece.number, line) if isinstance(line.what, Rows) else []
         if isinstance(piece, Check):
             truth = f"({self._address(piece.view.root)})[{piece.view.offset}]"
             return [f"if ({'!' * piece.expected}{truth}) return {piece.number + 1};"]
-        assert isinstance(piece, Bounds)
+        return self._bounded(piece)
+
+    def _bounded(self, piece: Bounds) -> list[str]:
         low, high = (f"({self._address(slot)})[0]" for slot in (piece.low, piece.high))
         return [f"if ({low} < {-piece.size} || {high} >= {piece.size}) return {BAD_INDEX};"]
+
+    def _of_rows(self, number: int, line: Line) -> list[str]:
+        """Write a function of rows, and its call for all of them."""
+        rows: Rows = line.what
+        kernel, name = rows.kernel, f"{self.name}_of_row{number}"
+        self.functions.texts += functions_in_c(kernel, name, True, "static int")
+        lines: list[str] = []
+        args: list[str] = []
+        count = 0
+        for arg, mode, leaf in zip(line.args, rows.modes, kernel.inputs, strict=True):
+            view = self.plan.view(arg if type(arg) is Place else np.asarray(arg))
+            slot = f"argument {len(args)} of {number}"
+            args.append(f"{self._taken(slot, leaf.kind, math.prod(view.shape))}, "
+                        f"{0 if mode == SAME else leaf.size}")  # fmt: skip
+            lines += self._done(_copying(self.plan, view, slot, leaf.kind))
+            count = count if mode == SAME else view.shape[0]
+        results = {self.plan.lines[n].args[1]: n for n, known in enumerate(self.plan.lines)
+                   if known.what is operator.getitem and known.args[0] == number}  # fmt: skip
+        for k, leaf in enumerate(kernel.outputs):
+            to = results.get(k, f"result {k} of {number}")
+            args.append(f"{self._taken(to, leaf.kind, count * leaf.size)}, {leaf.size}")
+        return [*lines, f"if ({name}_rows({', '.join([str(count), *args])})) return {NO_MEMORY};"]
+
+
+def _copying(plan: Plan, view: View, to: str, kind: str) -> Loop:
+    """Return the loop that puts the elements of a view side by side."""
+    own = plan.kind_of_root(view.root)
+    flat = Flat()
+    place = flat.to(kind, flat.input(own))
+    loads = [Access(view.root, own, view.offset, view.strides)]
+    return Loop(view.shape, flat, loads, [(place, Access(to, kind, 0, steps(view.shape)))])
 
 
 def _result(plan: Plan, output: Any) -> Line:

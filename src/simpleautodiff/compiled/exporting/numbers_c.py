@@ -75,16 +75,19 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
         return 0;
     }
     """
+    pieces = [_opening(kernel, name, rows), *functions_in_c(kernel, name, rows)]
+    return "\n\n".join(pieces) + "\n"
+
+
+def functions_in_c(kernel: Kernel, name: str, rows: bool, head: str = "int") -> list[str]:
+    """Return the functions of a kernel alone; `head` stands before their names."""
     parts = to_parts(kernel, LENGTH)
-    pieces = [_opening(kernel, name, rows)]
     if len(parts.parts) == 1:
         body = _part(kernel, parts, parts.parts[0], "")
-        pieces.append(function_in_c(f"int {name}({_parameters(kernel)})", _used(kernel, body)))
+        pieces = [function_in_c(f"{head} {name}({_parameters(kernel)})", _used(kernel, body))]
     else:
-        pieces += _in_parts(kernel, name, parts)
-    if rows:
-        pieces.append(_rows(kernel, name))
-    return "\n\n".join(pieces) + "\n"
+        pieces = _in_parts(kernel, name, parts, head)
+    return [*pieces, _rows(kernel, name, head)] if rows else pieces
 
 
 def _opening(kernel: Kernel, name: str, rows: bool) -> str:
@@ -143,7 +146,7 @@ def _used(kernel: Kernel, lines: list[str]) -> list[str]:
 # Long programs: functions that leave numbers to each other in a work array. -----------------------
 
 
-def _in_parts(kernel: Kernel, name: str, parts: Parts) -> list[str]:
+def _in_parts(kernel: Kernel, name: str, parts: Parts, head: str) -> list[str]:
     members = [f"    {pointer};" for pointer in (*_pointers(kernel), f"union {name}_cell *w")]
     union = f"union {name}_cell {{ double d; int64_t l; }};"
     pieces = ["\n".join([union, f"struct {name}_leaves {{", *members, "};"])]
@@ -169,7 +172,7 @@ def _calls(kernel: Kernel, name: str, parts: Parts) -> list[str]:
     return [*lines, *(["free(w);"] if large else []), "return status;"]
 
 
-def _rows(kernel: Kernel, name: str) -> str:
+def _rows(kernel: Kernel, name: str, head: str) -> str:
     steps = [f"size_t {leaf}_step" for leaf in _leaf_names(kernel)]
     pairs = [f"{one}, {other}" for one, other in zip(_pointers(kernel), steps, strict=True)]
     args = ", ".join(f"{leaf} + row * {leaf}_step" for leaf in _leaf_names(kernel))
@@ -181,7 +184,7 @@ def _rows(kernel: Kernel, name: str) -> str:
         "}",
         "return 0;",
     ]
-    return function_in_c(f"int {name}_rows({', '.join(['size_t count', *pairs])})", lines)
+    return function_in_c(f"{head} {name}_rows({', '.join(['size_t count', *pairs])})", lines)
 
 
 # One step, in C. ----------------------------------------------------------------------------------

@@ -117,6 +117,9 @@ class Plan:
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
             line = contracted(self, line) or line
         view = self._seen(line)
+        if view is None and self._is_copied(line):
+            line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
+            view = self._seen(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
             line = line._replace(args=tuple([self._multipliable(arg) for arg in line.args]))
@@ -139,6 +142,11 @@ class Plan:
             return None
         view = self.views[line.args[0]]
         return seen_through(line.name, line.args[1:], view, self.size(view.root))
+
+    def _is_copied(self, line: Line) -> bool:
+        """Tell whether a line is a view as soon as its argument lies row by row."""
+        is_place = line.name == "reshape" and type(line.args[0]) is Place
+        return is_place and kind_of(line.dtype) is not None and 0 not in line.shape
 
     def size(self, root: int) -> int:
         """Return how many elements a result or a constant has."""
