@@ -103,6 +103,8 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     """
     if shape(x):
         return np.vectorize(lambda each: _sinc_derivative(n, each), otypes=[x.dtype])(x)
+    if isinstance(x, float) and not math.isfinite(x):
+        return type(x)(math.nan)  # as np.sinc
     circle = pi(x)
     t = circle * x
     symbolic = type(x).__module__.startswith("sympy")
