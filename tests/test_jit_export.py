@@ -2,9 +2,6 @@
 
 import ctypes
 import importlib.util
-import shutil
-import subprocess
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -19,28 +16,15 @@ _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name
 flats = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(flats)
 
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler here")
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-fresh = count()
-
-
-def compiled(folder, sources, *options):
-    """Compile C sources that were put into one file each, and load what came out."""
-    paths = []
-    for source in sources:
-        paths.append(folder / f"source{next(fresh)}.c")
-        paths[-1].write_text(source)
-    library = folder / f"library{next(fresh)}.so"
-    command = [COMPILER, *STRICT, *options, "-shared", "-fPIC", "-o", library, *paths, "-lm"]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(library))
+_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
+exports = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(exports)
+compiled, imported, needs_compiler = exports.compiled, exports.imported, exports.needs_compiler
 
 
 def called(function, kernel, arguments):
     given, results = as_leaves(arguments, kernel.inputs), empty_leaves(kernel.outputs)
-    pointers = [ctypes.c_void_p(leaf.ctypes.data) for leaf in (*given, *results)]
-    return function(*pointers), results
+    return exports.called(function, given, results), results
 
 
 def assert_the_same(one, answer, machine=None):
@@ -125,15 +109,6 @@ def test_a_long_program_in_c_is_compiled_in_parts(tmp_path):
 
 
 # NumPy. -------------------------------------------------------------------------------------------
-
-
-def imported(folder, text, name="f"):
-    path = folder / f"exported{next(fresh)}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
 
 
 def answered(function, kernel, arguments):

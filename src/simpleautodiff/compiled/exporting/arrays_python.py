@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.exporting.numbers_python import function_in_python, with_own
+from simpleautodiff.compiled.exporting.numbers_python import OWN, function_in_python, with_own
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.replay import is_known
 from simpleautodiff.compiled.numbers.flat import Flat
@@ -169,6 +169,8 @@ class _Writer:
         name, dtype = line.name, str(line.dtype)
         if name in _FACTORS:
             return Piece(_FACTORS[name].format(*[piece.text for piece in pieces]))
+        if name in OWN:
+            return Piece(f"{name}({listed(pieces)})")
         if can_lower(line.what, line.dtype):
             own = name if dtype == "float64" else f"{name}_{dtype}"
             self.helpers[own] = _lowered(line, own)

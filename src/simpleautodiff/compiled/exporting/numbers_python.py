@@ -15,7 +15,7 @@ from simpleautodiff.spelling import module_text
 DTYPES = {DOUBLE: "np.float64", FLOAT: "np.float32", TRUTH: "np.bool_", WHOLE: "np.int64"}
 _SIGNS = {name: sign for name, sign in INFIX.items() if name not in ("and", "or", "xor")}
 _CONVERSIONS = {"to_double": DOUBLE, "to_float": FLOAT, "to_whole": WHOLE}
-_OWN = {
+OWN = {
     name: f'''def {name}(x):
     """Return {name} of a number, or of each number of an array."""
     return np.vectorize(math.{name}, otypes=[float])(x)[()].astype(np.asarray(x).dtype)'''
@@ -60,7 +60,7 @@ def function_in_python(kernel: Kernel, name: str) -> str:
 
 def with_own(code: str) -> str:
     """Put the functions in front that NumPy does not have."""
-    used = [text for own, text in _OWN.items() if re.search(rf"(?<![.\w]){own}\(", code)]
+    used = [text for own, text in OWN.items() if re.search(rf"(?<![.\w]){own}\(", code)]
     return "\n\n\n".join([*used, code])
 
 
@@ -150,5 +150,5 @@ def _python_line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
         return f"-{names[0]}"
     if operation in _CONVERSIONS:
         return f"{DTYPES[_CONVERSIONS[operation]]}({names[0]})"
-    called = operation if operation in _OWN else f"np.{OPERATIONS[operation].compute.__name__}"
+    called = operation if operation in OWN else f"np.{OPERATIONS[operation].compute.__name__}"
     return f"{called}({', '.join(names)})"

@@ -92,7 +92,8 @@ class _Writer(Vectors):
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
         kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
-        most = lanes if any(BYTES[kind] == 8 for kind in kinds) else 2 * lanes
+        twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other
+        most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
         self.size = self.axes[-1]
         self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
