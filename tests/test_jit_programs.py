@@ -117,7 +117,7 @@ def scalar_case(seed):
             unary, binary = UNARY[which % len(UNARY)], BINARY[which % len(BINARY)]
             if kind == "while":
                 while abs(x) > 0.7:
-                    x = unary(x / 2 - 0.1)
+                    x = unary(x / 2 - 0.1) / 2
             elif kind == "unary" or (kind == "if" and x > y):
                 x = unary(x)
             else:
@@ -159,7 +159,9 @@ def _along(function):
 
 
 def _multiplied(x, random):
-    return x @ random.normal(size=(x.shape[-1], 3)) / x.shape[-1] if x.ndim else x * 2
+    if not x.ndim:
+        return x * 2
+    return x @ random.normal(size=(x.shape[-1], 3)).astype(x.dtype) / x.shape[-1]
 
 
 def _sliced(x, random):

@@ -17,8 +17,10 @@ from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.programs import TIERS, Entered, FlatProgram, LargeProgram, RowsProgram
+from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
 from simpleautodiff.compiled.signature import Call
+from simpleautodiff.compiled.symbols import Recorded
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
 
@@ -78,34 +80,30 @@ class Jitted(Slot):
 
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, which every C compiler takes."""
-        from simpleautodiff.compiled.exporting import arrays_c, numbers_c
+        from simpleautodiff.compiled.exporting import in_c
 
-        program, name = self._only_program(), _identifier(name or self.__name__)
-        if isinstance(program, LargeProgram):
-            return arrays_c.to_c(program.recorded, name, program.precise)
-        return numbers_c.to_c(program.kernel, name, rows=isinstance(program, RowsProgram))
+        return in_c(*self._only_program(), _identifier(name or self.__name__))
 
     def to_python(self, name: str = "") -> str:
         """Return the program as a module in Python that needs nothing but NumPy.
 
         Where a line is a function of `scipy.special`, it needs SciPy, too.
         """
-        from simpleautodiff.compiled.exporting import arrays_python, numbers_python
+        from simpleautodiff.compiled.exporting import in_python
 
-        program, name = self._only_program(), _identifier(name or self.__name__)
-        if isinstance(program, LargeProgram):
-            return arrays_python.to_python(program.recorded, name)
-        return numbers_python.to_python(program.kernel, name)
+        return in_python(*self._only_program(), _identifier(name or self.__name__))
 
-    def _only_program(self) -> FlatProgram | RowsProgram | LargeProgram:
+    def _only_program(self) -> tuple[Recorded, Kernel | None, bool]:
+        """Return what was recorded, the program of one row if it is one of rows, and `precise`."""
         paths = [path for found in self.function.known.values() for path in found.paths()]
-        program = paths[0].program if len(paths) == 1 else None
-        if not isinstance(program, (FlatProgram, RowsProgram, LargeProgram)):
+        if len(paths) != 1:
             raise ArgumentError(
                 f"{self.__name__} has {len(paths)} programs, and one can be exported: call a new "
                 "jit of it with the arguments that it shall take, twice"
             )
-        return program
+        program = paths[0].program
+        rows = program.kernel if isinstance(program, RowsProgram) else None
+        return paths[0].recorded, rows, self.function.options.precise
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.exporting.known import result_line
 from simpleautodiff.compiled.exporting.loops_c import Functions, product_loop, write_loop
 from simpleautodiff.compiled.exporting.numbers_c import (
     TYPES,
@@ -51,9 +52,9 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
     recorded : Recorded
         What to write. Lines that only NumPy can compute (sorting, factorisations) are refused.
     name : str
-        The name of the function: one pointer per argument and per result that is computed. It
-        returns 0, or 1 + the number of the first guard that failed, or less than 0 if there is no
-        memory or if an index does not fit: then the results are not to be used.
+        The name of the function: one pointer per argument and per result. It returns 0, or 1 + the
+        number of the first guard that failed, or less than 0 if there is no memory or if an index
+        does not fit: then the results are not to be used.
     precise : bool
         Leave out simplifications that could change a result in its last bits.
 
@@ -85,8 +86,7 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
         return 0;
     }
     """
-    computed = [output for output in recorded.outputs if type(output) is Place]
-    return _Writer(clean(recorded._replace(outputs=computed)), name, precise).text()
+    return _Writer(clean(recorded), name, precise).text()
 
 
 class _Writer:
@@ -106,7 +106,7 @@ class _Writer:
         for k, output in enumerate(plan.outputs):
             if type(output) is Place:
                 self.buffers[plan.views[output].root] = f"out{k}"
-            self.leaves.append((f"out{k}", _result(plan, output)))
+            self.leaves.append((f"out{k}", result_line(plan.lines, output)))
         for leaf, line in self.leaves:
             if kind_of(line.dtype) is None:
                 raise ArgumentError(f"{leaf} is of {line.dtype}, which cannot be exported to C")
@@ -269,14 +269,6 @@ def _copying(plan: Plan, view: View, to: str, kind: str) -> Loop:
     place = flat.to(kind, flat.input(own))
     loads = [Access(view.root, own, view.offset, view.strides)]
     return Loop(view.shape, flat, loads, [(place, Access(to, kind, 0, steps(view.shape)))])
-
-
-def _result(plan: Plan, output: Any) -> Line:
-    """Return a result as a line, also one that is known."""
-    if type(output) is Place:
-        return plan.lines[output]
-    array = np.asarray(output)
-    return Line(None, (), {}, array.shape, array.dtype)
 
 
 def _with_extremes(program: Recorded) -> Recorded:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.compiled.exporting.known import result_line
 from simpleautodiff.compiled.exporting.numbers_python import OWN, function_in_python, with_own
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.replay import is_known
@@ -54,7 +55,7 @@ _SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
 def to_python(recorded: Recorded, name: str) -> str:
     """Return a recorded program as a Python module that imports NumPy, and SciPy if it must.
 
-    Its function takes one argument per leaf, and returns the results that are computed. It raises
+    Its function takes one argument per leaf, and returns one result per leaf. It raises
     `ValueError` where a guard fails or a shape is not the one that was recorded.
 
     Examples
@@ -76,8 +77,7 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
     2.0
     """
-    computed = [output for output in recorded.outputs if type(output) is Place]
-    return _Writer(clean(recorded._replace(outputs=computed)), name).text()
+    return _Writer(clean(recorded), name).text()
 
 
 class _Writer:
@@ -108,7 +108,7 @@ class _Writer:
     def _about(self) -> list[str]:
         lines, outputs = self.program.lines, self.program.outputs
         about = [(f"in{n}", lines[n]) for n in range(self.program.inputs)]
-        about += [(f"out{n}", lines[x]) for n, x in enumerate(outputs) if type(x) is Place]
+        about += [(f"out{n}", result_line(lines, x)) for n, x in enumerate(outputs)]
         said = [f"{name}: {line.dtype}, shape {line.shape}" for name, line in about]
         return ['"""Compute what was recorded.', "", *said, '"""']
 
@@ -214,12 +214,13 @@ class _Writer:
         return _like(self.program.lines[arg]) if type(arg) is Place else arg
 
     def _returned(self) -> str:
-        results, seen = [], set()
+        results: list[str] = []
+        seen: set[str] = set()
         for output in self.program.outputs:
-            shared = type(output) is not Place or output in seen or self._is_view(output)
             text = self._piece(output).text
+            shared = type(output) is not Place or text in seen or self._is_view(output)
             results.append(f"np.array({text})[()]" if shared else text)
-            seen.add(output)
+            seen.add(text)
         return results[0] if len(results) == 1 else _tuple(results)
 
     def _is_view(self, place: Place) -> bool:
