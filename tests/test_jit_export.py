@@ -2,15 +2,12 @@
 
 import ctypes
 import importlib.util
-import shutil
-import subprocess
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled import export
+from simpleautodiff.compiled.exporting import numbers_c, numbers_python
 from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
@@ -19,28 +16,15 @@ _spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name
 flats = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(flats)
 
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler here")
-STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
-fresh = count()
-
-
-def compiled(folder, sources, *options):
-    """Compile C sources that were put into one file each, and load what came out."""
-    paths = []
-    for source in sources:
-        paths.append(folder / f"source{next(fresh)}.c")
-        paths[-1].write_text(source)
-    library = folder / f"library{next(fresh)}.so"
-    command = [COMPILER, *STRICT, *options, "-shared", "-fPIC", "-o", library, *paths, "-lm"]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(library))
+_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
+exports = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(exports)
+compiled, imported, needs_compiler = exports.compiled, exports.imported, exports.needs_compiler
 
 
 def called(function, kernel, arguments):
     given, results = as_leaves(arguments, kernel.inputs), empty_leaves(kernel.outputs)
-    pointers = [ctypes.c_void_p(leaf.ctypes.data) for leaf in (*given, *results)]
-    return function(*pointers), results
+    return exports.called(function, given, results), results
 
 
 def assert_the_same(one, answer, machine=None):
@@ -56,7 +40,7 @@ def assert_the_same(one, answer, machine=None):
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
 def test_every_operation_in_c(tmp_path, level):
     kernels = [flats.single(name, kind) for name, kind in flats.operations()]
-    text = "\n".join(export.to_c(kernel, f"f{n}") for n, kernel in enumerate(kernels))
+    text = "\n".join(numbers_c.to_c(kernel, f"f{n}") for n, kernel in enumerate(kernels))
     library = compiled(tmp_path, [text], level)
     random = np.random.default_rng(0)
     for number, kernel in enumerate(kernels):
@@ -73,11 +57,11 @@ def test_every_operation_in_c(tmp_path, level):
 @needs_compiler
 @pytest.mark.parametrize(("length", "on_stack"), [(250, 4096), (4, 4096), (4, 0)])
 def test_random_programs_in_c(tmp_path, monkeypatch, length, on_stack):
-    monkeypatch.setattr(export, "LENGTH", length)
-    monkeypatch.setattr(export, "ON_STACK", on_stack)
+    monkeypatch.setattr(numbers_c, "LENGTH", length)
+    monkeypatch.setattr(numbers_c, "ON_STACK", on_stack)
     for exact in (True, False):
         programs = flats.some(80, exact=exact)
-        texts = [export.to_c(one.kernel, f"f{n}") for n, one in enumerate(programs)]
+        texts = [numbers_c.to_c(one.kernel, f"f{n}") for n, one in enumerate(programs)]
         library = compiled(tmp_path, ["\n".join(texts)], "-O0")
         for number, one in enumerate(programs):
             answer = called(library[f"f{number}"], one.kernel, one.arguments)
@@ -97,7 +81,7 @@ def two_outputs():
 
 @needs_compiler
 def test_rows_in_c(tmp_path):
-    library = compiled(tmp_path, [export.to_c(two_outputs(), "f", rows=True)])
+    library = compiled(tmp_path, [numbers_c.to_c(two_outputs(), "f", rows=True)])
     x, y = np.array([1.0, 2.0, 3.0]), np.array([5.0])
     out = np.zeros((3, 2))
     size = ctypes.c_size_t
@@ -119,21 +103,12 @@ def test_a_long_program_in_c_is_compiled_in_parts(tmp_path):
         y = flat.make("fmod", flat.add(flat.mul(y, x), flat.const(n / 7)), flat.const(3.0))
     flat.outputs = [y]
     one = flats.Case(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), [np.array([1.1])])
-    text = export.to_c(one.kernel, "f")
+    text = numbers_c.to_c(one.kernel, "f")
     assert text.count("static int") == 60
     one.check(called(compiled(tmp_path, [text], "-O0").f, one.kernel, one.arguments))
 
 
 # NumPy. -------------------------------------------------------------------------------------------
-
-
-def imported(folder, text, name="f"):
-    path = folder / f"exported{next(fresh)}.py"
-    path.write_text(text)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return getattr(module, name)
 
 
 def answered(function, kernel, arguments):
@@ -150,7 +125,7 @@ def answered(function, kernel, arguments):
 @pytest.mark.parametrize("exact", [True, False])
 def test_random_programs_in_numpy(tmp_path, exact):
     for one in flats.some(150, exact=exact):
-        function = imported(tmp_path, export.to_python(one.kernel, "f"))
+        function = imported(tmp_path, numbers_python.to_python(one.kernel, "f"))
         one.check(answered(function, one.kernel, one.arguments))
 
 
@@ -164,7 +139,7 @@ def test_random_programs_in_numpy_on_columns(tmp_path):
     for one in flats.some(100):
         kernel = one.kernel
         kernel.flat.guards = []
-        function = imported(tmp_path, export.to_python(kernel, "f"))
+        function = imported(tmp_path, numbers_python.to_python(kernel, "f"))
         columns = [
             np.stack([np.roll(array, row) for row in range(5)], axis=-1) for array in one.arguments
         ]
@@ -178,7 +153,7 @@ def test_random_programs_in_numpy_on_columns(tmp_path):
 
 
 def test_a_guard_that_fails_in_numpy_says_so(tmp_path):
-    function = imported(tmp_path, export.to_python(two_outputs(), "f"))
+    function = imported(tmp_path, numbers_python.to_python(two_outputs(), "f"))
     assert function(1.0, 5.0).tolist() == [5.0, 6.1]
     assert function([1.0, 2.0], 5.0).tolist() == [[5.0, 10.0], [6.1, 7.1]]
     with pytest.raises(ValueError, match="guard 1 failed: this was recorded for arguments on"):
@@ -187,6 +162,6 @@ def test_a_guard_that_fails_in_numpy_says_so(tmp_path):
 
 def test_functions_that_numpy_has_not_are_written_out(tmp_path):
     kernel = flats.single("erf", "f")
-    function = imported(tmp_path, export.to_python(kernel, "f"))
+    function = imported(tmp_path, numbers_python.to_python(kernel, "f"))
     assert function(np.float32(0.5)).dtype == np.float32
     assert function([0.0, np.inf]).tolist() == [0.0, 1.0]

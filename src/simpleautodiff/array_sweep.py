@@ -89,7 +89,7 @@ class ArraySweep:
             ):
                 term = _fitted(term, like)
             old = bar[i]
-            bar[i] = term if old is None else _joined(old, term)
+            bar[i] = term if old is None else joined(old, term)
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
         """Carry back an adjoint of many numbers, with as few new arrays as can be."""
@@ -165,7 +165,7 @@ class ArraySweep:
         """
         before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
         if type(before) is not np.ndarray or not _alike(array, before):
-            self.bar[i] = _joined(old, scaled(array, factor))
+            self.bar[i] = joined(old, scaled(array, factor))
             if type(self.bar[i]) is np.ndarray:
                 self.owned.add(i)
             return True
@@ -221,7 +221,7 @@ class ArraySweep:
             term = _pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
             if term is not ZERO:
                 term, old = _fitted(term, arg.value), self.bar[arg.index]
-                self.bar[arg.index] = term if old is None else _joined(old, term)
+                self.bar[arg.index] = term if old is None else joined(old, term)
                 self.owned.discard(arg.index)
 
 
@@ -305,13 +305,9 @@ def _moved(adjoint: Masked, move: Any) -> Any:
     return Masked(moved, keep) if shape_of(keep) else moved
 
 
-def _joined(old: Any, term: Any) -> Any:
-    """Add a term to an adjoint; only two masked ones stay masked, where neither has elements."""
-    if type(old) is np.ndarray and type(term) is np.ndarray:
-        return old + term
-    if type(old) is Masked and type(term) is Masked:
-        return Masked(old.array + term.array, old.keep | term.keep)
-    return unmasked(old) + unmasked(term)
+def joined(old: Any, term: Any) -> Any:
+    """Add a term to an adjoint; either may be masked."""
+    return term + old if type(term) is Masked else old + term
 
 
 def unmasked(adjoint: Any) -> Any:

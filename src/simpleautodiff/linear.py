@@ -85,6 +85,12 @@ class Masked:
         self.array = array
         self.keep = keep
 
+    def __add__(self, other: Any) -> Any:
+        """Add an adjoint; only two masked ones stay masked, where neither has elements."""
+        if type(other) is Masked:
+            return Masked(self.array + other.array, self.keep | other.keep)
+        return self.array + other
+
 
 @final
 class Scaled:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.array_sweep import ArraySweep, unmasked
+from simpleautodiff.array_sweep import ArraySweep, joined, unmasked
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Masked, Scaled, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
@@ -115,7 +115,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
             term = pull(_slope(node, k, *values), adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
-                bar[arg.index] = term if old is None else old + term
+                bar[arg.index] = term if old is None else joined(old, term)
 
 
 SINGLE = {float, int}  # kinds of adjoints of single numbers

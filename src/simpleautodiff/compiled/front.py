@@ -18,8 +18,10 @@ from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.programs import TIERS, Entered, FlatProgram, RowsProgram
+from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
 from simpleautodiff.compiled.signature import Call
+from simpleautodiff.compiled.symbols import Recorded
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
 
@@ -82,29 +84,30 @@ class Jitted(Slot):
 
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, which every C compiler takes."""
-        from simpleautodiff.compiled.export import to_c
+        from simpleautodiff.compiled.exporting import in_c
 
-        program = self._only_program()
-        rows = isinstance(program, RowsProgram)
-        return to_c(program.kernel, _identifier(name or self.__name__), rows=rows)
+        return in_c(*self._only_program(), _identifier(name or self.__name__))
 
     def to_python(self, name: str = "") -> str:
-        """Return the program as a module in Python that needs nothing but NumPy."""
-        from simpleautodiff.compiled.export import to_python
+        """Return the program as a module in Python that needs nothing but NumPy.
 
-        return to_python(self._only_program().kernel, _identifier(name or self.__name__))
+        Where a line is a function of `scipy.special`, it needs SciPy, too.
+        """
+        from simpleautodiff.compiled.exporting import in_python
 
-    def _only_program(self) -> FlatProgram | RowsProgram:
+        return in_python(*self._only_program(), _identifier(name or self.__name__))
+
+    def _only_program(self) -> tuple[Recorded, Kernel | None, bool]:
+        """Return what was recorded, the program of one row if it is one of rows, and `precise`."""
         paths = [path for found in self.function.known.values() for path in found.paths()]
-        programs = [path.program for path in paths]
-        flat = [x for x in programs if isinstance(x, (FlatProgram, RowsProgram))]
-        if len(paths) != 1 or not flat:
+        if len(paths) != 1:
             raise ArgumentError(
-                f"{self.__name__} has {len(paths)} programs, {len(flat)} of them on single "
-                "numbers, small arrays or rows of them; one such program can be exported: call "
-                "the function with the arguments that it shall take, twice"
+                f"{self.__name__} has {len(paths)} programs, and one can be exported: call a new "
+                "jit of it with the arguments that it shall take, twice"
             )
-        return flat[0]
+        program = paths[0].program
+        rows = program.kernel if isinstance(program, RowsProgram) else None
+        return paths[0].recorded, rows, self.function.options.precise
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:

@@ -181,7 +181,10 @@ class SymbolLevel(ManyLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row on the numbers of this call."""
-        value = evaluate(primitive, tuple([self._concrete(arg) for arg in args]))
+        numbers = tuple([self._concrete(arg) for arg in args])
+        value = evaluate(primitive, numbers)
+        if primitive is _WHERE:
+            value = _in_common_kind(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
 
     def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
@@ -291,6 +294,17 @@ def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
 def _whole(part: Any) -> Any:
     """Return the end of a slice as a plain number."""
     return operator.index(part) if isinstance(part, Symbol) else part
+
+
+_WHERE = TABLE["where"]
+
+
+def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
+    """Return what was chosen of x and y in the kind of both: another call may choose the other."""
+    if type(x) is type(y) or np.ndim(value):
+        return value
+    number = np.result_type(x, y).type(value)
+    return number if hasattr(x, "dtype") or hasattr(y, "dtype") else number.item()
 
 
 _LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}

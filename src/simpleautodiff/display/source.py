@@ -17,7 +17,6 @@ import numpy as np
 
 from simpleautodiff.arguments import Selection, call, check_function, name_of, select
 from simpleautodiff.display.formats import check_format, dumped
-from simpleautodiff.display.python import HELPERS
 from simpleautodiff.display.straight import Straight
 from simpleautodiff.display.sweeps import SourceTape, WatchedGraph, WatchedLevel
 from simpleautodiff.errors import ArgumentError, ResultError
@@ -27,6 +26,7 @@ from simpleautodiff.number import check_value, in_kind, is_complex, optional, sh
 from simpleautodiff.program import input_names
 from simpleautodiff.recording import paused_gc, plain_results
 from simpleautodiff.rules.kinds import astype
+from simpleautodiff.spelling import module_text
 from simpleautodiff.structure import children, flatten, paths
 from simpleautodiff.text import latex_name
 from simpleautodiff.traced import plain
@@ -238,32 +238,11 @@ def _source(signature: Signature, text: Straight, result: Any) -> Source:
     point = ", ".join(map(_short, leaves[:4])) + ", ..." * (len(leaves) > 4)
     code = "\n".join([*signature.head(f"as at ({point})"), *body])
     constants = [f"{constant} = {value}" for value, constant in text.constants.items()]
-    return Source(signature.name, _module(code, constants), text.latex())
+    return Source(signature.name, module_text(code, constants), text.latex())
 
 
 def _short(leaf: Any) -> str:
     return f"{leaf.dtype}{leaf.shape}" if isinstance(leaf, np.ndarray) else repr(leaf)
-
-
-def _module(code: str, constants: Sequence[str] = ()) -> str:
-    """Put the imports, helpers and constants in front that a function needs."""
-    helpers = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", code)]
-    parts = [*[text.strip("\n") for text in helpers], "\n".join(constants), code]
-    whole = "\n\n\n".join(filter(None, parts))
-    uncommented = re.sub(r"  # .*", "", whole)
-    imports = [
-        line
-        for sign, line in (
-            ("base64.", "import base64"),
-            ("math.", "import math"),
-            ("Fraction(", "from fractions import Fraction"),
-            ("np.", "import numpy as np"),
-            ("ad.", "import simpleautodiff as ad"),
-            ("rows[", "from simpleautodiff.rules.row import TABLE as rows"),
-        )
-        if re.search(rf"(?<![\w.]){re.escape(sign)}", uncommented)
-    ]
-    return "\n".join([*imports, *[""] * (2 * bool(imports)), whole, ""])
 
 
 def _tree(tree: Any, leaves: Iterator[str]) -> str:
@@ -335,4 +314,4 @@ def _simplified(signature: Signature) -> Source:
     code = "\n".join([*signature.head("simplified"), f"    return {value}"])
     named = {symbol: latex_name(str(symbol)) for symbol in symbols}
     latex = r", \quad ".join(sympy.latex(formula, symbol_names=named) for formula in formulas)
-    return Source(signature.name, _module(code), latex)
+    return Source(signature.name, module_text(code), latex)

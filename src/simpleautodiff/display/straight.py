@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.display.asked import Question, question_of
-from simpleautodiff.display.python import FEW, Piece, expression, literal
 from simpleautodiff.display.sweeps import Change, SourceTape, inner
 from simpleautodiff.display.variables import variables_of
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.node import Node, Result
 from simpleautodiff.order import execution_order, in_paper_order
-from simpleautodiff.primitives import POWER, SIGN, SUM
+from simpleautodiff.primitives import POWER, SIGN, SUM, Primitive
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.spelling import FEW, Piece, expression, listed, literal
 from simpleautodiff.text import Term, as_term, latex_name, render
 
 _LONGEST = 60  # characters of an expression that is put into another one
@@ -196,7 +199,7 @@ class Straight:
         parts = [self._argument(arg, prefer) for arg in node.args]
         if node.operator == "mul" and (shorter := _by_one(node, parts)):
             return shorter
-        piece = expression(node, [part.piece for part in parts])
+        piece = _written_step(node, [part.piece for part in parts])
         term = render(node.primitive, tuple(part.term for part in parts))
         return Written(piece, term, set().union(*[part.reads for part in parts]))
 
@@ -260,6 +263,30 @@ class Straight:
         """Return the statements as aligned equations."""
         rows = [rf"  {variable_latex(s.variable)} &= {s.latex} \\" for s in self.statements]
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+
+
+def _written_step(node: Node, pieces: list[Piece]) -> Piece:
+    row, value = node.primitive, node.value
+    assert row is not None
+    if type(value) is float and not math.isfinite(value):
+        return _library_call(row, pieces)  # Python would raise where this library gives inf or nan
+    return expression(row, pieces, node.values(), value, _library_call)
+
+
+def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
+    """Write a row as a call of this library."""
+    import simpleautodiff
+
+    if TABLE.get(row.name) is not row:
+        raise ArgumentError(
+            f"{row.name} is a primitive of your own, which source code cannot name; write the "
+            "function without it"
+        )
+    public = {"abs": "absolute"}.get(row.name, row.name)
+    found = getattr(simpleautodiff, public, None)
+    if getattr(found, "primitive", None) is row:
+        return Piece(f"ad.{public}({listed(pieces)})")
+    return Piece(f'rows["{row.name}"].compute({listed(pieces)})')
 
 
 def _by_one(node: Node, parts: list[Written]) -> Written | None:

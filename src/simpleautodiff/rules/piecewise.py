@@ -209,8 +209,8 @@ where = row(
 
 def _side(y: Any) -> Any:
     """Return the sign of y as a whole number; that of -0.0 is -1."""
-    if shape(plain(y)):
-        return 1 - 2 * np.signbit(plain(y)).astype(int)
+    if is_array(plain(y)):
+        return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
     return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
 
 

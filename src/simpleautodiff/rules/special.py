@@ -94,6 +94,9 @@ polygamma: Wrapping = row(
 )
 
 
+_FLOATS = float, np.float32, np.float16
+
+
 def _sinc_derivative(n: int, x: Any) -> Any:
     """Compute the n-th derivative of sin(πx)/(πx).
 
@@ -103,14 +106,16 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     """
     if shape(x):
         return np.vectorize(lambda each: _sinc_derivative(n, each), otypes=[x.dtype])(x)
+    if isinstance(x, _FLOATS) and not math.isfinite(x):
+        return type(x)(math.nan)  # as np.sinc
     circle = pi(x)
     t = circle * x
     symbolic = type(x).__module__.startswith("sympy")
-    if isinstance(x, float) and n > 5 and 1 < abs(t) <= 2 * n + 20:
+    if isinstance(x, _FLOATS) and n > 5 and 1 < abs(t) <= 2 * n + 20:
         return type(x)(circle**n * _sinc_integral(n, t))
     if not symbolic and abs(t) <= n + 1:
         return circle**n * _sinc_series(n, t)
-    angle = circle * math.remainder(x, 2) if isinstance(x, float) else t  # sin has the period 2π
+    angle = circle * math.remainder(x, 2) if isinstance(x, _FLOATS) else t  # sin has the period 2π
     s = sin(angle) / t
     for k in range(1, n + 1):
         s = (sin(angle + k * (circle / 2)) - k * s) / t

@@ -37,7 +37,7 @@ def contracted(plan: Plan, line: Line) -> Line | None:
         if product is not None:
             return product
     largest = max([math.prod(_shape(plan, x)) for x in operands] + [math.prod(line.shape)])
-    if math.prod(sizes.values()) > FEW * largest:
+    if math.prod(sizes.values()) > FEW * largest and not plan.alone:
         return None
     return _summed(plan, terms, output, operands, sizes, line)
 

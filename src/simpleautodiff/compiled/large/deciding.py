@@ -28,7 +28,7 @@ REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
 
 def _reduced(plan: Plan, line: Line) -> str:
     arg, to = line.args[0], kind_of(line.dtype)
-    if type(arg) is not Place or to == "?":
+    if type(arg) is not Place or (to == "?" and not (plan.alone and not line.shape)):
         return NUMPY
     return REDUCE if to == plan.kind(arg) or (to == "l" and line.name == "sum") else NUMPY
 
@@ -94,7 +94,7 @@ def _multiplied(plan: Plan, line: Line) -> str:
         if len(view.shape) not in (1, 2):
             return NUMPY
         kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
-    return MATMUL if kinds in ({"d"}, {"f"}) and _has_blas() else NUMPY
+    return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or _has_blas()) else NUMPY
 
 
 @cache

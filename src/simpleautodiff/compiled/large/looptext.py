@@ -53,7 +53,7 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     writer = _Writer(module, loop, lanes)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            name, _ = write_loop(module, _filling(loop, fold), lanes)
+            name, _ = write_loop(module, filling(loop, fold), lanes)
             writer.lines.append(f"  call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
     taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
@@ -61,7 +61,7 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     return module.function("loop", text), list(writer.bases)
 
 
-def _filling(loop: Loop, fold: Fold) -> Loop:
+def filling(loop: Loop, fold: Fold) -> Loop:
     """Return the loop that fills a result with the number that its fold begins with."""
     axes = [axis for axis, step in enumerate(fold.to.strides) if step]
     shape = tuple([loop.shape[axis] for axis in axes])
@@ -92,7 +92,8 @@ class _Writer(Vectors):
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
         kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
-        most = lanes if any(BYTES[kind] == 8 for kind in kinds) else 2 * lanes
+        twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other
+        most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
         self.size = self.axes[-1]
         self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]

@@ -54,6 +54,13 @@ class Known(NamedTuple):
 class Plan:
     """The lines of a program with what is done for them.
 
+    Parameters
+    ----------
+    program
+        The program, cleaned.
+    alone
+        Whether all has to be done in loops, without BLAS and NumPy.
+
     Attributes
     ----------
     lines : list of Line
@@ -72,7 +79,8 @@ class Plan:
         Of each guard the line of its truth value and what that has to be; None if it is known.
     """
 
-    def __init__(self, program: Recorded) -> None:
+    def __init__(self, program: Recorded, alone: bool = False) -> None:
+        self.alone = alone
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []
@@ -109,6 +117,9 @@ class Plan:
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
             line = contracted(self, line) or line
         view = self._seen(line)
+        if view is None and self._is_copied(line):
+            line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
+            view = self._seen(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
             line = line._replace(args=tuple([self._multipliable(arg) for arg in line.args]))
@@ -131,6 +142,11 @@ class Plan:
             return None
         view = self.views[line.args[0]]
         return seen_through(line.name, line.args[1:], view, self.size(view.root))
+
+    def _is_copied(self, line: Line) -> bool:
+        """Tell whether a line is a view as soon as its argument lies row by row."""
+        is_place = line.name == "reshape" and type(line.args[0]) is Place
+        return is_place and kind_of(line.dtype) is not None and 0 not in line.shape
 
     def size(self, root: int) -> int:
         """Return how many elements a result or a constant has."""
@@ -330,7 +346,7 @@ class Plan:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
         if type(arg) is not Place:
             return arg
-        return arg if layout(self.views[arg]) else self.copy(arg)
+        return arg if self.alone or layout(self.views[arg]) else self.copy(arg)
 
 
 def lean(shape: Shape) -> Shape:

@@ -196,23 +196,23 @@ def _mod(flat: Flat, kind: str, x: int, y: int) -> int:
 
 @_row("floor_divide")
 def _floor_divide(flat: Flat, kind: str, x: int, y: int) -> int:
-    """Divide and round down, as NumPy does: from the remainder, which is exact.
+    """Divide and round down, as Python does: from the remainder, which is exact.
 
-    There is one division, so that no reciprocal, which may be infinite, takes its place.
+    There is one division: two would share a reciprocal, which small numbers do not have.
     """
     zero, one = flat.const(0, kind), flat.const(1, kind)
-    rest = flat.make("fmod", x, y)
-    quotient = flat.div(flat.sub(x, rest), y)
+    rest, by_zero = flat.make("fmod", x, y), flat.make("eq", y, zero)
     other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    below = flat.make("and", flat.make("ne", rest, zero), other_side)
-    quotient = _select(flat, below, flat.sub(quotient, one), quotient)
+    below = flat.make("and", other_side, flat.make("ne", rest, zero))
+    toward_zero = flat.div(_select(flat, by_zero, x, flat.sub(x, rest)), y)  # y may be infinite
+    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
     down = flat.make("floor", quotient)
     off = _less(flat, flat.const(0.5, kind), flat.sub(quotient, down))
     whole = _select(flat, off, flat.add(down, one), down)
-    nothing = flat.mul(flat.make("copysign", zero, x), flat.make("copysign", one, y))
-    known = _select(flat, flat.make("eq", quotient, zero), nothing, whole)
-    by_zero = flat.mul(x, flat.make("copysign", flat.const(math.inf, kind), y))
-    return _select(flat, flat.make("eq", y, zero), by_zero, known)
+    signs = [flat.make("signbit", number) for number in (x, y)]
+    none = _select(flat, flat.make("xor", *signs), flat.const(-0.0, kind), zero)
+    known = _select(flat, flat.make("eq", quotient, zero), none, whole)
+    return _select(flat, by_zero, toward_zero, known)
 
 
 def _exp_of_minus_size(flat: Flat, x: int) -> int:
@@ -286,8 +286,10 @@ def _logit(flat: Flat, kind: str, x: int) -> int:
 
 @_row("sinc")
 def _sinc(flat: Flat, kind: str, x: int) -> int:
-    angle = flat.mul(flat.const(math.pi, kind), x)
-    ratio = flat.div(flat.make("sin", angle), angle)
+    pi, half = flat.const(math.pi, kind), flat.const(0.5, kind)
+    turns = flat.make("rint", flat.mul(x, half))
+    within = flat.sub(x, flat.mul(turns, flat.const(2, kind)))  # exact: sin has the period 2π
+    ratio = flat.div(flat.make("sin", flat.mul(pi, within)), flat.mul(pi, x))
     return _select(flat, flat.make("eq", x, flat.const(0, kind)), flat.const(1, kind), ratio)
 
 

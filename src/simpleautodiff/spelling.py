@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable
+import operator
+import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.node import Node
 from simpleautodiff.number import shape, width
 from simpleautodiff.primitives import CALL, POWER, PRODUCT, SIGN, SUM, Primitive
 from simpleautodiff.rules.indexing import is_basic
-from simpleautodiff.rules.row import TABLE
 
 FEW = 12  # elements of an array that are written where they are used
 
@@ -69,12 +69,24 @@ def set_item(x, value, index):
 }
 
 
-def expression(node: Node, pieces: list[Piece]) -> Piece:
-    """Write one step, given what to write for each of its arguments."""
-    row, values = node.primitive, node.values()
-    assert row is not None
-    if type(node.value) is float and not math.isfinite(node.value):
-        return _library_call(row, pieces)  # Python would raise where this library gives inf or nan
+def expression(
+    row: Primitive,
+    pieces: list[Piece],
+    values: tuple[Any, ...],
+    value: Any,
+    otherwise: Callable[[Primitive, list[Piece]], Piece],
+) -> Piece:
+    """Write one step, given what to write for each of its arguments.
+
+    Parameters
+    ----------
+    row, pieces
+        What is done, and what is written for its arguments.
+    values, value
+        The arguments and the result, or others of the same kinds and shapes.
+    otherwise
+        What writes a call of a row that neither Python nor NumPy has a name for.
+    """
     if row.name in _INFIX:
         sign, binds = _INFIX[row.name]
         a, b = pieces
@@ -83,8 +95,11 @@ def expression(node: Node, pieces: list[Piece]) -> Piece:
             sign, right = "-", right[1:]  # the same number
         return Piece(f"{a.inside(binds)} {sign} {right}", binds)
     writer = _WRITERS.get(row.name)
-    written = writer(pieces, values, node.value) if writer else None
-    return written or _call(row, pieces, values)
+    written = writer(pieces, values, value) if writer else None
+    if written:
+        return written
+    spelled = spelled_name(_function(row, values))
+    return Piece(f"{spelled}({listed(pieces)})") if spelled else otherwise(row, pieces)
 
 
 def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
@@ -95,39 +110,24 @@ def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
     return row.by_type[max(kinds, key=width)]
 
 
-def _spelled(function: Callable[..., Any]) -> str:
-    """Return the public name of a function of Python or NumPy; empty if it is none."""
+def spelled_name(function: Callable[..., Any]) -> str:
+    """Return the public name of a function of Python or NumPy; empty if it is none.
+
+    Examples
+    --------
+    >>> spelled_name(np.linalg.inv), spelled_name(len)
+    ('np.linalg.inv', '')
+    """
     name = getattr(function, "__name__", "")
-    modules = {"math": math, "np": np, "np.linalg": np.linalg}
+    modules = {"math": math, "np": np, "np.linalg": np.linalg, "operator": operator}
     for spelled, module in modules.items():
         if getattr(module, name, None) is function:
             return f"{spelled}.{name}"
     return ""
 
 
-def _call(row: Primitive, pieces: list[Piece], values: tuple[Any, ...]) -> Piece:
-    spelled = _spelled(_function(row, values))
-    if not spelled:
-        return _library_call(row, pieces)
-    return Piece(f"{spelled}({_listed(pieces)})")
-
-
-def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
-    import simpleautodiff
-
-    if TABLE.get(row.name) is not row:
-        raise ArgumentError(
-            f"{row.name} is a primitive of your own, which source code cannot name; write the "
-            "function without it"
-        )
-    public = {"abs": "absolute"}.get(row.name, row.name)
-    found = getattr(simpleautodiff, public, None)
-    if getattr(found, "primitive", None) is row:
-        return Piece(f"ad.{public}({_listed(pieces)})")
-    return Piece(f'rows["{row.name}"].compute({_listed(pieces)})')
-
-
-def _listed(pieces: list[Piece]) -> str:
+def listed(pieces: list[Piece]) -> str:
+    """Write arguments one after the other."""
     return ", ".join(piece.text for piece in pieces)
 
 
@@ -165,13 +165,13 @@ def _transpose(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piec
 
 
 def _scatter(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({_listed(pieces)})")
+    return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({listed(pieces)})")
 
 
 def _where(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     if not shape(values[0]) and not shape(value):
         return pieces[1] if values[0] else pieces[2]
-    return Piece(f"np.where({_listed(pieces)})")
+    return Piece(f"np.where({listed(pieces)})")
 
 
 def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
@@ -184,11 +184,11 @@ def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
 
 
 def _einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"np.einsum({_listed(pieces)}, optimize={len(values) > 3})")
+    return Piece(f"np.einsum({listed(pieces)}, optimize={len(values) > 3})")
 
 
 def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"np.concatenate([{_listed(pieces[1:])}], axis={values[0][0]!r})")
+    return Piece(f"np.concatenate([{listed(pieces[1:])}], axis={values[0][0]!r})")
 
 
 def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
@@ -223,7 +223,7 @@ _WRITERS: dict[str, Writer] = {
     "cumsum": _named("np.cumsum({0}, {1})"),
     "roll": _named("np.roll({0}, {1}, {2})"),
     "getitem": lambda pieces, values, _: Piece(
-        f"{pieces[0].inside(CALL)}[{_index(values[1], pieces[1].text)}]"
+        f"{pieces[0].inside(CALL)}[{index_text(values[1], literal, pieces[1].text)}]"
     ),
     "scatter": _scatter,
     "set_item": _named("set_item({0}, {1}, {2})"),
@@ -239,13 +239,13 @@ _WRITERS: dict[str, Writer] = {
 }
 
 
-def _index(index: Any, written: str) -> str:
-    """Write an index as it stands between brackets: ``0, 1:3``; with arrays, as it is written."""
+def index_text(index: Any, write: Callable[[Any], Piece], written: str = "") -> str:
+    """Write an index as it stands between brackets: ``0, 1:3``; with arrays, as `written`."""
     parts = index if isinstance(index, tuple) and index else (index,)
-    if any(isinstance(part, np.ndarray) for part in parts):
+    if written and any(isinstance(part, np.ndarray) for part in parts):
         return written
     return ", ".join(
-        _slice(part) if isinstance(part, slice) else literal(part).text for part in parts
+        _slice(part) if isinstance(part, slice) else write(part).text for part in parts
     )
 
 
@@ -295,9 +295,34 @@ def _float(value: float) -> Piece:
 
 
 def _array(array: Any) -> str:
-    """Write an array: its elements where they are few and finite, else its bytes."""
-    kind = str(array.dtype)
+    """Write an array: its elements where they are few and finite, or all the same; else bytes."""
+    kind, whole = str(array.dtype), array.tobytes()
     if array.size <= FEW and np.all(np.isfinite(array)):
         return f"np.array({array.tolist()!r}, dtype={kind!r})"
-    packed = base64.b64encode(np.ascontiguousarray(array).tobytes()).decode()
+    if array.size and whole == whole[: array.itemsize] * array.size and array.dtype.kind != "c":
+        return f"np.full({array.shape!r}, {literal(array.flat[0].item()).text}, dtype={kind!r})"
+    packed = base64.b64encode(whole).decode()
     return f"np.frombuffer(base64.b64decode({packed!r}), dtype={kind!r}).reshape({array.shape!r})"
+
+
+def module_text(code: str, constants: Sequence[str] = ()) -> str:
+    """Put the imports, helpers and constants in front that a function needs."""
+    helpers = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", code)]
+    parts = [*[text.strip("\n") for text in helpers], "\n".join(constants), code]
+    whole = "\n\n\n".join(filter(None, parts))
+    uncommented = re.sub(r"  # .*", "", whole)
+    imports = [
+        line
+        for sign, line in (
+            ("base64.", "import base64"),
+            ("math.", "import math"),
+            ("operator.", "import operator"),
+            ("Fraction(", "from fractions import Fraction"),
+            ("np.", "import numpy as np"),
+            ("special.", "from scipy import special"),
+            ("ad.", "import simpleautodiff as ad"),
+            ("rows[", "from simpleautodiff.rules.row import TABLE as rows"),
+        )
+        if re.search(rf"(?<![\w.]){re.escape(sign)}", uncommented)
+    ]
+    return "\n".join([*imports, *[""] * (2 * bool(imports)), whole, ""])

@@ -1,0 +1,43 @@
+"""What is done with exported programs: C files are compiled, Python modules are imported."""
+
+import ctypes
+import importlib.util
+import shutil
+import subprocess
+from itertools import count
+
+import numpy as np
+import pytest
+
+COMPILER = shutil.which("gcc") or shutil.which("cc")
+needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler here")
+STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+fresh = count()
+
+
+def compiled(folder, sources, *options):
+    """Compile C sources that were put into one file each, and load what came out."""
+    paths = []
+    for source in sources:
+        paths.append(folder / f"source{next(fresh)}.c")
+        paths[-1].write_text(source)
+    library = folder / f"library{next(fresh)}.so"
+    command = [COMPILER, *STRICT, *options, "-shared", "-fPIC", "-o", library, *paths, "-lm"]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(library))
+
+
+def called(function, arguments, results):
+    """Call a function of C with arrays; return its status."""
+    given = [np.require(x, None, ["C", "A"]) for x in arguments]
+    return function(*[ctypes.c_void_p(x.ctypes.data) for x in (*given, *results)])
+
+
+def imported(folder, text, name="f"):
+    """Import a module that was written; return its function."""
+    path = folder / f"exported{next(fresh)}.py"
+    path.write_text(text)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, name)

@@ -1,0 +1,234 @@
+"""Random functions and their gradients: eager = tape = LLVM = NumPy export = C export."""
+
+import importlib.util
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.structure import flatten
+
+_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
+exports = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(exports)
+
+pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
+TIERS = ("numpy", "tape", "cheap", "optimised")
+
+# Functions whose values and slopes stay moderate, so that rounding errors do, too.
+UNARY = [
+    np.sin,
+    np.cos,
+    np.tanh,
+    np.arctan,
+    ad.sigmoid,
+    ad.softplus,
+    ad.erf,
+    abs,
+    lambda x: -x,
+    lambda x: np.exp(-x * x),
+    lambda x: np.log(1 + x * x),
+    lambda x: np.sqrt(1 + x * x),
+    lambda x: np.tanh(x) ** 3,
+    lambda x: np.cbrt(2 + np.sin(x)),
+    lambda x: 1 / (1 + x * x),
+    lambda x: np.clip(x, -0.5, 0.75),
+]
+BINARY = [
+    lambda x, y: x + y,
+    lambda x, y: 0.5 * x - y,
+    lambda x, y: np.sin(x) * y,
+    lambda x, y: x / (1 + y * y),
+    lambda x, y: np.hypot(x, 1 + y * y),
+    lambda x, y: np.arctan2(x, 1 + y * y),
+    lambda x, y: np.power(1 + np.sin(x) ** 2, np.tanh(y)),
+    lambda x, y: np.where(x > y, x, 0.5 * y),
+    lambda x, y: np.where(x > 0.1, np.tanh(y), 0),
+    np.maximum,
+    np.minimum,
+    np.logaddexp,
+]
+
+
+class Case(NamedTuple):
+    """A function, the arguments it is recorded with, and others."""
+
+    function: object
+    points: list
+
+
+def close(found, expected, tolerance):
+    """Compare results leaf by leaf, relative to the largest number of a leaf."""
+    found, expected = flatten(found)[0], flatten(expected)[0]
+    assert len(found) == len(expected)
+    for x, y in zip(found, expected, strict=True):
+        assert np.shape(x) == np.shape(y)
+        assert np.result_type(x) == np.result_type(y)
+        scale = max(1.0, np.max(np.abs(y), initial=0.0))
+        np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * scale)
+
+
+def check_tiers(case, tolerance):
+    """Compare what the tiers give with what the function gives; return the compiled functions."""
+    made = [ad.jit(case.function, tier=tier) for tier in TIERS]
+    expected = case.function(*case.points[0])
+    for function in made:
+        for _ in range(3):
+            close(function(*case.points[0]), expected, tolerance)
+        assert "as it is" not in function.explain()
+    return made
+
+
+def check_exports(folder, cases, made, tolerance):
+    """Export all programs, those of C in one file, and compare what they give, or refuse."""
+    texts = [function.to_c(f"f{n}") for n, function in enumerate(made)]
+    library = exports.compiled(folder, ["\n".join(texts)], "-O1")
+    for n, (case, function) in enumerate(zip(cases, made, strict=True)):
+        python = exports.imported(folder, function.to_python("f"))
+        for point in case.points:
+            expected = [np.asarray(leaf) for leaf in flatten(case.function(*point))[0]]
+            leaves = [np.asarray(leaf) for leaf in flatten(point)[0]]
+            results = [np.empty_like(leaf) for leaf in expected]
+            status = exports.called(library[f"f{n}"], leaves, results)
+            if status == 0:
+                close(results, expected, tolerance)
+                found = python(*leaves)
+                close(found if isinstance(found, tuple) else [found], expected, tolerance)
+            else:
+                with pytest.raises(ValueError, match=f"guard {status - 1} failed"):
+                    python(*leaves)
+
+
+# Numbers, with control flow. ----------------------------------------------------------------------
+
+
+def scalar_case(seed):
+    """Return a random function of three numbers that decides, and repeats, by their values."""
+    random = np.random.default_rng(seed)
+    kinds = random.choice(["unary", "binary", "if", "while"], 12, p=[0.35, 0.4, 0.15, 0.1])
+    steps = [(kind, *random.integers(0, 1000, 3)) for kind in kinds]
+
+    def f(*numbers):
+        values = list(numbers)
+        for kind, which, a, b in steps:
+            x, y = values[-1 - a % len(values)], values[-1 - b % len(values)]
+            unary, binary = UNARY[which % len(UNARY)], BINARY[which % len(BINARY)]
+            if kind == "while":
+                while abs(x) > 0.7:
+                    x = unary(x / 2 - 0.1) / 2
+            elif kind == "unary" or (kind == "if" and x > y):
+                x = unary(x)
+            else:
+                x = binary(x, y)
+            values.append(x)
+        return values[-1] + values[-2] * values[-3]
+
+    points = [tuple(point) for point in random.normal(size=(4, 3)).tolist()]
+    return Case(ad.value_and_grad(f, (0, 1, 2)), points)
+
+
+SCALARS = [scalar_case(seed) for seed in range(24)]
+
+
+def test_random_functions_of_numbers(tmp_path):
+    made = [check_tiers(case, 1e-12)[1] for case in SCALARS]
+    for case, function in zip(SCALARS, made, strict=True):
+        fresh = ad.jit(case.function, tier="cheap")  # goes other ways through the code
+        for point in case.points * 2:
+            close(fresh(*point), case.function(*point), 1e-12)
+        assert "1 path " in function.explain()
+    if exports.COMPILER:
+        check_exports(tmp_path, SCALARS, made, 1e-12)
+
+
+# Arrays. ------------------------------------------------------------------------------------------
+
+
+def _take(x, random):
+    return x[random.integers(-len(x), len(x), 5)] if x.ndim else x
+
+
+def _along(function):
+    def apply(x, random):
+        axis = int(random.integers(x.ndim)) if x.ndim else None
+        return function(x, axis)
+
+    return apply
+
+
+def _multiplied(x, random):
+    if not x.ndim:
+        return x * 2
+    return x @ random.normal(size=(x.shape[-1], 3)).astype(x.dtype) / x.shape[-1]
+
+
+def _sliced(x, random):
+    index = [np.s_[..., ::2], np.s_[1:], np.s_[..., ::-1], np.s_[None], np.s_[..., -1]]
+    return x[index[random.integers(len(index))]] if x.ndim and min(x.shape) > 1 else x + 1
+
+
+def _written(x, random):
+    return np.concatenate([x, 2 * x[:1], x[::-1]]) if x.ndim else np.stack([x, -x])
+
+
+MOVES = [
+    _take,
+    _multiplied,
+    _sliced,
+    _written,
+    _along(lambda x, axis: np.sum(x, axis) / 10),
+    _along(lambda x, axis: np.max(x, axis, keepdims=axis is not None)),
+    _along(lambda x, axis: np.mean(x, axis)),
+    _along(lambda x, axis: np.log(np.sum(np.exp(x - np.max(x, axis, keepdims=True)), axis))),
+    _along(lambda x, axis: x if axis is None else np.cumsum(x, axis) / x.shape[axis]),
+    _along(lambda x, axis: x if axis is None else np.roll(x, 2, axis)),
+    lambda x, random: x.T.reshape(-1),
+    lambda x, random: np.where(x > 0, x, 0.1 * x),
+    lambda x, random: np.var(x) + x,
+]
+
+
+def array_case(seed, rows, columns, dtype=np.float64):
+    """Return a random function of arrays: of floats, of places, and of truths."""
+    choices = np.random.default_rng(seed)
+    plan = choices.integers(0, 1000, (9, 4)).tolist()
+
+    def f(x, w, places, mask):
+        values = [x, w, np.where(mask, x, 0), x[places]]
+        for step, (kind, which, a, b) in enumerate(plan):
+            one, other = values[-1 - a % len(values)], values[-1 - b % len(values)]
+            if kind % 3 == 0:
+                new = UNARY[which % len(UNARY)](one)
+            elif kind % 3 == 1 and _fit(one, other):
+                new = BINARY[which % len(BINARY)](one, other)
+            else:
+                new = MOVES[which % len(MOVES)](one, np.random.default_rng([seed, step]))
+            values.append(new if np.size(new) < 20_000 else np.mean(new))
+        return sum([np.mean(np.sin(value)) for value in values[-5:]])
+
+    def point(random):
+        x, w = random.normal(size=(rows, columns)), random.normal(size=columns)
+        places = random.integers(-rows, rows, 7)
+        return x.astype(dtype), w.astype(dtype), places, random.random((rows, columns)) < 0.6
+
+    return Case(ad.value_and_grad(f, (0, 1)), [point(choices) for _ in range(2)])
+
+
+def _fit(x, y):
+    try:
+        return bool(np.broadcast_shapes(np.shape(x), np.shape(y))) or True
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "dtype", "tolerance"),
+    [(3, 4, np.float64, 1e-12), (40, 30, np.float64, 1e-11), (17, 23, np.float32, 2e-5)],
+)
+def test_random_functions_of_arrays(tmp_path, rows, columns, dtype, tolerance):
+    cases = [array_case(seed, rows, columns, dtype) for seed in range(12)]
+    made = [check_tiers(case, tolerance)[0] for case in cases]
+    if exports.COMPILER:
+        check_exports(tmp_path, cases, made, tolerance)
