@@ -20,8 +20,8 @@ from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
 from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
+from simpleautodiff.compiled.recorded import Recorded
 from simpleautodiff.compiled.signature import Call
-from simpleautodiff.compiled.symbols import Recorded
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
 

@@ -6,7 +6,7 @@ from simpleautodiff.compiled.exporting import arrays_c, arrays_python, numbers_c
 from simpleautodiff.compiled.exporting.known import with_known
 from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
-from simpleautodiff.compiled.symbols import Recorded
+from simpleautodiff.compiled.recorded import Recorded
 
 
 def in_c(recorded: Recorded, rows: Kernel | None, precise: bool, name: str) -> str:

@@ -35,8 +35,8 @@ from simpleautodiff.compiled.large.segments import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.large.views import View, steps
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import kind_of
+from simpleautodiff.compiled.recorded import Line, Place, Recorded
 from simpleautodiff.compiled.rowwise import SAME, Rows
-from simpleautodiff.compiled.symbols import Line, Place, Recorded
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.numbers.lowering import kind_of
-from simpleautodiff.compiled.symbols import Line, Place, Recorded
+from simpleautodiff.compiled.recorded import Line, Place, Recorded
 from simpleautodiff.rules.row import TABLE
 
 
