@@ -216,3 +216,19 @@ def test_gradients_share_no_memory_with_each_other(size):
     c, d = ad.grad(lambda c, d: np.sum(np.sin(np.concatenate([c, d]))), (0, 1))(x, x)
     c[:] = 0
     np.testing.assert_allclose(d, np.cos(x))
+
+
+CASES_OF_SIZE = [(np.float16, 1e4, 1e-3, 1.0), (np.float32, 1e8, 1e-9, 1e25)]
+
+
+@pytest.mark.parametrize(("kind", "large", "small", "weight"), CASES_OF_SIZE)
+def test_numbers_of_very_different_size_do_not_overflow_between(kind, large, small, weight):
+    x, weights = np.linspace(0.1, 1.0, LARGE, dtype=kind), np.full(LARGE, weight, kind)
+
+    def f(x):
+        y = np.sin(x)
+        total = (y * large) * weights + (y * small) * weights
+        return np.sum(total[:8])
+
+    expected = np.cos(x[:8].astype(float)) * (large + small) * weight
+    np.testing.assert_allclose(ad.grad(f)(x)[:8], expected, rtol=5e-3)
