@@ -232,3 +232,13 @@ def test_numbers_of_very_different_size_do_not_overflow_between(kind, large, sma
 
     expected = np.cos(x[:8].astype(float)) * (large + small) * weight
     np.testing.assert_allclose(ad.grad(f)(x)[:8], expected, rtol=5e-3)
+
+
+@pytest.mark.parametrize("order", ["A", "K"])
+def test_an_order_in_memory_is_refused(order):
+    x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for f in (lambda x: np.ravel(x, order), lambda x: x.flatten(order)):
+        with pytest.raises(ad.ArgumentError, match="write order='C'"):
+            ad.jacobian(f)(x)
+    with pytest.raises(ad.ArgumentError, match="write order='C'"):
+        ad.jacobian(lambda x: np.reshape(x, 6, order="A"))(x)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.kinds import dtype_of
@@ -24,7 +24,7 @@ from simpleautodiff.traced import Traced, plain
 def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
     """Give another shape."""
     new = np.empty(shape_of(a), bool).reshape(shape).shape
-    if order == "F":
+    if _by_columns(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)
 
@@ -32,7 +32,17 @@ def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
 @answers(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
     """Write all elements in a row."""
-    return reshape(transpose(a, None) if order == "F" else a, (-1,))
+    return reshape(transpose(a, None) if _by_columns(order) else a, (-1,))
+
+
+def _by_columns(order: str) -> bool:
+    """Tell whether elements are counted column by column; refuse to count them as they lie."""
+    if order not in ("C", "F"):
+        raise ArgumentError(
+            f"order={order!r} goes by how an array lies in memory, which a node does not say: "
+            f"write order='C' (row by row) or order='F' (column by column){at_line()}"
+        )
+    return order == "F"
 
 
 @answers(np.transpose)
