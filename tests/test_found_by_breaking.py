@@ -242,3 +242,16 @@ def test_an_order_in_memory_is_refused(order):
             ad.jacobian(f)(x)
     with pytest.raises(ad.ArgumentError, match="write order='C'"):
         ad.jacobian(lambda x: np.reshape(x, 6, order="A"))(x)
+
+
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_a_primitive_may_use_its_memory_again(size):
+    memory = np.empty(size)
+
+    @ad.primitive(lambda v, x: np.cos(x))
+    def sine(x):
+        return np.sin(x, out=memory) if np.shape(x) else np.sin(x)
+
+    x = np.linspace(0.0, 1.0, size)
+    slope = ad.grad(lambda x: np.sum(sine(x) * sine(2 * x)))(x)
+    np.testing.assert_allclose(slope, np.cos(x) * np.sin(2 * x) + 2 * np.sin(x) * np.cos(2 * x))
