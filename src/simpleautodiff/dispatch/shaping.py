@@ -113,14 +113,25 @@ def _at_least(function: Any) -> Function:
     return lambda *arys: one(*arys) if len(arys) == 1 else tuple(one(each) for each in arys)
 
 
-_MOVING: tuple[Any, ...] = (
-    *(np.tile, np.repeat, np.take, np.take_along_axis, np.resize, np.delete),
-)
+_MOVING: tuple[Any, ...] = (*(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),)
 _SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
 _RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
 FUNCTIONS.update({function: _by_shape(function) for function in _SHAPING})
 FUNCTIONS.update({function: _at_least(function) for function in _RANKS})
+
+
+@answers(np.take)
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: Any = "raise"
+) -> Any:
+    """Take elements by their places, which may differ from example to example of a batch."""
+    indices = plain(indices)
+    if not isinstance(indices, Traced):
+        return numbered(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
+    if axis is None:
+        return ravel(a)[indices]
+    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
 
 
 @answers(np.roll)
