@@ -255,3 +255,12 @@ def test_a_primitive_may_use_its_memory_again(size):
     x = np.linspace(0.0, 1.0, size)
     slope = ad.grad(lambda x: np.sum(sine(x) * sine(2 * x)))(x)
     np.testing.assert_allclose(slope, np.cos(x) * np.sin(2 * x) + 2 * np.sin(x) * np.cos(2 * x))
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_norms_of_every_order_have_the_derivative_0_at_0(order):
+    for shape in [(2, 2), (3,)][: 1 if isinstance(order, str) else 2]:
+        with np.errstate(all="ignore"):
+            value, slope = ad.value_and_grad(lambda x: np.linalg.norm(x, order))(np.zeros(shape))
+        assert value == 0
+        np.testing.assert_array_equal(slope, np.zeros(shape))
