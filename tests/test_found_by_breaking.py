@@ -283,3 +283,21 @@ def test_functions_of_hips_autograd_take_several_arguments():
         autograd.hessian_vector_product(their_total, 1)(2.0, x, v),
     )
     assert ad.make_vjp(lambda a, b: a * b, -1)(2.0, 3.0)[0](1.0) == 2.0
+
+
+AT_KINKS = {
+    "norm": (np.linalg.norm, np.zeros(3)),
+    "std": (np.std, np.ones(3)),
+    "eigenvalues": (lambda a: np.linalg.eigvalsh(a)[0], np.eye(2)),
+    "eigenvectors": (lambda a: np.linalg.eigh(a)[1][0, 0], np.eye(2)),
+    "singular vectors": (lambda a: np.linalg.svd(a)[0][0, 0], np.eye(2)),
+    "norm of matrices": (lambda a: np.linalg.norm(a, 2), np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize(("f", "x"), AT_KINKS.values(), ids=AT_KINKS.keys())
+def test_kinks_of_norms_and_eigenvalues_are_told(f, x):
+    with pytest.raises(ad.KinkError, match="not unique"):
+        ad.grad(f, kinks="raise")(x)
+    elsewhere = x + np.diag(np.arange(1.0, 3.0)) if x.ndim == 2 else x + np.arange(1.0, 4.0)
+    assert np.all(np.isfinite(ad.grad(f, kinks="raise")(elsewhere)))
