@@ -301,3 +301,11 @@ def test_kinks_of_norms_and_eigenvalues_are_told(f, x):
         ad.grad(f, kinks="raise")(x)
     elsewhere = x + np.diag(np.arange(1.0, 3.0)) if x.ndim == 2 else x + np.arange(1.0, 4.0)
     assert np.all(np.isfinite(ad.grad(f, kinks="raise")(elsewhere)))
+
+
+def test_the_message_says_how_to_write_a_matrix_of_nodes():
+    with pytest.raises(ad.LostDerivativeError, match=r"np\.block\(\[\[a, b\], \[c, d\]\]\)"):
+        ad.grad(lambda a: np.sum(np.array([[a, 1.0], [0.0, a]])))(1.0)
+    assert ad.grad(lambda a: np.sum(np.block([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
+    with pytest.raises(ad.RuleError, match=r"no derivative rule for np\.emath\.sqrt"):
+        ad.grad(lambda a: np.emath.sqrt(a))(2.0)
