@@ -191,3 +191,121 @@ def test_derivatives_share_no_memory_with_what_was_given():
     rows = np.zeros((2, 3))
     ad.vmap(lambda x: x[0])(rows)[:] = 5
     np.testing.assert_array_equal(rows, 0)
+
+
+@pytest.mark.parametrize("size", [3, LARGE, 100_000])
+def test_what_a_function_returned_beside_can_be_written_to(size):
+    x = np.linspace(0.0, 1.0, size)
+    both = lambda x: (np.sum(y := np.exp(x)), y)
+    _, pullback, beside = ad.vjp(both, x, has_aux=True)
+    beside[:] = 0
+    np.testing.assert_allclose(pullback(1.0)[0], np.exp(x))
+    _, push, beside = ad.linearize(both, x, has_aux=True)
+    beside[:] = 0
+    np.testing.assert_allclose(push(np.ones(size)), np.sum(np.exp(x)))
+
+
+@pytest.mark.parametrize("size", [2, 100, 400])
+def test_gradients_share_no_memory_with_each_other(size):
+    x = np.linspace(0.0, 1.0, size * size)
+    turned = lambda a, b: np.sum(np.sin(a + b.T))
+    reshaped = lambda a, b: np.sum(np.sin(a.ravel() + b.ravel()))
+    for f in (turned, reshaped):
+        a, b = ad.grad(f, (0, 1))(x.reshape(size, size), x.reshape(size, size))
+        assert not np.shares_memory(a, b)
+    c, d = ad.grad(lambda c, d: np.sum(np.sin(np.concatenate([c, d]))), (0, 1))(x, x)
+    c[:] = 0
+    np.testing.assert_allclose(d, np.cos(x))
+
+
+CASES_OF_SIZE = [(np.float16, 1e4, 1e-3, 1.0), (np.float32, 1e8, 1e-9, 1e25)]
+
+
+@pytest.mark.parametrize(("kind", "large", "small", "weight"), CASES_OF_SIZE)
+def test_numbers_of_very_different_size_do_not_overflow_between(kind, large, small, weight):
+    x, weights = np.linspace(0.1, 1.0, LARGE, dtype=kind), np.full(LARGE, weight, kind)
+
+    def f(x):
+        y = np.sin(x)
+        total = (y * large) * weights + (y * small) * weights
+        return np.sum(total[:8])
+
+    expected = np.cos(x[:8].astype(float)) * (large + small) * weight
+    np.testing.assert_allclose(ad.grad(f)(x)[:8], expected, rtol=5e-3)
+
+
+@pytest.mark.parametrize("order", ["A", "K"])
+def test_an_order_in_memory_is_refused(order):
+    x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for f in (lambda x: np.ravel(x, order), lambda x: x.flatten(order)):
+        with pytest.raises(ad.ArgumentError, match="write order='C'"):
+            ad.jacobian(f)(x)
+    with pytest.raises(ad.ArgumentError, match="write order='C'"):
+        ad.jacobian(lambda x: np.reshape(x, 6, order="A"))(x)
+
+
+@pytest.mark.parametrize("size", [3, LARGE])
+def test_a_primitive_may_use_its_memory_again(size):
+    memory = np.empty(size)
+
+    @ad.primitive(lambda v, x: np.cos(x))
+    def sine(x):
+        return np.sin(x, out=memory) if np.shape(x) else np.sin(x)
+
+    x = np.linspace(0.0, 1.0, size)
+    slope = ad.grad(lambda x: np.sum(sine(x) * sine(2 * x)))(x)
+    np.testing.assert_allclose(slope, np.cos(x) * np.sin(2 * x) + 2 * np.sin(x) * np.cos(2 * x))
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_norms_of_every_order_have_the_derivative_0_at_0(order):
+    for shape in [(2, 2), (3,)][: 1 if isinstance(order, str) else 2]:
+        with np.errstate(all="ignore"):
+            value, slope = ad.value_and_grad(lambda x: np.linalg.norm(x, order))(np.zeros(shape))
+        assert value == 0
+        np.testing.assert_array_equal(slope, np.zeros(shape))
+
+
+def test_functions_of_hips_autograd_take_several_arguments():
+    import autograd
+    import autograd.numpy as anp
+
+    f = lambda sin: lambda a, x, power=2: a * sin(x) ** power
+    ours, theirs = f(np.sin), f(anp.sin)
+    x, v = np.array([0.3, 1.2]), np.array([1.0, -0.5])
+    pull, push = ad.make_vjp(ours, 1)(2.0, x, power=3), ad.make_jvp(ours, 1)(2.0, x, power=3)
+    np.testing.assert_allclose(pull[0](v), autograd.make_vjp(theirs, 1)(2.0, x, power=3)[0](v))
+    expected = autograd.make_vjp(theirs, 1)(2.0, x, power=3)[0](v)  # elementwise: its own transpose
+    np.testing.assert_allclose(push(v)[1], expected)
+    total, their_total = (lambda *a: np.sum(ours(*a))), (lambda *a: anp.sum(theirs(*a)))
+    np.testing.assert_allclose(
+        ad.hessian_vector_product(total, 1)(2.0, x, v),
+        autograd.hessian_vector_product(their_total, 1)(2.0, x, v),
+    )
+    assert ad.make_vjp(lambda a, b: a * b, -1)(2.0, 3.0)[0](1.0) == 2.0
+
+
+AT_KINKS = {
+    "norm": (np.linalg.norm, np.zeros(3)),
+    "std": (np.std, np.ones(3)),
+    "eigenvalues": (lambda a: np.linalg.eigvalsh(a)[0], np.eye(2)),
+    "eigenvectors": (lambda a: np.linalg.eigh(a)[1][0, 0], np.eye(2)),
+    "singular vectors": (lambda a: np.linalg.svd(a)[0][0, 0], np.eye(2)),
+    "norm of matrices": (lambda a: np.linalg.norm(a, 2), np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize(("f", "x"), AT_KINKS.values(), ids=AT_KINKS.keys())
+def test_kinks_of_norms_and_eigenvalues_are_told(f, x):
+    with pytest.raises(ad.KinkError, match="not unique"):
+        ad.grad(f, kinks="raise")(x)
+    elsewhere = x + np.diag(np.arange(1.0, 3.0)) if x.ndim == 2 else x + np.arange(1.0, 4.0)
+    assert np.all(np.isfinite(ad.grad(f, kinks="raise")(elsewhere)))
+
+
+def test_the_message_says_how_to_write_a_matrix_of_nodes():
+    with pytest.raises(ad.LostDerivativeError, match=r"np\.block\(\[\[a, b\], \[c, d\]\]\)"):
+        ad.grad(lambda a: np.sum(np.array([[a, 1.0], [0.0, a]])))(1.0)
+    assert ad.grad(lambda a: np.sum(np.block([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
+    with pytest.raises(ad.RuleError, match=r"no derivative rule for np\.emath\.sqrt"):
+        ad.grad(lambda a: np.emath.sqrt(a))(2.0)

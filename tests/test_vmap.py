@@ -158,3 +158,26 @@ def test_written_arrays_in_a_batch():
 def test_refusals(action, message):
     with pytest.raises(ad.AutodiffError, match=message):
         action()
+
+
+PLACES = {
+    "sort": np.sort,
+    "median": lambda m: np.median(m, axis=0) ** 2,
+    "argsort": lambda m: m[np.argsort(m[:, 0])] ** 2,
+    "argmax": lambda m: m[np.argmax(m[:, 0])] ** 2,
+    "an element": lambda m: m[np.argmax(m[:, 0]), 1] ** 3,
+    "behind a slice": lambda m: m[1:, np.argmax(m[0])] ** 3,
+    "take": lambda m: np.take(m, np.argsort(m[:, 0])[:2], axis=0) ** 2,
+}
+
+
+@pytest.mark.parametrize("f", PLACES.values(), ids=PLACES.keys())
+def test_places_that_differ_in_every_nesting(f):
+    """What chooses elements is itself a batch, and so are adjoints."""
+    examples = np.random.default_rng(3).normal(size=(3, 4, 2))
+    each = lambda f: np.stack([f(one) for one in examples])
+    total = lambda m: np.sum(np.sin(f(m)))
+    for of in (f, ad.jacrev(f), ad.jacfwd(f), ad.grad(total), ad.hessian(total)):
+        np.testing.assert_allclose(ad.vmap(of)(examples), each(of), atol=1e-12)
+    twice = ad.vmap(ad.vmap(ad.jacobian(f)))(examples[None])
+    np.testing.assert_allclose(twice[0], each(ad.jacobian(f)))

@@ -19,7 +19,7 @@ from simpleautodiff.rules.shapes import fit, shape_of
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
 PIECE = 2**14  # numbers
-LEAST, MOST = 2.0**-32, 2.0**32  # numbers between these wait: an array has room for them
+ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
 
 
 class Term(NamedTuple):
@@ -263,8 +263,12 @@ def scaled(array: Any, factor: float, spare: bool = False) -> Any:
 
 
 def _can_wait(factor: float, array: Any) -> bool:
-    """Tell whether a number may be multiplied later: no element gets too large or small by it."""
-    return array.dtype.kind == "f" and LEAST < abs(factor) < MOST
+    """Tell whether a number may be multiplied later: no element gets too large or small by it.
+
+    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
+    """
+    most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
+    return 1 / most < abs(factor) < most
 
 
 def _alike(a: Any, b: Any) -> bool:

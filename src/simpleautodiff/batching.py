@@ -175,7 +175,7 @@ def _put(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
     """Return the places of an index of batches, counted through the arrays of all examples."""
     places = level.one_by_one(lambda one: flat_places(one, full), (index,)).value
-    starts = np.arange(level.size).reshape(-1, *(1,) * (np.ndim(places) - 1))
+    starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(places)) - 1))
     return places + starts * math.prod(full) if own else places
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.array_sweep import ALONE
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import check_value
 from simpleautodiff.primitives import REALS, ByType, Domain, Kink, Partial, Primitive
+from simpleautodiff.recycling import has_own_memory
 from simpleautodiff.traced import plain
 from simpleautodiff.transform import grad, jvp
 from simpleautodiff.wrapping import wrap
@@ -87,16 +91,17 @@ def primitive(
         own_name = name or function.__name__
         _check_arity(function, own_name, len(partials))
         arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+        compute = _giving_away(function)
         row = Primitive(
             own_name,
             partials,
-            function,
+            compute,
             f"{own_name}({arguments})",
             rf"\operatorname{{{{{own_name}}}}}({arguments})",
             reason,
             domain=Domain("its declared domain", domain) if domain else REALS,
             kinks=tuple(kinks),
-            by_type=ByType(own_name, {}, function),
+            by_type=ByType(own_name, {}, compute),
             arrays=True,  # whether it takes arrays, and element by element, only the user knows
         )
         wrapping = wrap(row)
@@ -105,6 +110,19 @@ def primitive(
         return wrapping
 
     return declare
+
+
+def _giving_away(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function return arrays that nobody else has: it may write to its own at every call."""
+
+    @wraps(function)
+    def compute(*args: Any) -> Any:
+        value = function(*args)
+        if not isinstance(value, np.ndarray):
+            return value
+        return value if has_own_memory(value) and getrefcount(value) == ALONE else value.copy()
+
+    return compute
 
 
 def _check_arity(function: Callable[..., Any], name: str, rules: int) -> None:

@@ -17,6 +17,7 @@ from simpleautodiff.linear import ZERO, Masked
 from simpleautodiff.node import Level, Node, Result, Tape
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import still_open
+from simpleautodiff.recycling import has_own_memory
 from simpleautodiff.structure import Rebuild, flatten, map_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.traced import Traced, plain
@@ -50,11 +51,11 @@ class Graph:
         self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
 
     def own(self) -> Graph:
-        """Make the graph one that can be kept: what is done to the arguments does not reach it."""
+        """Make the graph one that can be kept: what is done to others' arrays does not reach it."""
         self.tape.own()
+        self.aux = map_leaves(_copied, self.aux)
         for node in self.inputs:
-            if isinstance(node.value, np.ndarray):
-                node.value = node.value.copy()
+            node.value = _copied(node.value)
         return self
 
     def recorded(self, result: Any) -> bool:
@@ -144,14 +145,22 @@ def as_number(derivative: Any, like: Any) -> Any:
     return in_kind(still_open(derivative, "the derivative"), plain(like))
 
 
+def _copied(x: Any) -> Any:
+    return x.copy() if isinstance(x, np.ndarray) else x
+
+
 def _apart(numbers: list[Any]) -> list[Any]:
-    """Copy an array that stands for several derivatives: who writes to one shall not change two."""
-    seen: set[int] = set()
+    """Copy an array that lies in another derivative: who writes to one shall not change two."""
+    seen: dict[int, list[Any]] = {}  # derivatives, by the array in whose memory they lie
     apart = []
     for number in numbers:
-        twice = isinstance(number, np.ndarray) and id(number) in seen
-        seen.add(id(number))
-        apart.append(number.copy() if twice else number)
+        if isinstance(number, np.ndarray):
+            others = seen.setdefault(id(number if has_own_memory(number) else number.base), [])
+            if any([np.may_share_memory(number, other) for other in others]):
+                number = number.copy()
+            else:
+                others.append(number)
+        apart.append(number)
     return apart
 
 

@@ -35,8 +35,14 @@ def elementwise_grad(f: F, argnums: Argnums = 0) -> F:
     return grad(total, argnums)
 
 
-def make_vjp(f: F) -> Callable[[Any], tuple[F, Any]]:
-    """Return the function that gives `(pullback, f(x))`: one adjoint for one argument.
+def _of_one(f: F, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[F, Any]:
+    """Return a function of one of the arguments alone, and that argument."""
+    before, x, behind = args[:argnum], args[argnum], args[argnum:][1:]
+    return (lambda x: f(*before, x, *behind, **kwargs)), x
+
+
+def make_vjp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
+    """Return the function that gives `(pullback, f(*args))`: the adjoint of one argument.
 
     Examples
     --------
@@ -46,15 +52,15 @@ def make_vjp(f: F) -> Callable[[Any], tuple[F, Any]]:
     (6.0, 9.0)
     """
 
-    def pullback_and_value(x: Any) -> tuple[F, Any]:
-        value, pullback = vjp(f, x)
+    def pullback_and_value(*args: Any, **kwargs: Any) -> tuple[F, Any]:
+        value, pullback = vjp(*_of_one(f, argnum, args, kwargs))
         return (lambda seed: pullback(seed)[0]), value
 
     return pullback_and_value
 
 
-def make_jvp(f: F) -> Callable[[Any], F]:
-    """Return the function that gives, at x, the map from a tangent to `(f(x), its tangent)`.
+def make_jvp(f: F, argnum: int = 0) -> Callable[..., F]:
+    """Return the function that gives the map from a tangent to `(f(*args), its tangent)`.
 
     Examples
     --------
@@ -62,16 +68,29 @@ def make_jvp(f: F) -> Callable[[Any], F]:
     >>> ad.make_jvp(lambda x: x**2)(3.0)(1.0)
     (9.0, 6.0)
     """
-    return lambda x: lambda tangent: jvp(f, (x,), (tangent,))
+
+    def push(*args: Any, **kwargs: Any) -> F:
+        of_one, x = _of_one(f, argnum, args, kwargs)
+        return lambda tangent: jvp(of_one, (x,), (tangent,))
+
+    return push
 
 
-def hessian_vector_product(f: F) -> Callable[[Any, Any], Any]:
-    """Return the function of (x, v) that gives the Hessian of `f` at x times v.
+def hessian_vector_product(f: F, argnum: int = 0) -> F:
+    """Return the function of the arguments and a vector: the Hessian in one of them, times it.
 
     Examples
     --------
     >>> import simpleautodiff as ad
     >>> ad.hessian_vector_product(lambda x: x[0] ** 2 * x[1])([2.0, 5.0], [1.0, 0.0])
     [10.0, 4.0]
+    >>> ad.hessian_vector_product(lambda a, x: a * x**3, 1)(2.0, 3.0, 1.0)
+    36.0
     """
-    return lambda x, vector: hvp(f, (x,), (vector,))
+
+    def product(*args: Any, **kwargs: Any) -> Any:
+        *given, vector = args
+        of_one, x = _of_one(f, argnum, tuple(given), kwargs)
+        return hvp(of_one, (x,), (vector,))
+
+    return product

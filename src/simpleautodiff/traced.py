@@ -73,8 +73,9 @@ class Traced:
             )
         raise LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
-            "write np.stack([a, b]); for np.asarray(x) write x, which NumPy's functions take as it "
-            f"is; to write into an array, make it with np.zeros_like(x){at_line()}"
+            "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
+            "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
+            f"array, make it with np.zeros_like(x){at_line()}"
         )
 
     def __format__(self, spec: str) -> str:

@@ -174,7 +174,7 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
     if ord == 1:
         return total
-    zero = plain(total) == 0
+    zero = plain(total) == (0 if ord > 0 else np.inf)
     return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
 
 
@@ -189,6 +189,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     matrices = moveaxis(x, axes, (-2, -1))
     if ord in (2, -2, "nuc"):
         values = svdvals(matrices)
+        values = where_row(plain(values) == 0, 0.0, values)  # at 0 nothing says which way to go
     elif ord in (1, -1, np.inf, -np.inf):
         values = sum_over(np.abs(matrices), -2 if abs(ord) == 1 else -1, False)
     else:

@@ -24,7 +24,7 @@ from simpleautodiff.dispatch.ufuncs import array_ufunc
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.indexing import batches_in, flat_places, getitem
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, plain, unwrapped
@@ -32,6 +32,8 @@ from simpleautodiff.traced import Traced, plain, unwrapped
 
 def _index(self: Any, index: Any) -> Any:
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
+    if isinstance(index, tuple) and batches_in(index):
+        return getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
     if shape_of(self):
         return getitem(self, index)
     try:

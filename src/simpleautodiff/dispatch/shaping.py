@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.kinds import dtype_of
@@ -24,7 +24,7 @@ from simpleautodiff.traced import Traced, plain
 def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
     """Give another shape."""
     new = np.empty(shape_of(a), bool).reshape(shape).shape
-    if order == "F":
+    if _by_columns(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)
 
@@ -32,7 +32,17 @@ def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
 @answers(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
     """Write all elements in a row."""
-    return reshape(transpose(a, None) if order == "F" else a, (-1,))
+    return reshape(transpose(a, None) if _by_columns(order) else a, (-1,))
+
+
+def _by_columns(order: str) -> bool:
+    """Tell whether elements are counted column by column; refuse to count them as they lie."""
+    if order not in ("C", "F"):
+        raise ArgumentError(
+            f"order={order!r} goes by how an array lies in memory, which a node does not say: "
+            f"write order='C' (row by row) or order='F' (column by column){at_line()}"
+        )
+    return order == "F"
 
 
 @answers(np.transpose)
@@ -103,14 +113,25 @@ def _at_least(function: Any) -> Function:
     return lambda *arys: one(*arys) if len(arys) == 1 else tuple(one(each) for each in arys)
 
 
-_MOVING: tuple[Any, ...] = (
-    *(np.tile, np.repeat, np.take, np.take_along_axis, np.resize, np.delete),
-)
+_MOVING: tuple[Any, ...] = (*(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),)
 _SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
 _RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
 FUNCTIONS.update({function: _by_shape(function) for function in _SHAPING})
 FUNCTIONS.update({function: _at_least(function) for function in _RANKS})
+
+
+@answers(np.take)
+def take(
+    a: Any, indices: Any, axis: int | None = None, out: None = None, mode: Any = "raise"
+) -> Any:
+    """Take elements by their places, which may differ from example to example of a batch."""
+    indices = plain(indices)
+    if not isinstance(indices, Traced):
+        return numbered(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
+    if axis is None:
+        return ravel(a)[indices]
+    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
 
 
 @answers(np.roll)

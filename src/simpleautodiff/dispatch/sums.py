@@ -134,9 +134,8 @@ def std(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
 
 def root(x: Any) -> Any:
     """Return the root, with the derivative 0 at 0: of the subgradients of a norm the least."""
-    zero = plain(x) == 0
-    none, one = dtype_of(x).type(0), dtype_of(x).type(1)
-    return where_row(zero, none, np.sqrt(where_row(zero, one, x)))
+    zero, one = plain(x) == 0, dtype_of(x).type(1)
+    return where_row(zero, np.abs(x), np.sqrt(where_row(zero, one, x)))  # the kink of abs is told
 
 
 @answers(np.max, np.amax)

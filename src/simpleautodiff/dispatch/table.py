@@ -195,7 +195,8 @@ def written(result: Any, out: Any, name: str) -> Any:
 def name_of(function: Any) -> str:
     """Write a function as users do: ``np.linalg.inv``."""
     module = getattr(function, "__module__", "") or ""
-    part = next((p for p in ("linalg.", "fft.") if module.startswith(f"numpy.{p[:-1]}")), "")
+    parts = {"numpy.linalg": "linalg.", "numpy.fft": "fft.", "numpy.lib.scimath": "emath."}
+    part = next((part for start, part in parts.items() if module.startswith(start)), "")
     return f"np.{part}{function.__name__}"
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.number import is_complex
+from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem
@@ -114,6 +115,13 @@ svd: Wrapping = row(
     holomorphic=False,
     reason="a singular value moves by uᵀ dA v; singular vectors turn into each other",
     batch=lambda size, which, a: svd(a),
+    kinks=[
+        Kink(
+            "equal singular values, or 0",
+            lambda a: np.any(np.diff(np.linalg.svd(a)[1], append=0) == 0),
+            "their vectors are those that NumPy gives, and do not turn",
+        )
+    ],
 )
 
 

@@ -14,7 +14,7 @@ from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.recycling import STORE
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of, shifted
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import Traced, plain
 
 
 def _cumsum_back(bar: Any, _x: Any, axis: int) -> Any:
@@ -67,7 +67,20 @@ def is_basic(index: Any) -> bool:
 
 def flat_places(index: Any, full: tuple[int, ...]) -> Any:
     """Return the places that an index chooses, counted through an array of a given shape."""
-    return np.arange(math.prod(full)).reshape(full)[index]
+    batches = batches_in(index)
+    if batches and isinstance(index, tuple):
+        level: Any = max((part.level for part in batches), key=lambda level: level.number)
+        return level.one_by_one(lambda one: flat_places(one, full), (index,))
+    places = np.arange(math.prod(full)).reshape(full)
+    return getitem(places, index) if batches else places[index]
+
+
+def batches_in(index: Any) -> list[Traced]:
+    """Return the parts of an index that differ from example to example."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return [
+        part for part in parts if isinstance(part, Traced) and hasattr(part.level, "one_by_one")
+    ]
 
 
 def _behind(index: Any) -> tuple[Any, ...]:
@@ -75,16 +88,28 @@ def _behind(index: Any) -> tuple[Any, ...]:
     return (slice(None), *(index if isinstance(index, tuple) else (index,)))
 
 
+def _in_each(size: int, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the places that an index of another batch chooses, counted through `size` arrays."""
+    places = flat_places(index, full)
+    starts = np.arange(size).reshape(-1, *(1,) * len(shape_of(places)))
+    return places + starts * math.prod(full)
+
+
 def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     if is_basic(index):
         return getitem(x, _behind(index))
     full = shape_of(x)[1:]
+    if batches_in(index):
+        return getitem(reshape(x, (-1,)), _in_each(size, index, full))
     return getitem(reshape(x, (size, -1)), (slice(None), flat_places(index, full)))
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
     if is_basic(index):
         return scatter(x, _behind(index), (size, *new))
+    if batches_in(index):
+        flat = scatter(x, _in_each(size, index, new), (size * math.prod(new),))
+        return reshape(flat, (size, *new))
     places = (slice(None), flat_places(index, new))
     return reshape(scatter(x, places, (size, math.prod(new))), (size, *new))
 

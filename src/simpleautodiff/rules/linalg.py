@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import Linear
+from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.piecewise import where
@@ -121,6 +122,13 @@ cholesky: Wrapping = row(
 )
 
 
+EQUAL = Kink(
+    "equal eigenvalues",
+    lambda a: np.any(np.diff(np.linalg.eigvalsh(a)) == 0),
+    "their eigenvectors are those that NumPy gives, and do not turn",
+)
+
+
 def _rotated(v: Any, dot: Any) -> Any:
     """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
     return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
@@ -157,6 +165,7 @@ eigenvalues: Wrapping = row(
     arrays=True,
     reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
     batch=lambda size, which, a: eigenvalues(a),
+    kinks=[EQUAL],
 )
 
 
@@ -179,4 +188,5 @@ eigenvectors: Wrapping = row(
     arrays=True,
     reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
     batch=lambda size, which, a: eigenvectors(a),
+    kinks=[EQUAL],
 )
