@@ -420,3 +420,16 @@ def test_sinc_of_every_order(n, x):
         expected = float(mpmath.pi**n * integral)
     scale = float(mpmath.pi**n) / (n + 1)
     assert ad.derivative(ad.sinc, n)(x) == pytest.approx(expected, abs=1e-13 * scale)
+
+
+def test_sinc_of_arrays_with_infinities_and_of_float32_far_out():
+    found = ad.sinc(np.array([np.inf, 0.0, -np.inf, np.nan, 1.5]))
+    assert np.isnan(found).tolist() == [True, False, True, True, False]
+    assert abs(ad.sinc(np.float32(1001.0))) < 1e-9  # sin(1001 π) = 0
+
+
+def test_the_slope_of_copysign_in_batches():
+    x, y = np.array([2.0, -3.0], np.float32), np.array([-1.0, 0.0], np.float32)
+    slopes = ad.vmap(ad.grad(ad.copysign))(x, y)
+    assert slopes.tolist() == [-1.0, -1.0]
+    assert slopes.dtype == np.float32

@@ -179,6 +179,7 @@ def test_compiling_writes_nothing_to_the_terminal(capfd):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.filterwarnings("ignore:.*use of fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, where it is loaded
 def test_a_copy_of_the_process_compiles_on_its_own():
     pytest.importorskip("llvmlite")
     many = [ad.jit(lambda x, k=k: np.sin(x) * k) for k in range(8)]

@@ -232,3 +232,130 @@ def test_random_functions_of_arrays(tmp_path, rows, columns, dtype, tolerance):
     made = [check_tiers(case, tolerance)[0] for case in cases]
     if exports.COMPILER:
         check_exports(tmp_path, cases, made, tolerance)
+
+
+# What only one of the two exports can do, and what was wrong once. --------------------------------
+
+
+def exported(function, *args):
+    """Return a compiled function that was called twice, so that it can be exported."""
+    made = ad.jit(function, tier="numpy")
+    made(*args)
+    made(*args)
+    return made
+
+
+X = np.random.default_rng(0).normal(size=300)
+
+
+def test_what_numpy_alone_computes_is_refused_by_name_in_c_and_written_in_python(tmp_path):
+    def f(x):
+        return np.sum(np.sort(x)[:5] ** 2) + np.linalg.slogdet(x[:256].reshape(16, 16))[1]
+
+    made = exported(ad.grad(f), X)
+    with pytest.raises(ad.ArgumentError, match=r"only NumPy can compute argsort, .*inv"):
+        made.to_c()
+    close(exports.imported(tmp_path, made.to_python("f"))(X), ad.grad(f)(X), 1e-13)
+
+
+def test_functions_of_scipy_are_imported_only_where_they_are_needed(tmp_path):
+    def f(x):
+        return np.sum(ad.gamma(1 + x * x)) + np.sum(ad.erf(x) + ad.softplus(x))
+
+    text = exported(ad.value_and_grad(f), X).to_python("f")
+    assert "from scipy import special" in text
+    close(exports.imported(tmp_path, text)(X), ad.value_and_grad(f)(X), 1e-12)
+    assert "scipy" not in exported(lambda x: np.sum(ad.erf(x)), X).to_python()
+
+
+def test_a_wrong_shape_and_another_path_are_refused_in_python(tmp_path):
+    made = exported(lambda x: np.sum(x * x) if np.all(x > -9) else -x[0], X)
+    python = exports.imported(tmp_path, made.to_python("f"))
+    assert python(X.tolist()) == np.sum(X * X)
+    with pytest.raises(ValueError, match=r"in0 has shape \(3,\); recorded was \(300,\)"):
+        python(X[:3])
+    with pytest.raises(ValueError, match="guard 0 failed"):
+        python(X - 10)
+
+
+def test_results_share_no_memory_with_arguments(tmp_path):
+    made = exported(lambda x: (x, x.reshape(3, 100), 2 * x, np.zeros(2)), X)
+    x = X.copy()
+    results = exports.imported(tmp_path, made.to_python("f"))(x)
+    assert [result.shape for result in results] == [(300,), (3, 100), (300,), (2,)]
+    assert not any(np.shares_memory(x, result) for result in results)
+
+
+@exports.needs_compiler
+def test_an_index_that_does_not_fit_is_a_status_in_c(tmp_path):
+    places = np.arange(-300, 300)
+    made = exported(ad.grad(lambda x, i: np.sum(x[i] ** 2)), X, places)
+    library = exports.compiled(tmp_path, [made.to_c("f")])
+    result = np.empty(300)
+    assert exports.called(library.f, [X, places], [result]) == 0
+    close(result, 4 * X, 1e-15)
+    assert exports.called(library.f, [X, places + 1], [result]) == -2
+    assert exports.called(library.f, [X, places - 1], [result]) == -2
+
+
+@exports.needs_compiler
+def test_functions_of_rows_inside_a_program_in_c_and_python(tmp_path):
+    def f(x, y):
+        rows = ad.vmap(lambda row: (row[0] * np.sin(row[1:]) * y, row[0]))(x.reshape(3, 100).T * 2)
+        return np.sum(rows[0], axis=0) + 1, rows[1]
+
+    made = exported(f, X, 2.0)
+    library, python = (
+        exports.compiled(tmp_path, [made.to_c("f")]),
+        exports.imported(tmp_path, made.to_python("f")),
+    )
+    results = [np.empty(2), np.empty(100)]
+    assert exports.called(library.f, [X, np.float64(2)], results) == 0
+    close(tuple(results), f(X, 2.0), 1e-13)
+    close(python(X, 2.0), f(X, 2.0), 1e-13)
+
+
+@exports.needs_compiler
+def test_long_sums_in_c_are_accurate_and_truths_and_whole_numbers_are_results(tmp_path):
+    def f(x):
+        return np.sum(x), x > 0.5, np.sum(x > 0.5), np.any(x > 2)
+
+    x = np.random.default_rng(1).random(1_000_000).astype(np.float32)
+    made = exported(f, x)
+    results = [np.empty_like(np.asarray(leaf)) for leaf in f(x)]
+    assert exports.called(exports.compiled(tmp_path, [made.to_c("f")], "-O2").f, [x], results) == 0
+    assert abs(results[0] - np.sum(x, dtype=float)) < 2
+    assert [np.array_equal(a, b) for a, b in zip(results[1:], f(x)[1:], strict=True)] == [True] * 3
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_choice_between_kinds_of_numbers_is_of_their_common_kind(tier):
+    choose = ad.jit(lambda x: np.where(x > 0, x, 0), tier=tier)
+    assert [float(choose(x)) for x in (-1.0, -1.0, 0.5, -2.0, 2.5)] == [0, 0, 0.5, 0, 2.5]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_adjoints_of_a_choice_between_numbers_add_up(tier):
+    slope = ad.jit(ad.grad(lambda x: np.where(x > 0, x, x**2 / 2) * x + x**2), tier=tier)
+    assert [round(slope(x), 12) for x in (1.0, 1.0, 3.0, -4.0)] == [4.0, 4.0, 12.0, 16.0]
+    assert "as it is" not in slope.explain()
+
+
+def test_running_sums_of_float32_are_added_one_after_the_other():
+    x = np.random.default_rng(3).normal(size=(17, 23)).astype(np.float32)
+    places = np.arange(391) % 5
+
+    def f(x):
+        return np.cumsum(x, 1), ad.grad(lambda y: np.sum(y[places] * x.reshape(-1)))(x[0])
+
+    made = ad.jit(f, tier="optimised")
+    made(x)
+    close(made(x), f(x), 1e-6)
+
+
+def test_a_reshape_of_turned_axes_is_a_loop():
+    made = ad.jit(lambda x: np.sin(x).T.reshape(90, 100), tier="optimised")
+    x = np.random.default_rng(3).normal(size=(100, 90))
+    made(x)
+    close(made(x), np.sin(x).T.reshape(90, 100), 1e-15)
+    assert "NumPy" not in made.explain()

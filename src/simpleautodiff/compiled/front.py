@@ -102,8 +102,8 @@ class Jitted(Slot):
         paths = [path for found in self.function.known.values() for path in found.paths()]
         if len(paths) != 1:
             raise ArgumentError(
-                f"{self.__name__} has {len(paths)} programs, and one can be exported: call a new "
-                "jit of it with the arguments that it shall take, twice"
+                f"{self.__name__} has {len(paths)} programs, and one can be exported: call the "
+                "function, or a new jit of it, with the arguments that it shall take, twice"
             )
         program = paths[0].program
         rows = program.kernel if isinstance(program, RowsProgram) else None

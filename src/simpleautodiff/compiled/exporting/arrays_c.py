@@ -63,7 +63,7 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
     >>> from simpleautodiff.compiled.symbols import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
-    ...     y = np.sum(2 * np.sin(level.input(np.zeros(300))))
+    ...     y = np.sum(2 + np.sin(level.input(np.zeros(300))))
     >>> text = to_c(level.finish([y], 1), "f")
     >>> print(text[text.index("static void"):])
     static void f_loop0(const double *a0, double *a1)
@@ -74,7 +74,7 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
         for (i0 = 0; i0 < 300; i0++) {
             const double v0 = a0[i0];
             const double v1 = sin(v0);
-            const double v3 = v1 * 0x1.0000000000000p+1;
+            const double v3 = v1 + 0x1.0000000000000p+1;
             total0 = total0 + v3;
         }
         a1[0] = total0;

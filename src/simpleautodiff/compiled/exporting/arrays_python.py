@@ -63,13 +63,13 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> from simpleautodiff.compiled.symbols import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
-    ...     y = np.sum(2 * np.sin(level.input(np.zeros(3))))
+    ...     y = np.sum(2 + np.sin(level.input(np.zeros(3))))
     >>> text = to_python(level.finish([y], 1), "f")
     >>> print(text[text.index("    in0 ="):])
         in0 = given("in0", in0, "float64", (3,))
         with np.errstate(all="ignore"):
             v1 = np.sin(in0)  # (3,)
-            v2 = 2 * v1  # (3,)
+            v2 = 2 + v1  # (3,)
             v3 = np.sum(v2)
         return v3
     >>> space = {}
