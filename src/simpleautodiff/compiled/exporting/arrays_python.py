@@ -75,7 +75,7 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> space = {}
     >>> exec(text, space)
     >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
-    2.0
+    7.0
     """
     return _Writer(clean(recorded), name).text()
 
