@@ -431,3 +431,15 @@ def test_places_that_depend_on_the_numbers():
     for x in (X4, -X4, X4[::-1].copy()):
         close(jitted(x), ad.value_and_grad(f)(x))
     assert "1 path" in jitted.explain()
+
+
+def test_every_operation_takes_columns():
+    from simpleautodiff.compiled.numbers.operations import OPERATIONS
+
+    column = np.array([0.25, 0.5, 1.5])
+    for operation in OPERATIONS.values():
+        if operation.name != "select":
+            with np.errstate(all="ignore"):
+                whole = operation.compute(*[column] * operation.arity)
+                each = [operation.compute(*[x] * operation.arity) for x in column]
+            np.testing.assert_allclose(whole, each, rtol=1e-15)

@@ -245,28 +245,28 @@ class RowsProgram(Entered):
 
     def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         """Compute all rows."""
-        given = [_given(arg, inputs) for arg in self.args]
-        results = self.rows(*given)
-        if self.entry is None and self.rows.code is not None:
-            self._try_to_enter()
+        self._want_entry()
+        results = self.rows(*[_given(arg, inputs) for arg in self.args])
+        self._enter()
         return 0, [results[k] for k in self.which]
 
     def prepare(self) -> None:
         """Have the code of a tier that was asked for made now."""
         if self.rows.tier:
+            self._want_entry()
             self.rows.ask()
-            if self.rows.code is not None:
-                self._try_to_enter()
+            self._enter()
 
-    def _try_to_enter(self) -> None:
-        """Have an entry made, once it is known that the code is there."""
+    def _want_entry(self) -> None:
+        """Say how Python could call the code, before it is made."""
         form, self.form = self.form, None
         straight = all(type(arg) is Place for arg in self.args) and self.rows.threads == 1
-        if form is None or not straight or list(self.which) != [*range(len(self.which))]:
-            return
-        places = [int(arg) for arg in self.args]
-        start = attempt if self.rows.tier else later
-        start(lambda: self.enter(self.rows.with_entry(form, places)), self.fail)
+        if form is not None and straight and list(self.which) == [*range(len(self.which))]:
+            self.rows.entered = form, tuple([int(arg) for arg in self.args])
+
+    def _enter(self) -> None:
+        if self.entry is None and self.rows.code is not None and self.rows.entered:
+            self.enter(self.rows.code)
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""

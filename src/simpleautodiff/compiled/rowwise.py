@@ -46,13 +46,16 @@ class Rows:
         self.tier = level.tier
         self.code: engine.Code | None = None
         self.failure = ""  # why it could not be compiled
+        self.entered: tuple[Form, tuple[int, ...]] | None = None  # how, and from which arguments
+        self.recorded = False  # before, it is run only to see what it gives
         self._run: RowsKernel | None = None
         self._asked = False
         self._lock = threading.Lock()
 
     def __call__(self, *leaves: Any) -> tuple[Any, ...]:
         """Compute all rows; a leaf may be a pair of a table and of which of its rows to take."""
-        self.ask()
+        if self.recorded:
+            self.ask()
         if self._run is None:
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
         return self._natively(leaves)
@@ -68,30 +71,23 @@ class Rows:
         self.failure = why
 
     def compile(self) -> None:
-        """Compile it for the vectors of this machine."""
+        """Compile it for the vectors of this machine, with an entry if one is wanted."""
         with self._lock:
             if self._run is None:
-                width = width_of(self.kernel)
-                key = repr((self.kernel.key(), self.modes, width))
-                self.code = engine.build(lambda: rows(self.kernel, self.modes, width, ROWS_CODE),
-                                         level=2, names=[ROWS_CODE], key=key)  # fmt: skip
+                width, entered = width_of(self.kernel), self.entered
+                names = [ROWS_CODE, *(entry_names(ENTRY) if entered else [])]
+                key = repr((self.kernel.key(), self.modes, width, entered))
+                self.code = engine.build(lambda: self._text(width), level=2, names=names, key=key)
                 self._run = batch_call(self.code.address(ROWS_CODE))
 
-    def with_entry(self, form: Form, places: Sequence[int]) -> engine.Code:
-        """Return code with an entry, for arguments in these places of a call; see `native`."""
-        width = width_of(self.kernel)
+    def _text(self, width: int) -> str:
+        written = rows(self.kernel, self.modes, width, ROWS_CODE)
+        if self.entered is None:
+            return written
+        form, places = self.entered
         one = form.inputs[places[self.modes.index(ROWS)]]
         assert isinstance(one, Array)  # what has rows is one
-        size = one.shape[0]
-        key = repr((self.kernel.key(), self.modes, width, form, places))
-
-        def text() -> str:
-            return "\n".join([
-                rows(self.kernel, self.modes, width, ROWS_CODE),
-                rows_entry(self.kernel, form, places, size),
-            ])  # fmt: skip
-
-        return engine.build(text, level=2, names=entry_names(ENTRY), key=key)
+        return f"{written}\n{rows_entry(self.kernel, form, places, one.shape[0])}"
 
     def _natively(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         table: list[int] = []
@@ -132,7 +128,9 @@ class Rows:
         """Return the same for arguments some of which are rows taken from a table."""
         modes = [GATHERED if gathered else mode
                  for gathered, mode in zip(which, self.modes, strict=True)]  # fmt: skip
-        return Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
+        rows = Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
+        rows.recorded = True
+        return rows
 
 
 def record_rows(
@@ -171,7 +169,9 @@ def _record_rows(
     modes = (ROWS,) * len(mapped) + (SAME,) * len(captured)
     kernel = unroll(recorded, level.precise)
     program = Rows(getattr(f, "__name__", "f"), kernel, modes, shapes, level)
-    return rebuild_results(iter(level.answer(program, (*mapped, *captured), {})))
+    found = level.answer(program, (*mapped, *captured), {})
+    program.recorded = True
+    return rebuild_results(iter(found))
 
 
 def _first(leaf: Any) -> Any:

@@ -42,12 +42,14 @@ def _enter(
     OPERATIONS[name] = Operation(name, arity, compute, gives, commutes)
 
 
-def _erf(x: Any) -> Any:
-    return type(x)(math.erf(x))
+def _by_math(function: Callable[[float], float]) -> Callable[[Any], Any]:
+    """Compute what NumPy does not have, one number after the other."""
 
+    def compute(x: Any) -> Any:
+        found = [function(number) for number in np.ravel(x)]
+        return np.array(found, np.result_type(x)).reshape(np.shape(x))[()]
 
-def _erfc(x: Any) -> Any:
-    return type(x)(math.erfc(x))
+    return compute
 
 
 _ARITHMETIC: tuple[tuple[str, Any, bool], ...] = (
@@ -87,8 +89,8 @@ _UNARY: tuple[tuple[str, Any], ...] = (
     ("asinh", np.arcsinh),
     ("acosh", np.arccosh),
     ("atanh", np.arctanh),
-    ("erf", _erf),
-    ("erfc", _erfc),
+    ("erf", _by_math(math.erf)),
+    ("erfc", _by_math(math.erfc)),
     ("floor", np.floor),
     ("ceil", np.ceil),
     ("trunc", np.trunc),
