@@ -46,21 +46,24 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     are written out; everything else goes by its rules.
     """
     plus, minus, times = TABLE["add"], TABLE["sub"], TABLE["mul"]
-    result, held = Result, Held
+    result, held, ndarray = Result, Held, np.ndarray
     arrays: ArraySweep | None = None
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
             continue
-        primitive = node.primitive
-        if type(adjoint) is not float and type(adjoint) not in SINGLE:
+        primitive, kind = node.primitive, type(adjoint)
+        if kind is not float and (kind is ndarray or kind not in SINGLE):
             arrays = arrays or ArraySweep(bar, once)
             if primitive is not None:
-                if type(adjoint) is np.ndarray and adjoint.size > SMALL:
+                if kind is ndarray:
+                    if adjoint.size <= SMALL:
+                        arrays.pull_small(node, adjoint)
+                        continue
                     arrays.pull_large(node, adjoint, 1.0)
-                elif type(adjoint) is Scaled:
+                elif kind is Scaled:
                     arrays.pull_large(node, adjoint.array, adjoint.factor)
-                elif type(adjoint) is Masked:
+                elif kind is Masked:
                     arrays.pull_masked(node, adjoint)
                 else:
                     arrays.pull_small(node, adjoint)
@@ -69,7 +72,7 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                     bar[node.index] = None
                     del tape[node.index :]
                     node.args = ()
-            elif type(adjoint) is Scaled:
+            elif kind is Scaled:
                 arrays.settle(node.index, adjoint)
         elif primitive is plus or primitive is minus:
             a, b = node.args
