@@ -309,6 +309,19 @@ def test_out_takes_the_result():
         jitted(np.arange(3.0), out=np.empty(2))
 
 
+def test_rows_are_put_into_out_at_once_unless_it_is_an_argument():
+    f = ad.jit(ad.vmap(lambda x: x * x + 1), tier="optimised")
+    x, out = np.arange(20.0).reshape(10, 2), np.empty((10, 2))
+    for _ in range(3):
+        assert f(x, out=out) is out
+        np.testing.assert_array_equal(out, x * x + 1)
+    want = x * x + 1
+    assert f(x, out=x) is x
+    np.testing.assert_array_equal(x, want)
+    turned = np.empty((2, 10)).T
+    np.testing.assert_array_equal(f(want, out=turned), want * want + 1)
+
+
 # Around it. ---------------------------------------------------------------------------------------
 
 

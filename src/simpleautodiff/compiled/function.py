@@ -87,7 +87,11 @@ class Function:
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by a program if there is one that fits, or by running the function."""
         if "out" in kwargs and "out" not in _parameters(self.f):
-            return _written(self.call(*args, **without_out(kwargs)), kwargs["out"])
+            out = kwargs["out"]
+            return _written(self._answer(args, without_out(kwargs), out), out)
+        return self._answer(args, kwargs)
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
         if not kwargs and {*map(type, args)} == _FLOATS:
             described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
@@ -103,7 +107,7 @@ class Function:
         found.calls += 1
         if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
             return self.f(*args, **kwargs)
-        return self._by_program(found, described, args, kwargs)
+        return self._by_program(found, described, args, kwargs, out)
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -113,12 +117,14 @@ class Function:
         )
         return self.f(*args, **kwargs)
 
-    def _by_program(self, found: Specialised, described: Call, args: Any, kwargs: Any) -> Any:
+    def _by_program(
+        self, found: Specialised, described: Call, args: Any, kwargs: Any, out: Any
+    ) -> Any:
         if found.root is None:
             return self._met(found, described, args, kwargs, None)
         path, inputs = found.root, described.inputs
         while True:
-            status, outputs = path.program.run(inputs)
+            status, outputs = path.program.run(inputs, out)
             if status == 0:
                 return path.finish(outputs)
             turn = path.turns.get(status - 1)
@@ -219,7 +225,8 @@ def _written(result: Any, out: Any) -> Any:
             f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
             f"and {result.dtype}"
         )
-    np.copyto(out, result)
+    if result is not out and result.base is not out:  # then it was put there at once
+        np.copyto(out, result)
     return out
 
 

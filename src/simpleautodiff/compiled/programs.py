@@ -40,8 +40,11 @@ class Program(Protocol):
     def tier(self) -> str:
         """What runs it."""
 
-    def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
-        """Return 0 and the results, or 1 + the number of the first guard that failed."""
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
+        """Return 0 and the results, or 1 + the number of the first guard that failed.
+
+        A single result may be put into the array `out`, if that is as it should be.
+        """
 
     def prepare(self) -> None:
         """Have the code of a tier that was asked for made now."""
@@ -97,7 +100,7 @@ class FlatProgram(Entered):
         if tier == "numpy" or not engine.available():
             self.tier = self.fixed = "numpy"
 
-    def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         self.calls += 1
         if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
@@ -188,7 +191,7 @@ class LargeProgram(Entered):
         if self.fixed in ("cheap", "optimised") and engine.available():
             attempt(self.compile, self.fail)
 
-    def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
         self.calls += 1
         if self.calls > 1 and not self._asked:
@@ -243,10 +246,10 @@ class RowsProgram(Entered):
         """What runs it."""
         return "numpy" if self.rows.code is None else "optimised"
 
-    def run(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Compute all rows."""
         self._want_entry()
-        results = self.rows(*[_given(arg, inputs) for arg in self.args])
+        results = self.rows(*[_given(arg, inputs) for arg in self.args], out=out)
         self._enter()
         return 0, [results[k] for k in self.which]
 

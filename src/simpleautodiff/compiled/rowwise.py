@@ -52,13 +52,16 @@ class Rows:
         self._asked = False
         self._lock = threading.Lock()
 
-    def __call__(self, *leaves: Any) -> tuple[Any, ...]:
-        """Compute all rows; a leaf may be a pair of a table and of which of its rows to take."""
+    def __call__(self, *leaves: Any, out: Any = None) -> tuple[Any, ...]:
+        """Compute all rows; a leaf may be a pair of a table and of which of its rows to take.
+
+        A single result is put into the array `out`, if that can hold it.
+        """
         if self.recorded:
             self.ask()
         if self._run is None:
             return self._by_columns([x[0][x[1]] if type(x) is tuple else x for x in leaves])
-        return self._natively(leaves)
+        return self._natively(leaves, out)
 
     def ask(self) -> None:
         """Have it compiled: at once if a tier was asked for, or in the background."""
@@ -89,7 +92,7 @@ class Rows:
         assert isinstance(one, Array)  # what has rows is one
         return f"{written}\n{rows_entry(self.kernel, form, places, one.shape[0])}"
 
-    def _natively(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    def _natively(self, leaves: Sequence[Any], out: Any) -> tuple[Any, ...]:
         table: list[int] = []
         kept = []  # arrays that have to live until the rows are done
         size = 0
@@ -101,6 +104,8 @@ class Rows:
             table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
         forms = zip(self.kernel.outputs, self.shapes, strict=True)
         results = [np.empty((size, *shape), KINDS[form.kind]) for form, shape in forms]
+        if len(results) == 1 and _can_hold(out, results[0], kept):
+            results = [out]
         for result, form in zip(results, self.kernel.outputs, strict=True):
             table += [result.ctypes.data, form.size, 0]
         words = np.array(table, np.int64)
@@ -131,6 +136,14 @@ class Rows:
         rows = Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
         rows.recorded = True
         return rows
+
+
+def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:
+    """Tell whether a result can be put into an array at once, which no input shares."""
+    if type(out) is not np.ndarray or out.shape != result.shape or out.dtype != result.dtype:
+        return False
+    fit = out.flags.c_contiguous and out.flags.aligned and out.flags.writeable
+    return fit and not any(np.may_share_memory(out, x) for x in inputs if x is not None)
 
 
 def record_rows(
