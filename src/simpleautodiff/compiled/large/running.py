@@ -21,7 +21,7 @@ from simpleautodiff.compiled.large.views import View
 from simpleautodiff.compiled.recorded import Line, Place
 from simpleautodiff.errors import ArgumentError
 
-LARGE = 1 << 17  # bytes of a result whose memory is worth to be used again
+LARGE = 1 << 25  # bytes of a result whose memory the system would take back, and give page by page
 
 
 class Runner:
