@@ -37,6 +37,9 @@ def test_explain_in_json(capsys):
     assert next(table["title"] for table in answer["tables"]) == "Values"
     assert answer["tables"][1]["rows"][-1]["value"] == 5.5
     assert len(answer["words"]) == 5
+    assert ["x1", "v1"] in answer["graph"]["edges"]
+    assert len(answer["graph"]["edges"]) == 8  # as in the paper's figure
+    assert answer["graph"]["nodes"][2] == {"name": "v1", "operator": "log"}
 
 
 def test_formulas_have_no_source_lines(capsys):

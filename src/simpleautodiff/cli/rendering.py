@@ -202,9 +202,22 @@ def _data(shown: Shown) -> str:
             "output": shown.y,
             "wrt": shown.wrt,
             "tables": [json.loads(table.to("json")) for table in shown.tables()],
+            "graph": _graph(shown.trace),
             "words": shown.words(),
         }
     )
+
+
+def _graph(program: ad.Program) -> dict[str, Any]:
+    """Return the nodes with their operators, and the edges from parents to children."""
+    return {
+        "nodes": [{"name": step.name, "operator": step.operator} for step in program.steps],
+        "edges": [
+            [program.names[parent], program.names[node]]
+            for node in program.nodes
+            for parent in node.parent_nodes
+        ],
+    }
 
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
