@@ -14,9 +14,10 @@ from simpleautodiff.compiled.calling import engine
 from simpleautodiff.compiled.llvm.emit import body, write_body
 from simpleautodiff.compiled.llvm.module import Module
 from simpleautodiff.compiled.llvm.rows import host_width, rows, width_of, write_rows
-from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)

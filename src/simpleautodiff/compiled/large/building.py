@@ -34,8 +34,9 @@ from simpleautodiff.compiled.large.pieces import (
 )
 from simpleautodiff.compiled.large.planning import Plan, lean
 from simpleautodiff.compiled.large.views import Shape, View, steps, whole
-from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import kind_of, lower
+from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
 from simpleautodiff.compiled.recorded import Place, places
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import kept

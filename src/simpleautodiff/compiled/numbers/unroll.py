@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.numbers.flat import Flat, share_reciprocals
+from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.lowering import NUMBERS, TRUTHS, can_lower, kind_of, lower
 from simpleautodiff.compiled.numbers.operations import DOUBLE, OPERATIONS, TRUTH
+from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
 from simpleautodiff.compiled.recorded import Line, Place, Recorded, places
 from simpleautodiff.errors import TraceError
 from simpleautodiff.primitives import Primitive
