@@ -191,6 +191,74 @@ def test_special_numbers_arrive_unchanged(number):
     assert np.float64(function(number)).tobytes() == np.float64(number).tobytes()
 
 
+NESTED = ((0,), (), ((1,), 2))
+
+
+@pytest.mark.parametrize("structure", [0, (0, 1, 2), (0, (1, 2)), NESTED])
+@pytest.mark.parametrize("level", [0, 1])
+def test_results_that_are_held_stay_as_they_are(structure, level):
+    text = declarations() + copies(3) + floats_entry("f", "body", 3, 3, structure)
+    function = called(text, level)
+
+    def expected(part, first):
+        if isinstance(part, tuple):
+            return tuple([expected(inner, first) for inner in part])
+        return (first, 2.0, 3.0)[part]
+
+    held = [function(float(first), 2.0, 3.0) for first in range(5)]
+    assert held == [expected(structure, float(first)) for first in range(5)]
+    assert len({id(result) for result in held}) == 5
+    last = None
+    for first in range(20):  # a result is held until the next one is there
+        before, last = last, function(float(first), 2.0, 3.0)
+        assert last == expected(structure, float(first))
+        assert before is None or before == expected(structure, float(first - 1))
+    for first in range(5):  # nothing is held
+        assert function(float(first), 2.0, 3.0) == expected(structure, float(first))
+    assert held == [expected(structure, float(first)) for first in range(5)]
+
+
+@pytest.mark.parametrize("count", [3, 40])
+def test_floats_and_inner_tuples_that_are_held_stay_as_they_are(count):
+    structure = (0, (1, *range(2, count)))
+    text = declarations() + copies(count) + floats_entry("f", "body", count, count, structure)
+    function = called(text)
+    values, gradients, numbers = [], [], []
+    for first in range(6):
+        value, gradient_ = function(*[float(first + at) for at in range(count)])
+        values.append(value)
+        numbers.append(gradient_[-1])
+        if first % 2:
+            gradients.append(gradient_)
+    assert values == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert numbers == [first + count - 1.0 for first in range(6)]
+    expected = [tuple(float(first + at) for at in range(1, count)) for first in (1, 3, 5)]
+    assert gradients == expected
+
+
+def test_results_are_dictionary_keys_that_stay():
+    function = called(declarations() + copies(2) + floats_entry("f", "body", 2, 2))
+    kept = {function(float(at), 0.5): at for at in range(10)}
+    assert [kept[float(at), 0.5] for at in range(10)] == [*range(10)]
+
+
+def test_a_result_outlives_its_function():
+    function = called(declarations() + copies(2) + floats_entry("f", "body", 2, 2))
+    result, (again, other) = function(1.5, 2.5), function(3.5, 4.5)
+    del function
+    gc.collect()
+    assert (result, again, other) == ((1.5, 2.5), 3.5, 4.5)
+
+
+def test_results_nobody_holds_are_filled_again():
+    function = called(declarations() + copies(2) + floats_entry("f", "body", 2, 2))
+    places, others = set(), []
+    for at in range(50):
+        places.add(id(function(float(at), 0.5)))
+        others.append((float(at), 1.0))  # takes the memory of a tuple that was dropped
+    assert len(places) <= 2
+
+
 GUARDED = """
 define internal i32 @ROOT(ptr %in, ptr %out) alwaysinline {
   %x = load double, ptr %in

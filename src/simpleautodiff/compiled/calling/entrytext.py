@@ -64,6 +64,64 @@ class EntryText:
         """Return the table of the items of a tuple."""
         return self.new(f"getelementptr i8, ptr {tuple_}, i64 {layout().items}")
 
+    def store(self, of: str, offset: int, value: str) -> None:
+        """Write what stands so many bytes into an object."""
+        place = self.new(f"getelementptr i8, ptr {of}, i64 {offset}")
+        self.line(f"store {value}, ptr {place}")
+
+    def replace(self, table: str, at: str, old: str, new: str) -> None:
+        """Put an object in the place of another, or of none."""
+        self.put(table, at, "ptr", new)
+        self.line(f"call void @Py_DecRef(ptr {old})")
+
+    def either(
+        self, old: str, make: str, made: Callable[[str], None], again: Callable[[], None]
+    ) -> str:
+        """Take an object again if it is held in one place only; if not, or for none, make one."""
+        cell = self.new("alloca ptr", first=True)
+        look, free, other, done = (self.fresh() for _ in range(4))
+        missing = self.new(f"icmp eq ptr {old}, null")
+        self.line(f"br i1 {missing}, label %{other}, label %{look}")
+        self.lines.append(f"{look}:")
+        alone = self.new(f"icmp eq i64 {self.field(old, layout().holders, 'i64')}, 1")
+        self.line(f"br i1 {alone}, label %{free}, label %{other}")
+        self.lines.append(f"{free}:")
+        again()
+        self.line(f"store ptr {old}, ptr {cell}")
+        self.line(f"br label %{done}")
+        self.lines.append(f"{other}:")
+        new = self.new(make)
+        self.need(new)
+        made(new)
+        self.line(f"store ptr {new}, ptr {cell}")
+        self.line(f"br label %{done}")
+        self.lines.append(f"{done}:")
+        return self.new(f"load ptr, ptr {cell}")
+
+    def hold(self, spare: str) -> None:
+        """Count the caller among those who hold the spare result: two."""
+        self.store(spare, layout().holders, "i64 2")
+
+    def spare(self) -> str:
+        """Return one of the two results that are kept, by turns, or null."""
+        before = self.new(f"load i64, ptr @{self.name}.turn")
+        self.turn = self.new(f"xor i64 {before}, 1")
+        self.line(f"store i64 {self.turn}, ptr @{self.name}.turn")
+        return self.get(f"@{self.name}.spare", self.turn, "ptr")
+
+    def keep(self, made: str) -> None:
+        """Let the slot keep a result in the place of one that others hold."""
+        keep, done = self.fresh(), self.fresh()
+        kept = self.new(f"load ptr, ptr @{self.name}.kept")
+        wanted = self.new(f"icmp ne ptr {kept}, null")
+        self.line(f"br i1 {wanted}, label %{keep}, label %{done}")
+        self.lines.append(f"{keep}:")
+        self.put(f"@{self.name}.spare", self.turn, "ptr", made)
+        self.line(f"call void @Py_IncRef(ptr {made})")
+        self.line(f"call i32 @PyList_SetItem(ptr {kept}, i64 {self.turn}, ptr {made})")
+        self.line(f"br label %{done}")
+        self.lines.append(f"{done}:")
+
     def root(self, value: str) -> None:
         """Remember the whole result, to be returned or dropped."""
         self.line(f"store ptr {value}, ptr %root")
@@ -136,6 +194,9 @@ class EntryText:
                 *self.constants,
                 f"@{name}.next = global ptr @PyObject_Vectorcall",
                 f"@{name}.slow = global ptr null",
+                f"@{name}.kept = global ptr null",
+                f"@{name}.spare = internal global [2 x ptr] zeroinitializer",
+                f"@{name}.turn = internal global i64 0",
                 f"define ptr @{name}(ptr %self, ptr %args, i64 %flags, ptr %names) nounwind {{",
                 *self.first,
                 *self.lines,

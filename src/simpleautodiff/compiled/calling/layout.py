@@ -9,6 +9,7 @@ arguments take the way through Python.
 from __future__ import annotations
 
 import ctypes
+import sys
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ class Layout(NamedTuple):
     """Distances in bytes from the beginning of an object."""
 
     kind: int  # of any object, its type
+    holders: int  # how many references there are to it
     float64: int  # of a float, its value; and of a np.float64
     float32: int  # of a np.float32
     items: int  # of a tuple, the first item
@@ -50,6 +52,7 @@ def layout() -> Layout:
     fields = _Array
     found = Layout(
         kind=_kind(head),
+        holders=_holders(head),
         float64=head,
         float32=head,
         items=tuple.__basicsize__,
@@ -89,6 +92,34 @@ def _kind(head: int) -> int:
     if len(places) != 1:
         raise Unknown("this Python keeps the type of an object in an unknown place")
     return places[0]
+
+
+def _holders(head: int) -> int:
+    """Return where in its head an object counts its references: the number that grows with them."""
+    seen: Any = [float(2.5 * len("ab"))]
+    before = [_word(seen[0], at) for at in range(0, head, _WORD)]
+    seen.extend(seen * 3)
+    after = [_word(seen[0], at) for at in range(0, head, _WORD)]
+    places = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if new == old + 3]
+    if len(places) != 1:
+        raise Unknown("this Python counts the references to an object in an unknown way")
+    return places[0] * _WORD
+
+
+@cache
+def reusable() -> bool:
+    """Tell whether a result that nobody holds any more may be filled again.
+
+    So it is where one thread runs at a time, and a tuple is its size and its items: from Python
+    3.14 on it also keeps its hash.
+
+    Examples
+    --------
+    >>> reusable() in (True, False)
+    True
+    """
+    locked: bool = getattr(sys, "_is_gil_enabled", lambda: True)()
+    return locked and tuple.__basicsize__ == object.__basicsize__ + _WORD
 
 
 def _holds(found: Layout) -> bool:

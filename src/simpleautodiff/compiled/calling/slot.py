@@ -5,12 +5,12 @@ Python calls an object through a pointer in it, if its type says so (the vectorc
 way; an entry of compiled code, and Python calls that with nothing in between. Changing the code is
 the store of one word.
 
-Measured with Python 3.11, a function of two floats that returns a tuple of two (an empty lambda of
-two arguments takes 32 ns): such an object 50 ns; a bare built-in function, which can have no
-attributes and no methods, 45; functools.partial of it 59; a subclass of partial 79; a class
-with `__call__ = built-in` 77. The type is made by PyType_FromSpec, which is public and stable from
-Python 3.9 on; it has no C function of its own: all but the pointer it inherits from a class in
-Python.
+Measured with Python 3.11, a function of two floats that returns a tuple of two, each time a new one
+(an empty lambda of two arguments takes 32 ns): such an object 50 ns; a bare built-in function,
+which can have no attributes and no methods, 45; functools.partial of it 59; a subclass of partial
+79; a class with `__call__ = built-in` 77. With results that are filled again (see `entry`) it takes
+28. The type is made by PyType_FromSpec, which is public and stable from Python 3.9 on; it has no C
+function of its own: all but the pointer it inherits from a class in Python.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from itertools import pairwise
 from typing import Any, TypeVar
 
 from simpleautodiff.compiled.calling.engine import Code
+from simpleautodiff.compiled.calling.layout import reusable
 
 _HEAP_TYPE_WITH_VECTORCALL = 1 << 18 | 1 << 11  # Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL
 _TP_MEMBERS = 72
@@ -74,6 +75,7 @@ class Slot:
     def __init__(self, slow: Callable[..., Any]) -> None:
         self._slow = slow
         self._codes: set[Code] = set()
+        self._kept: dict[tuple[Code, str], list[Any]] = {}  # results of each entry, to fill again
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Take the slow way."""
@@ -92,6 +94,9 @@ class Slot:
         with _changing:
             for code, name in entries:
                 _set(code.address(f"{name}.slow"), id(self._slow))
+                if reusable():
+                    kept = self._kept.setdefault((code, name), [None, None])
+                    _set(code.address(f"{name}.kept"), id(kept))
             for _, onward in names:  # first no entry leads to another, so no circle can arise
                 _set(onward, _vectorcall())
             for (_, onward), (entry, _) in pairwise(names):
