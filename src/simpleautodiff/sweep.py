@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,10 @@ from simpleautodiff.linear import ZERO, Masked, Scaled, pull, push
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit
+
+SINGLE = {float, int}  # kinds of adjoints of single numbers
+REFUSED = (ArithmeticError, ValueError, TypeError)  # outside its domain, or no function
+PART = 500  # nodes of a tape that is used up are freed together, while the cache still has them
 
 
 def forward_sweep(tape: Tape, dot: list[Any]) -> None:
@@ -39,66 +44,77 @@ def forward_sweep(tape: Tape, dot: list[Any]) -> None:
 def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
 
-    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: large
-    arrays are freed as soon as the sweep has passed them.
+    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: nodes
+    are freed soon after the sweep has passed them, large arrays at once.
 
-    This loop is the time that reverse mode takes, so the commonest rows, + - * of single numbers,
-    are written out; everything else goes by its rules.
+    This loop is the time that reverse mode takes, so the commonest rows, + - * and functions of
+    single numbers, are written out; everything else goes by its rules.
     """
     plus, minus, times = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, held, ndarray = Result, Held, np.ndarray
     arrays: ArraySweep | None = None
-    for node in reversed(tape):
-        adjoint = bar[node.index]
-        if adjoint is None:
-            continue
-        primitive, kind = node.primitive, type(adjoint)
-        if kind is not float and (kind is ndarray or kind not in SINGLE):
-            arrays = arrays or ArraySweep(bar, once)
-            if primitive is not None:
-                if kind is ndarray:
-                    if adjoint.size <= SMALL:
+    backward = reversed(tape)
+    for _ in range(0, len(tape), PART):
+        for node in islice(backward, PART):
+            adjoint = bar[node.index]
+            if adjoint is None:
+                continue
+            primitive, kind = node.primitive, type(adjoint)
+            if kind is not float and (kind is ndarray or kind not in SINGLE):
+                arrays = arrays or ArraySweep(bar, once)
+                if primitive is not None:
+                    if kind is ndarray:
+                        if adjoint.size <= SMALL:
+                            arrays.pull_small(node, adjoint)
+                            continue
+                        arrays.pull_large(node, adjoint, 1.0)
+                    elif kind is Scaled:
+                        arrays.pull_large(node, adjoint.array, adjoint.factor)
+                    elif kind is Masked:
+                        arrays.pull_masked(node, adjoint)
+                    else:
                         arrays.pull_small(node, adjoint)
                         continue
-                    arrays.pull_large(node, adjoint, 1.0)
+                    if once:
+                        bar[node.index] = None
+                        del tape[node.index :]
+                        node.args = ()
                 elif kind is Scaled:
-                    arrays.pull_large(node, adjoint.array, adjoint.factor)
-                elif kind is Masked:
-                    arrays.pull_masked(node, adjoint)
-                else:
-                    arrays.pull_small(node, adjoint)
-                    continue
-                if once:
-                    bar[node.index] = None
-                    del tape[node.index :]
-                    node.args = ()
-            elif kind is Scaled:
-                arrays.settle(node.index, adjoint)
-        elif primitive is plus or primitive is minus:
-            a, b = node.args
-            if type(a) is result:
-                i = a.index
-                old = bar[i]
-                bar[i] = adjoint if old is None else old + adjoint
-            if type(b) is result:
-                i = b.index
-                old = bar[i]
-                term = adjoint if primitive is plus else -adjoint
-                bar[i] = term if old is None else old + term
-        elif primitive is times:
-            a, b = node.args
-            if type(a) is result:
-                i = a.index
-                old = bar[i]
-                term = adjoint * (b.value if type(b) is result or type(b) is held else b)
-                bar[i] = term if old is None else old + term
-            if type(b) is result:
-                i = b.index
-                old = bar[i]
-                term = adjoint * (a.value if type(a) is result or type(a) is held else a)
-                bar[i] = term if old is None else old + term
-        elif primitive is not None:
-            _pull_rules(node, adjoint, bar)
+                    arrays.settle(node.index, adjoint)
+            elif primitive is plus or primitive is minus:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    bar[i] = adjoint if old is None else old + adjoint
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint if primitive is plus else -adjoint
+                    bar[i] = term if old is None else old + term
+            elif primitive is times:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    term = adjoint * (b.value if type(b) is result or type(b) is held else b)
+                    bar[i] = term if old is None else old + term
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint * (a.value if type(a) is result or type(a) is held else a)
+                    bar[i] = term if old is None else old + term
+            elif primitive is not None:
+                _pull_rules(node, adjoint, bar)
+        if once:
+            _let_go(tape, node.index)
+
+
+def _let_go(tape: Tape, start: int) -> None:
+    """Free the end of a tape; its last node, which may be held as the result, holds the others."""
+    for last in tape[-1:]:
+        last.args = ()
+    del tape[start:]
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
@@ -106,7 +122,10 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     args = node.args
     if len(args) == 1:
         (arg,) = args
-        slope = _slope(node, 0, arg.value)
+        try:
+            slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
+        except REFUSED:
+            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
         term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
@@ -115,21 +134,18 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
     values = node.values()
     for k, arg in enumerate(args):
         if type(arg) is Result:
-            term = pull(_slope(node, k, *values), adjoint)
+            term = pull(_slope(node, k, values), adjoint)
             if term is not ZERO:
                 old = bar[arg.index]
                 bar[arg.index] = term if old is None else joined(old, term)
 
 
-SINGLE = {float, int}  # kinds of adjoints of single numbers
-
-
-def _slope(node: Node, k: int, *values: Any) -> Any:
+def _slope(node: Node, k: int, values: tuple[Any, ...]) -> Any:
     """Return the local derivative of a node in its k-th argument."""
     rule = node.primitive.partials[k]  # type: ignore[union-attr]
     try:
         return rule(node.value, *values)
-    except (ArithmeticError, ValueError, TypeError):  # outside its domain, or no function
+    except REFUSED:
         return node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
 
 
