@@ -586,3 +586,25 @@ def test_rows_in_threads_meet_without_a_gap():
             one.result()
     columns = [column for leaf in inputs for column in leaf.T]
     assert all(map(same, out, columns_of(kernel, columns, 997)))
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.25, 2.0**60])
+def test_a_divisor_and_its_multiple_by_a_power_of_two_share_a_division(factor):
+    program = Flat()
+    x, y = program.input(), program.input()
+    multiple = program.mul(program.const(factor), y)
+    program.outputs = [program.div(x, y), program.div(x, multiple)]
+    shared = share_reciprocals(program)
+    assert [step[0] for step in shared.steps].count("div") == 1
+    for numbers in ((1.0, 3.0), (-5.0, 7e-5), (2.5, -1e200)):
+        expected = [numbers[0] / numbers[1], numbers[0] / (factor * numbers[1])]
+        assert shared.run(list(numbers)) == pytest.approx(expected, rel=4e-16)
+
+
+@pytest.mark.parametrize("factor", [3.0, -2.0, 0.0, 2.0**200, float("inf"), float("nan")])
+def test_other_multiples_keep_their_division(factor):
+    program = Flat()
+    x, y = program.input(), program.input()
+    multiple = program.mul(program.const(factor), y)
+    program.outputs = [program.div(x, y), program.div(x, multiple)]
+    assert [step[0] for step in share_reciprocals(program).steps].count("div") == 2

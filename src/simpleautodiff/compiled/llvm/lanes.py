@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simpleautodiff.compiled.llvm.instructions import ELEMENT, STORED, vector
+from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, STORED, vector
+
+SIZES = {STORED[kind]: size for kind, size in BYTES.items()}  # of elements, in bytes
 
 
 def blocks(columns: int, largest: int) -> list[tuple[int, int]]:
@@ -128,6 +130,8 @@ class Lanes:
 
     def _turned(self, vectors: list[str], element: str, size: int) -> list[str]:
         """Exchange rows and columns in all blocks of `size` × `size` side by side."""
+        if size == self.width > 1:
+            return self._square(vectors, element)
         half, lanes = size // 2, range(self.width)
         while half:
             low = [j if not j & half else j - half + self.width for j in lanes]
@@ -141,6 +145,33 @@ class Lanes:
             vectors, half = new, half // 2
         return vectors
 
+    def _square(self, vectors: list[str], element: str) -> list[str]:
+        """Exchange rows and columns of one block, first within 16 bytes, then of whole 16 bytes.
+
+        So no exchange needs a register for its mask. All vectors of a set have elements of the same
+        rows, and each exchange halves their number.
+        """
+        both = self.width
+        lane = min(16 // SIZES[element], both)
+        sets = [(list(range(both)), vectors)]
+        unit = 1
+        while len(sets) < both:
+            masks = _within(both, lane, unit) if unit < lane else _whole(both, lane)
+            sets = [
+                (
+                    [(rows + rows)[place] for place in mask],
+                    [
+                        self.shuffle(x, y, element, both, mask)
+                        for x, y in zip(old[::2], old[1::2], strict=True)
+                    ],
+                )
+                for rows, old in sets
+                for mask in masks
+            ]
+            unit *= 2
+        found = {rows[0]: vector for rows, (vector,) in sets}
+        return [found[row] for row in range(both)]
+
     def _part(self, name: str, element: str, size: int, k: int) -> str:
         if size == self.width:
             return name
@@ -153,3 +184,22 @@ class Lanes:
         kind = vector(element, size)
         mask = ", ".join([f"i32 {place}" for place in places])
         return self.new(f"shufflevector {kind} {x}, {kind} {y}, <{len(places)} x i32> <{mask}>")
+
+
+def _within(width: int, lane: int, unit: int) -> tuple[list[int], list[int]]:
+    """Choose the first half of each lane of two vectors, unit by unit in turn; and the second."""
+    starts = [range(at, at + lane // 2, unit) for at in range(0, width, lane)]
+    low = [
+        of + start + k for units in starts for start in units for of in (0, width)
+        for k in range(unit)
+    ]  # fmt: skip
+    return low, [place + lane // 2 for place in low]
+
+
+def _whole(width: int, lane: int) -> tuple[list[int], list[int]]:
+    """Choose every other lane of one vector and then of another; and those between."""
+    low = [
+        of + start + k for of in (0, width) for start in range(0, width, 2 * lane)
+        for k in range(lane)
+    ]  # fmt: skip
+    return low, [place + lane for place in low]
