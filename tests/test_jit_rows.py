@@ -148,3 +148,59 @@ def test_every_row_as_a_single_call(group, kind, tier):
         columns = zip(*[flatten(row)[0] for row in rows], strict=True)
         of_group.check([np.array(column, kind) for column in columns], chosen)
         assert "1 path " in compiled.explain()
+
+
+def pair(x, y, weights):
+    """Two numbers of a small function of rows of a matrix, a single number, and what all share."""
+    return np.stack([np.sin(x[0, 2]) * x[1, 0] * y, np.sum(weights * x[1]) + y * y])
+
+
+COLUMN_CASES = {
+    "all by columns": ((2, 0, None), 2),
+    "arguments by columns": ((2, 0, None), 0),
+    "results by columns": ((0, 0, None), -1),
+    "an axis between": ((1, 0, None), 1),
+}
+
+
+@pytest.mark.parametrize("case", COLUMN_CASES)
+@pytest.mark.parametrize("count", [1, 3, 7, 8, 9, 16, 17, 1001])
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+def test_rows_given_by_columns(case, count, kind):
+    in_axes, out_axes = COLUMN_CASES[case]
+    chooser = np.random.default_rng(count)
+    x = np.moveaxis(chooser.normal(size=(count, 2, 3)), 0, in_axes[0])
+    args = [np.ascontiguousarray(x, kind), chooser.normal(size=count).astype(kind),
+            chooser.normal(size=3).astype(kind)]  # fmt: skip
+    function = ad.vmap(ad.jacobian(pair), in_axes, out_axes)
+    expected = function(*args)
+    before = [arg.copy() for arg in args]
+    for threads in (1, 3):
+        compiled = ad.jit(function, tier="optimised", threads=threads)
+        for _ in range(2):
+            found = compiled(*args)
+            assert found.dtype == expected.dtype
+            tolerance = 1e-13 if kind == "float64" else 1e-5
+            np.testing.assert_allclose(found, expected, tolerance, tolerance)
+        out = np.empty(expected.shape, expected.dtype)
+        assert compiled(*args, out=out) is out
+        np.testing.assert_array_equal(out, found)
+    for arg, old in zip(args, before, strict=True):
+        np.testing.assert_array_equal(arg, old)
+
+
+def test_columns_are_read_where_they_lie():
+    x = np.random.default_rng(0).normal(size=(2, 3, 100))
+    compiled = ad.jit(ad.vmap(ad.grad(lambda x: np.prod(x)), 2, 2), tier="optimised")
+    np.testing.assert_allclose(compiled(x), np.prod(x, (0, 1)) / x, 1e-13)
+    compiled(x)
+    assert "shufflevector" not in compiled.llvm()
+    assert "NumPy" not in compiled.explain()
+
+
+def test_columns_without_llvm(monkeypatch):
+    monkeypatch.setattr(engine, "available", lambda: False)
+    x = np.random.default_rng(0).normal(size=(3, 50))
+    compiled = ad.jit(ad.vmap(ad.grad(lambda x: np.prod(x)), 1, 1))
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(x), np.prod(x, 0) / x, 1e-13)

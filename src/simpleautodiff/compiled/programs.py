@@ -21,11 +21,13 @@ from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, emp
 from simpleautodiff.compiled.interpreting.script import Script
 from simpleautodiff.compiled.large.arrays import ArrayProgram
 from simpleautodiff.compiled.llvm.native import ENTRY, Form, NativeCall, compiled
-from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.llvm.rows import takes_columns
+from simpleautodiff.compiled.numbers.kernel import COLUMNS, GATHERED, ROWS, Kernel
 from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
 from simpleautodiff.compiled.recorded import Line, Place, Recorded
 from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.shapes import transpose
 
 TIERS = ("numpy", "tape", "cheap", "optimised")
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
@@ -230,16 +232,29 @@ class Gathered(NamedTuple):
     index: Any
 
 
+class Turned(NamedTuple):
+    """An array whose last axis counts the rows."""
+
+    table: Any
+
+
 class RowsProgram(Entered):
     """A function of rows alone: its arguments are given, or gathered, and its results returned."""
 
-    def __init__(self, rows: Rows, args: Sequence[Any], which: Sequence[int]) -> None:
+    def __init__(
+        self, rows: Rows, args: Sequence[Any], which: Sequence[int], turned: set[int], size: int
+    ) -> None:
         super().__init__(len(which))
-        self.args = args  # of each argument its number among the inputs, a constant, or `Gathered`
+        # Of each argument its number among the inputs, a constant, `Gathered` or `Turned`.
+        self.args = [arg.table if isinstance(arg, Turned) else arg for arg in args]
         self.which = which  # results that are returned
         self.kernel = rows.kernel
-        gathered = [isinstance(arg, Gathered) for arg in args]
-        self.rows = rows.gathering(gathered) if any(gathered) else rows
+        modes = [_mode(arg, mode) for arg, mode in zip(args, rows.modes, strict=True)]
+        layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
+        by_columns = COLUMNS in (*modes, *layouts)
+        if (*modes, *layouts) != (*rows.modes, *rows.layouts):
+            rows = rows.given(modes, layouts, size if by_columns else 0)
+        self.rows = rows
 
     @property
     def tier(self) -> str:
@@ -302,6 +317,12 @@ def _given(arg: Any, inputs: Sequence[Any]) -> Any:
     return table, np.where(index < 0, index + len(table), index) if low < 0 else index
 
 
+def _mode(arg: Any, mode: str) -> str:
+    if isinstance(arg, Turned):
+        return COLUMNS
+    return GATHERED if isinstance(arg, Gathered) else mode
+
+
 def rows_program(recorded: Recorded) -> RowsProgram | None:
     """Return a program that is one function of rows and little else; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
@@ -310,24 +331,41 @@ def rows_program(recorded: Recorded) -> RowsProgram | None:
         return None
     rows = lines[found[0]]
     args = [_argument(arg, lines, inputs) for arg in rows.args]
-    which = []
+    which, turned, size = [], set(), 0
     for output in recorded.outputs:
         line = lines[output] if type(output) is Place else None
+        by_columns = line is not None and _is_turn(line, lines, to_last=True)
+        if line is not None and by_columns:
+            line = lines[line.args[0]]
         if line is None or line.what is not operator.getitem or line.args[0] != found[0]:
             return None
         which.append(line.args[1])
-    return None if None in [*map(_is_known, args)] else RowsProgram(rows.what, args, which)
+        size = line.shape[0]
+        turned |= {line.args[1]} if by_columns else set()
+    if any(arg is None for arg in args) or len({*which}) < len(which):
+        return None
+    if (turned or any(isinstance(arg, Turned) for arg in args)) and not (
+        takes_columns(rows.what.kernel, size)
+    ):
+        return None
+    return RowsProgram(rows.what, args, which, turned, size)
 
 
-def _is_known(arg: Any) -> bool | None:
-    return None if arg is None else True
+def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
+    """Tell whether a line moves the first axis of an array to the end, or the last to the front."""
+    if line.what is not transpose.primitive or type(line.args[0]) is not Place:  # type: ignore[attr-defined]
+        return False
+    axes = list(range(len(line.shape)))
+    return [*line.args[1]] == ([*axes[1:], 0] if to_last else [axes[-1], *axes[:-1]])
 
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
-    """Return an argument of a function of rows: an input, a constant, or rows gathered of those."""
+    """Return an argument of a function of rows: an input, a constant, or rows made of those."""
     if type(arg) is not Place or arg < inputs:
         return arg
     line = lines[arg]
+    if _is_turn(line, lines, to_last=False) and line.args[0] < inputs:
+        return Turned(line.args[0])
     if line.what is not getitem.primitive:  # type: ignore[attr-defined]
         return None
     table, index = line.args

@@ -12,11 +12,11 @@ from simpleautodiff.arguments import Selection, call
 from simpleautodiff.compiled.calling import engine
 from simpleautodiff.compiled.calling.batches import Kernel as RowsKernel
 from simpleautodiff.compiled.calling.batches import batch_call, run_threads
-from simpleautodiff.compiled.calling.entry import Array, entry_names
+from simpleautodiff.compiled.calling.entry import entry_names
 from simpleautodiff.compiled.calling.working import attempt, later
 from simpleautodiff.compiled.llvm.native import ENTRY, ROWS_CODE, Form, rows_entry
 from simpleautodiff.compiled.llvm.rows import rows, width_of
-from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.numbers.kernel import COLUMNS, ROWS, SAME, Kernel
 from simpleautodiff.compiled.numbers.operations import KINDS
 from simpleautodiff.compiled.numbers.unroll import unroll
 from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
@@ -24,15 +24,14 @@ from simpleautodiff.errors import AutodiffError
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced, unwrapped
 
-SAME, ROWS, GATHERED = "same", "rows", "gathered"
-
 
 class Rows:
     """A flat program that is run for every row of its arguments.
 
     Called with one array per argument, whose first axis counts the rows (or without that axis, for
-    what is the same for all), it returns one array per result. It runs column by column through
-    NumPy until it is compiled.
+    what is the same for all), it returns one array per result. Where `modes` says "columns", the
+    last axis counts the rows, of arguments and of results. It runs column by column through NumPy
+    until it is compiled.
     """
 
     def __init__(
@@ -42,6 +41,8 @@ class Rows:
         self.kernel = kernel
         self.modes = modes
         self.shapes = shapes  # of the results, for one row
+        self.layouts = (ROWS,) * len(shapes)  # of the results
+        self.size = 0  # how many rows there are, where some are given by columns
         self.threads = level.threads
         self.tier = level.tier
         self.code: engine.Code | None = None
@@ -79,18 +80,23 @@ class Rows:
             if self._run is None:
                 width, entered = width_of(self.kernel), self.entered
                 names = [ROWS_CODE, *(entry_names(ENTRY) if entered else [])]
-                key = repr((self.kernel.key(), self.modes, width, entered))
+                key = repr((self.kernel.key(), self.modes, self.layouts, width, entered, self.size))
                 self.code = engine.build(lambda: self._text(width), level=2, names=names, key=key)
                 self._run = batch_call(self.code.address(ROWS_CODE))
 
     def _text(self, width: int) -> str:
-        written = rows(self.kernel, self.modes, width, ROWS_CODE)
+        modes = (*self.modes, *self.layouts)
+        written = rows(self.kernel, modes, width, ROWS_CODE, size=self.size)
         if self.entered is None:
             return written
         form, places = self.entered
-        one = form.inputs[places[self.modes.index(ROWS)]]
-        assert isinstance(one, Array)  # what has rows is one
-        return f"{written}\n{rows_entry(self.kernel, form, places, one.shape[0])}"
+        sizes = [self._length(form.inputs[place], mode)
+                 for place, mode in zip(places, self.modes, strict=True)]  # fmt: skip
+        return f"{written}\n{rows_entry(self.kernel, form, places, max(sizes))}"
+
+    def _length(self, array: Any, mode: str) -> int:
+        """Return how many rows an argument has; one that is the same for all has none."""
+        return 0 if mode == SAME else int(array.shape[-1 if mode == COLUMNS else 0])
 
     def _natively(self, leaves: Sequence[Any], out: Any) -> tuple[Any, ...]:
         table: list[int] = []
@@ -100,10 +106,10 @@ class Rows:
             base, index = leaf if type(leaf) is tuple else (leaf, None)
             base = np.ascontiguousarray(base, KINDS[form.kind])
             kept += [base, index]
-            size = len(index) if index is not None else len(base) if mode == ROWS else size
+            size = max(size, len(index) if index is not None else self._length(base, mode))
             table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
-        forms = zip(self.kernel.outputs, self.shapes, strict=True)
-        results = [np.empty((size, *shape), KINDS[form.kind]) for form, shape in forms]
+        forms = zip(self.kernel.outputs, self._whole(size), strict=True)
+        results: list[Any] = [np.empty(shape, KINDS[form.kind]) for form, shape in forms]
         if len(results) == 1 and _can_hold(out, results[0], kept):
             results = [out]
         for result, form in zip(results, self.kernel.outputs, strict=True):
@@ -115,26 +121,34 @@ class Rows:
 
     def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
         """Compute all rows, column by column, with NumPy."""
-        size = next(len(x) for x, mode in zip(leaves, self.modes, strict=True) if mode != SAME)
+        size = max(map(self._length, leaves, self.modes))
         columns: list[Any] = []
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
-            table = np.reshape(leaf, (1 if mode == SAME else -1, form.size))
-            columns += [table[0, k] if mode == SAME else table[:, k] for k in range(form.size)]
+            if mode == SAME:
+                columns += list(np.reshape(leaf, form.size))
+            elif mode == COLUMNS:
+                columns += list(np.reshape(leaf, (form.size, size)))
+            else:
+                columns += list(np.reshape(leaf, (size, form.size)).T)
         found = iter(self.kernel.flat.run(columns))
         results = []
-        for form, shape in zip(self.kernel.outputs, self.shapes, strict=True):
-            whole: Any = np.empty((size, form.size), KINDS[form.kind])
+        forms = zip(self.kernel.outputs, self.layouts, self._whole(size), strict=True)
+        for form, layout, shape in forms:
+            whole: Any = np.empty((form.size, size), KINDS[form.kind])
             for k in range(form.size):
-                whole[:, k] = next(found)
-            results.append(whole.reshape(size, *shape))
+                whole[k] = next(found)
+            results.append((whole if layout == COLUMNS else whole.T).reshape(shape))
         return tuple(results)
 
-    def gathering(self, which: Sequence[bool]) -> Rows:
-        """Return the same for arguments some of which are rows taken from a table."""
-        modes = [GATHERED if gathered else mode
-                 for gathered, mode in zip(which, self.modes, strict=True)]  # fmt: skip
+    def _whole(self, size: int) -> list[tuple[int, ...]]:
+        """Return the shapes of the results for so many rows."""
+        pairs = zip(self.shapes, self.layouts, strict=True)
+        return [(*shape, size) if how == COLUMNS else (size, *shape) for shape, how in pairs]
+
+    def given(self, modes: Sequence[str], layouts: Sequence[str], size: int) -> Rows:
+        """Return the same for arguments or results that are given in another way."""
         rows = Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
-        rows.recorded = True
+        rows.layouts, rows.size, rows.recorded = tuple(layouts), size, True
         return rows
 
 

@@ -34,9 +34,10 @@ from simpleautodiff.compiled.large.planning import Plan
 from simpleautodiff.compiled.large.segments import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.large.views import View, steps
 from simpleautodiff.compiled.numbers.flat import Flat
+from simpleautodiff.compiled.numbers.kernel import SAME
 from simpleautodiff.compiled.numbers.lowering import kind_of
 from simpleautodiff.compiled.recorded import Line, Place, Recorded
-from simpleautodiff.compiled.rowwise import SAME, Rows
+from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 

@@ -13,10 +13,10 @@ from simpleautodiff.compiled.exporting.numbers_python import OWN, function_in_py
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.replay import is_known
 from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.kernel import SAME, Kernel, Leaf
 from simpleautodiff.compiled.numbers.lowering import can_lower, kind_of, lower
 from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded
-from simpleautodiff.compiled.rowwise import SAME, Rows
+from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.spelling import (

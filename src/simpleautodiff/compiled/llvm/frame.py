@@ -2,7 +2,9 @@
 
 The last vector begins earlier where rows are left over, so that some rows are computed twice; of
 fewer rows than lanes, the last is computed in all lanes that are left. Both write what is there
-already, and no other code is needed for what is left over.
+already, and no other code is needed for what is left over. Leaves given column by column need no
+turning; there are at least as many rows as lanes then, and the last vector may begin before the
+rows that were asked for.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ from collections.abc import Sequence
 
 from simpleautodiff.compiled.llvm.instructions import BYTES
 from simpleautodiff.compiled.llvm.lanes import Lanes
-from simpleautodiff.compiled.numbers.kernel import Kernel
-
-ROWS, SAME, GATHERED = "rows", "same", "gathered"
+from simpleautodiff.compiled.numbers.kernel import COLUMNS, GATHERED, ROWS, SAME, Kernel
 
 
 class Frame:
     """The loop over all rows, and where in memory the rows of a block are.
+
+    `size` is how many rows there are, if a leaf is given by columns.
 
     Attributes
     ----------
@@ -25,10 +27,10 @@ class Frame:
         What is done before the loop, for every block of rows, and after it.
     """
 
-    def __init__(self, kernel: Kernel, modes: Sequence[str], width: int) -> None:
+    def __init__(self, kernel: Kernel, modes: Sequence[str], width: int, size: int = 0) -> None:
         self.leaves = [*kernel.inputs, *kernel.outputs]
-        self.modes = [*modes, *[ROWS] * len(kernel.outputs)]
-        self.width = width
+        self.modes = [*modes, *[ROWS] * (len(self.leaves) - len(modes))]
+        self.width, self.size = width, size
         self.before: list[str] = []
         self.body: list[str] = []
         self.after: list[str] = []
@@ -39,14 +41,14 @@ class Frame:
 
     def _open(self, j: int) -> None:
         """Read what was given about a leaf."""
-        read = ["base"] if self.modes[j] == SAME else ["base", "step", "index"]
+        read = ["base"] if self.modes[j] in (SAME, COLUMNS) else ["base", "step", "index"]
         for k, word in enumerate(read):
             kind = "i64" if word == "step" else "ptr"
             self.before += [
                 f"  %{word}{j}.p = getelementptr i8, ptr %leaves, i64 {24 * j + 8 * k}",
                 f"  %{word}{j} = load {kind}, ptr %{word}{j}.p",
             ]
-        if self.modes[j] == SAME:
+        if self.modes[j] in (SAME, COLUMNS):
             return
         self.before.append(f"  %bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].kind]}")
         if self.modes[j] == ROWS:
@@ -76,14 +78,22 @@ class Frame:
             found.append(new(f"getelementptr i8, ptr %base{j}, i64 {at}"))
         return found
 
+    def column(self, j: int, k: int) -> str:
+        """Write where the rows of this block begin in a column that lies side by side."""
+        bytes_ = BYTES[self.leaves[j].kind]
+        at = self.lanes.new(f"mul i64 %row, {bytes_}")
+        first = self.lanes.new(f"getelementptr i8, ptr %base{j}, i64 {at}")
+        return self.lanes.new(f"getelementptr i8, ptr {first}, i64 {k * self.size * bytes_}")
+
     def lines(self) -> list[str]:
         """Return the whole function."""
         lanes = [
             f"  %lane{lane} = call i64 @llvm.smin.i64(i64 %most, i64 {lane})"
             for lane in range(self.width)
         ]
+        begin = _BEGIN_WIDE if COLUMNS in self.modes else _BEGIN
         return [
-            _BEGIN.format(self.width),
+            begin.format(self.width),
             *lanes,
             *self.before,
             _LOOP,
@@ -104,6 +114,12 @@ before:
   %last = add i64 %start, %further
   %few = call i64 @llvm.smin.i64(i64 %count, i64 {0})
   %most = sub i64 %few, 1"""
+_BEGIN_WIDE = """\
+  %some = icmp slt i64 %start, %stop
+  br i1 %some, label %before, label %done
+before:
+  %last = sub i64 %stop, {0}
+  %most = add i64 {0}, -1"""
 _LOOP = """\
   br label %enter
 enter:

@@ -7,11 +7,11 @@ of the program are called one after the other; and the outputs are turned back f
 from __future__ import annotations
 
 from simpleautodiff.compiled.llvm.emit import CHUNK, Writer, work_array
-from simpleautodiff.compiled.llvm.frame import SAME, Frame
+from simpleautodiff.compiled.llvm.frame import Frame
 from simpleautodiff.compiled.llvm.instructions import BYTES
 from simpleautodiff.compiled.llvm.lanes import blocks
 from simpleautodiff.compiled.llvm.module import Module
-from simpleautodiff.compiled.numbers.kernel import Kernel
+from simpleautodiff.compiled.numbers.kernel import SAME, Kernel
 from simpleautodiff.compiled.numbers.parts import Parts, to_parts
 
 

@@ -7,12 +7,12 @@ from functools import cache
 from itertools import accumulate
 
 from simpleautodiff.compiled.llvm.emit import Names, numbered, steps
-from simpleautodiff.compiled.llvm.frame import ROWS, SAME, Frame
+from simpleautodiff.compiled.llvm.frame import Frame
 from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.llvm.lanes import blocks
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.llvm.passing import write_passing
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
 
 LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
 
@@ -60,8 +60,31 @@ def width_of(kernel: Kernel) -> int:
     return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
 
 
+def takes_columns(kernel: Kernel, size: int) -> bool:
+    """Tell whether the leaves of so many rows may be given column by column.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> takes_columns(Kernel(Flat(), (), ()), 1)
+    False
+    """
+    return size >= width_of(kernel) and not _is_long(kernel, LARGE)
+
+
+def _is_long(kernel: Kernel, chunk: int) -> bool:
+    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
+    return len(kernel.flat) + 2 * columns > chunk  # a column is about as much work as two steps
+
+
 def rows(
-    kernel: Kernel, modes: Sequence[str], width: int, name: str = "rows", *, chunk: int = LARGE
+    kernel: Kernel,
+    modes: Sequence[str],
+    width: int,
+    name: str = "rows",
+    *,
+    chunk: int = LARGE,
+    size: int = 0,
 ) -> str:
     """Write a kernel that is called for many rows.
 
@@ -70,8 +93,9 @@ def rows(
     kernel
         What is computed for each row; it has no guards.
     modes
-        How each input leaf is given: `"rows"`, row i is at base + i × step; `"same"`, one row for
-        all; `"gathered"`, row i is at base + index[i] × step.
+        How each leaf is given, inputs first: `"rows"`, row i is at base + i × step; `"same"`, one
+        row for all; `"gathered"`, row i is at base + index[i] × step; `"columns"`, element k of row
+        i is at base + k × size + i. Outputs that are left out are rows.
     width
         How many rows are computed at a time.
     name
@@ -80,6 +104,8 @@ def rows(
         from row to row, and the address of the index.
     chunk
         Kernels of more steps than this are compiled in parts.
+    size
+        How many rows there are, where leaves are given by columns (see `takes_columns`).
 
     Examples
     --------
@@ -92,7 +118,7 @@ def rows(
     True
     """
     module = Module(kernel.flat.precise)
-    write_rows(module, kernel, modes, width, name, chunk)
+    write_rows(module, kernel, modes, width, name, chunk, size)
     return module.text()
 
 
@@ -103,6 +129,7 @@ def write_rows(
     width: int,
     name: str,
     chunk: int = LARGE,
+    size: int = 0,
 ) -> None:
     """Write a kernel that is called for many rows into a module (see `rows`).
 
@@ -118,9 +145,8 @@ def write_rows(
     if kernel.flat.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
     module.count(kernel.flat)
-    frame = Frame(kernel, modes, width)
-    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
-    if len(kernel.flat) + 2 * columns > chunk:  # a column is about as much work as two steps
+    frame = Frame(kernel, modes, width, size)
+    if _is_long(kernel, chunk):
         write_passing(module, kernel, frame, name, chunk)
     else:
         _Block(module, kernel, frame).write()
@@ -149,10 +175,17 @@ class _Block:
         for ready, j, start, stored in sorted(self._stores(outputs, order)):
             self._steps(places[at:ready])
             at = max(at, ready)
-            columns = [self.names[place] for place in stored]
-            self.lanes.store(columns, self.frame.starts(j), self.frame.leaves[j].kind, start)
+            self._store(j, start, [self.names[place] for place in stored])
         self._steps(places[at:])
         self._store_single(self._single(outputs))
+
+    def _store(self, j: int, start: int, columns: list[str]) -> None:
+        kind = self.frame.leaves[j].kind
+        if self.frame.modes[j] == COLUMNS:
+            for k, column in enumerate(columns, start):
+                self.lanes.store_packed(column, self.frame.column(j, k), kind)
+        else:
+            self.lanes.store(columns, self.frame.starts(j), kind, start)
 
     def _steps(self, places: Iterable[int]) -> None:
         steps(self.module, self.flat, places, self.names, self.frame.body, self.width)
@@ -163,7 +196,8 @@ class _Block:
         """Give what is stored together: when it is known, leaf, first column, and steps."""
         for j in leaves:
             if not self._single([j]):
-                for start, size in blocks(self.frame.leaves[j].size, self.width):
+                whole = 1 if self.frame.modes[j] == COLUMNS else self.width
+                for start, size in blocks(self.frame.leaves[j].size, whole):
                     first = self.first[j] + start
                     stored = self.flat.outputs[first : first + size]
                     yield max([order.get(place, 0) for place in stored]), j, start, stored
@@ -176,6 +210,8 @@ class _Block:
         kind, size = self.frame.leaves[j].kind, self.frame.leaves[j].size
         if self.frame.modes[j] == SAME:
             return self.lanes.spread(f"%base{j}", kind, column)
+        if self.frame.modes[j] == COLUMNS:
+            return self.lanes.packed(self.frame.column(j, column), kind)
         half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
         start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
         columns = self.lanes.load(self.frame.starts(j), kind, start, count)

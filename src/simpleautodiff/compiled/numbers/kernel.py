@@ -6,6 +6,10 @@ from typing import NamedTuple
 
 from simpleautodiff.compiled.numbers.flat import Flat
 
+# How the leaves of many rows are given: row after row, one row for all, rows of a table by their
+# numbers, or column after column.
+ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
+
 
 class Leaf(NamedTuple):
     """One argument or result: numbers of one kind, side by side in memory."""
