@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.compiled.large.algebra import has_scipy
 from simpleautodiff.compiled.large.boxes import boxes
 from simpleautodiff.compiled.large.choosing import choice
 from simpleautodiff.compiled.large.views import whole
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 INPUT, VIEW, ELEMENT, REDUCE = "input", "view", "element", "reduce"
 GATHER, LAYERS = "gather", "layers"
 MATMUL, JOIN, SCATTER, CUMSUM, NUMPY = "matmul", "join", "scatter", "cumsum", "numpy"
+LAPACK = "lapack"
 IN_LOOPS = frozenset((ELEMENT, GATHER, LAYERS, REDUCE))
 LOADED = (GATHER, LAYERS)  # elements that are only loaded
 REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
@@ -94,12 +94,7 @@ def _multiplied(plan: Plan, line: Line) -> str:
         if len(view.shape) not in (1, 2):
             return NUMPY
         kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
-    return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or _has_blas()) else NUMPY
-
-
-@cache
-def _has_blas() -> bool:
-    return importlib.util.find_spec("scipy") is not None
+    return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or has_scipy()) else NUMPY
 
 
 SPECIAL: dict[str, Any] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from simpleautodiff.compiled.large.building import Call, Product, Work, read_by
+from simpleautodiff.compiled.large.building import Call, Factor, Product, Work, read_by
 from simpleautodiff.compiled.large.deciding import INPUT, NUMPY
 from simpleautodiff.compiled.large.loops import Access, Loop
 from simpleautodiff.compiled.large.planning import Plan
@@ -96,7 +96,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
         written: list[int] = []
         if isinstance(piece, Loop):
             written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
-        elif isinstance(piece, Product | Call):
+        elif isinstance(piece, Product | Factor | Call):
             written = [piece.number]
         for root in written:
             born.setdefault(root, when)
