@@ -31,11 +31,11 @@ inv: Wrapping = row(
 )
 
 
-def _solve_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
-    """Solve system by system, with the axis of the batch before all others."""
-    rank = max(len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True))
-    a, b = (lead(x, rank) if is_batched else x for x, is_batched in zip((a, b), which, strict=True))
-    return solve(a, b)
+def lined_up(which: tuple[bool, ...], *matrices: Any) -> list[Any]:
+    """Return batches of matrices with the axis of the batch before all others."""
+    pairs = [*zip(matrices, which, strict=False)]
+    rank = max(len(shape_of(x)) - is_batched for x, is_batched in pairs)
+    return [lead(x, rank) if is_batched else x for x, is_batched in pairs]
 
 
 def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
@@ -55,7 +55,7 @@ solve: Wrapping = row(
     latex="{0}^{{-1}} {1}",
     arrays=True,
     reason="from A V = B follows A dV = dB - dA V",
-    batch=_solve_batch,
+    batch=lambda size, which, a, b: solve(*lined_up(which, a, b)),
 )
 
 

@@ -6,9 +6,12 @@ to the other, so the factors change places. A transposed matrix is a letter, not
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from simpleautodiff.compiled.large.building import Product
 from simpleautodiff.compiled.large.sharing import Shared
-from simpleautodiff.compiled.large.views import View, layout
+from simpleautodiff.compiled.large.views import View, apart, layout, matrix_of
 from simpleautodiff.compiled.llvm.instructions import BYTES, ELEMENT
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES
 
@@ -17,6 +20,43 @@ _LETTER = {"d": "d", "f": "s"}
 
 def write_product(module: Shared, product: Product) -> tuple[str, list[int]]:
     """Write a product as a function of the addresses of its buffers (see `write_loop`)."""
+    slots = [product.left.root, product.right.root, product.number]
+    if max(len(product.left.shape), len(product.right.shape)) > 2:
+        return _write_stack(module, product), slots
+    return _write_one(module, product), slots
+
+
+def _write_stack(module: Shared, product: Product) -> str:
+    """Write a loop over products of matrices."""
+    views = (product.left, product.right)
+    left, right = (matrix_of(view) for view in views)
+    one = _write_one(module, replace(product, left=left, right=right))
+    far = [apart(view) for view in views]
+    far.append(math.prod(product.result[-2:]))
+    lines = []
+    for key, step in zip(("left.base", "right.base", "result"), far, strict=True):
+        lines.append(f"  %{key}.far = mul i64 %i, {step}")
+        lines.append(
+            f"  %{key}.at = getelementptr {ELEMENT[product.kind]}, ptr %{key}, i64 %{key}.far"
+        )
+    text = [
+        f"(ptr %left.base, ptr %right.base, ptr %result) {ATTRIBUTES} {{",
+        "  br label %matrix",
+        "matrix:",
+        "  %i = phi i64 [ 0, %0 ], [ %next, %matrix ]",
+        *lines,
+        f"  call void @{one}(ptr %left.base.at, ptr %right.base.at, ptr %result.at)",
+        "  %next = add i64 %i, 1",
+        f"  %more = icmp slt i64 %next, {math.prod(product.result[:-2])}",
+        "  br i1 %more, label %matrix, label %done",
+        "done:",
+        "  ret void",
+        "}",
+    ]
+    return module.function("products", "\n".join(text))
+
+
+def _write_one(module: Shared, product: Product) -> str:
     writer = Writer(module, product.kind)
     for key, view in (("%left", product.left), ("%right", product.right)):
         offset = view.offset * BYTES[product.kind]
@@ -31,8 +71,7 @@ def write_product(module: Shared, product: Product) -> tuple[str, list[int]]:
     else:
         _by_matrix(writer, product)
     head = f"(ptr %left.base, ptr %right.base, ptr %result) {ATTRIBUTES} {{"
-    name = module.function("product", "\n".join([head, *writer.lines, "  ret void", "}"]))
-    return name, [product.left.root, product.right.root, product.number]
+    return module.function("product", "\n".join([head, *writer.lines, "  ret void", "}"]))
 
 
 class Writer:

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.large.algebra import Lapack
 from simpleautodiff.compiled.large.boxes import boxes
 from simpleautodiff.compiled.large.choosing import Distances
 from simpleautodiff.compiled.large.deciding import (
@@ -27,6 +26,7 @@ from simpleautodiff.compiled.large.deciding import (
     VIEW,
 )
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.large.matrices import Lapack
 from simpleautodiff.compiled.large.pieces import (
     PIECES,
     chosen_access,

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from simpleautodiff.compiled.large.blas import Writer
 from simpleautodiff.compiled.large.building import Factor
 from simpleautodiff.compiled.large.sharing import Shared
-from simpleautodiff.compiled.large.views import View, layout
+from simpleautodiff.compiled.large.views import View, apart, layout, matrix_of
 from simpleautodiff.compiled.llvm.instructions import BYTES
 from simpleautodiff.compiled.llvm.module import ATTRIBUTES
 
@@ -125,14 +125,16 @@ def _solve_triangular(writer: _Matrices) -> None:
     for k in range(len(largest)):
         number = writer.new(f"load {writer.element}, ptr {writer.at(k + 2, 0)}")
         writer.require(f"fcmp one {writer.element} {number}, 0x7FF0000000000000")
-    n = what.columns
-    size, matrix = writer.size(n), writer.other(0, n * n, a.offset)
-    sizes = [size, writer.size(what.rows), matrix, writer.size(_apart(a))]
+    k, n = what.rows, what.columns
+    if not apart(a):  # one matrix for all right sides
+        k, writer.count = k * what.count, 1
+    size, matrix = writer.size(n), writer.other(0, apart(a) or 0, a.offset)
+    sizes = [size, writer.size(k), matrix, writer.size(_far(a))]
     writer.lapack("trtrs", [*writer.said(what.option), *sizes, writer.own(), size])
 
 
-def _apart(a: View) -> int:
-    known = layout(View(0, a.shape[-2:], 0, a.strides[-2:]))
+def _far(a: View) -> int:
+    known = layout(matrix_of(a))
     assert known is not None  # else it would have been copied
     return known[1]
 
@@ -160,6 +162,35 @@ def _singular_values(writer: _Matrices) -> None:
     rest = [writer.working(), writer.size(work), writer.working(work)]
     matrix = [rows, writer.size(n), writer.own(), rows]
     writer.lapack("gesdd", [*writer.said("N"), *matrix, writer.own(m * n), *none, *rest])
+
+
+def _svd(writer: _Matrices) -> None:
+    """Find singular values and vectors, which lie behind the matrix."""
+    what = writer.what
+    m, n = what.columns, what.rows
+    k, rows = min(m, n), writer.size(m)
+    work = what.work - 8 * k
+    values = m * n
+    left, right = values + k, values + k + k * m
+    results = [writer.own(values), writer.own(left), rows, writer.own(right), writer.size(k)]
+    rest = [writer.working(), writer.size(work), writer.working(work)]
+    matrix = [rows, writer.size(n), writer.own(), rows]
+    writer.lapack("gesdd", [*writer.said("S"), *matrix, *results, *rest])
+
+
+def _qr(writer: _Matrices) -> None:
+    m, n = writer.what.columns, writer.what.rows
+    rows, work = writer.size(m), writer.size(writer.what.work)
+    args = [rows, writer.size(n), writer.own(), rows, writer.own(m * n), writer.working(), work]
+    writer.lapack("geqrf", args)
+
+
+def _qr_columns(writer: _Matrices) -> None:
+    m, n = writer.what.columns, writer.what.rows
+    rows, columns = writer.size(m), writer.size(n)
+    behind = writer.other(0, m * n + n, m * n)
+    work = [writer.working(), writer.size(writer.what.work)]
+    writer.lapack("orgqr", [rows, columns, columns, writer.own(), rows, behind, *work])
 
 
 def _det_sign(writer: _Matrices) -> None:
@@ -207,5 +238,8 @@ _CALLS: dict[str, Callable[[_Matrices], None]] = {
     "cholesky": _cholesky,
     "eigh": _eigh,
     "singular_values": _singular_values,
+    "svd": _svd,
+    "qr": _qr,
+    "qr_columns": _qr_columns,
     "det_sign": _det_sign,
 }

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.large.algebra import Lapack, by_lapack
+from simpleautodiff.compiled.large.algebra import by_lapack
 from simpleautodiff.compiled.large.choosing import Distances, choice, known_distances
 from simpleautodiff.compiled.large.contracting import contracted
 from simpleautodiff.compiled.large.deciding import (
@@ -30,11 +30,14 @@ from simpleautodiff.compiled.large.deciding import (
     SPECIAL,
     VIEW,
 )
+from simpleautodiff.compiled.large.matrices import Lapack
 from simpleautodiff.compiled.large.truths import of_truths
 from simpleautodiff.compiled.large.views import (
     Shape,
     View,
+    apart,
     layout,
+    matrix_of,
     same_steps,
     seen_through,
     steps,
@@ -86,7 +89,7 @@ class Plan:
 
     def __init__(self, program: Recorded, alone: bool = False, exact: bool = False) -> None:
         self.alone, self.exact = alone, exact
-        self.factors: dict[tuple[str, View], Place] = {}  # what LAPACK made of which matrix
+        self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []
@@ -358,7 +361,11 @@ class Plan:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
         if type(arg) is not Place:
             return arg
-        return arg if self.alone or layout(self.views[arg]) else self.copy(arg)
+        view = self.views[arg]
+        if self.alone or (len(view.shape) < 3 and layout(view)):
+            return arg
+        fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
+        return arg if fits else self.copy(arg)
 
 
 def lean(shape: Shape) -> Shape:
