@@ -172,6 +172,18 @@ def test_the_sweep_back_solves_with_the_same_factors():
     assert f.explain().count("LAPACK: lu ") == 1
 
 
+def test_the_factor_of_cholesky_is_known_to_be_a_triangle():
+    def f(a):
+        lower = np.linalg.cholesky(definite(a))
+        return np.sum(np.linalg.solve(lower.T, np.linalg.solve(lower, SIDES)) ** 2)
+
+    for given in (regular(), regular(3)[1:]):
+        of = f if given.ndim == 2 else ad.vmap(f)
+        agree(ad.vmap(ad.grad(f)) if given.ndim > 2 else ad.value_and_grad(f), given)
+        agree(of, given)
+        assert "LAPACK: lu " not in compiled(of, given).explain()
+
+
 @pytest.mark.parametrize("n", [1, 2, 16, 40, 65])
 def test_sizes(n):
     a, b = regular(n=n), SEEDS.normal(size=n)

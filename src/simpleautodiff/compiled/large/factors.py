@@ -29,7 +29,11 @@ def cholesky(plan: Plan, line: Line, a: Any) -> Place:
     n = line.shape[-1]
     whole = added(plan, Lapack("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
     factor = part_of(plan, whole, 0, (n, n))
-    return row_line(plan, "where", (np.tri(n, dtype=bool), factor, 0.0), line.shape, factor)
+    lower = (np.tri(n, dtype=bool), factor, 0.0)
+    result = row_line(plan, "where", lower, line.shape, factor)
+    plan.triangles[plan.view(result)] = True
+    plan.triangles[plan.view(swap(plan, result))] = False
+    return result
 
 
 def _eigh(plan: Plan, line: Line, a: Any) -> Place:

@@ -90,6 +90,7 @@ class Plan:
     def __init__(self, program: Recorded, alone: bool = False, exact: bool = False) -> None:
         self.alone, self.exact = alone, exact
         self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
+        self.triangles: dict[View, bool] = {}  # matrices that are one: whether a lower one
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []

@@ -7,6 +7,7 @@ those that the function itself needs.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,15 +65,23 @@ def _known_lu(a: Any) -> Any:
 
 
 def _solved(plan: Plan, a: Any, b: Any, stack: Shape, dtype: Any) -> Place:
-    """Return a⁻¹ b, for all matrices of a stack."""
-    own = shape_of(plan, a)
-    if math.prod(own[:-2]) > 1 and own[:-2] != stack:
-        a = spread(plan, a, (*stack, *own[-2:]))
+    """Return a⁻¹ b, for all matrices of a stack; a known triangle needs no factors."""
+    a = _for_all(plan, a, stack)
+    lower = plan.triangles.get(plan.view(a))
+    if lower is not None:
+        return _substituted(plan, a, b, stack, dtype, lower)
     lu, turned = _lu(plan, a, dtype)
     n, k = shape_of(plan, b)[-2:]
     what = Lapack("lu_solve", stack, k, n, option="T" if turned else "N")
     solved = added(plan, what, (swapped(plan, b), lu), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
+
+
+def _for_all(plan: Plan, a: Any, stack: Shape) -> Any:
+    """Return one matrix, or one for every place in a stack."""
+    own = shape_of(plan, a)
+    fits = math.prod(own[:-2]) == 1 or own[:-2] == stack
+    return a if fits else spread(plan, a, (*stack, *own[-2:]))
 
 
 def solve(plan: Plan, line: Line, a: Any, b: Any) -> Place:
@@ -95,18 +104,30 @@ def solve_triangular(plan: Plan, line: Line, a: Any, b: Any) -> Place | None:
     stack = line.shape[:-2]
     if any(type(x) is not Place and not np.isfinite(x).all() for x in (a, b)):
         return None
-    if math.prod(shape_of(plan, a)[:-2]) > 1 and shape_of(plan, a)[:-2] != stack:
-        a = spread(plan, a, (*stack, *shape_of(plan, a)[-2:]))
-    a = plan.multipliable(a)
+    a = plan.multipliable(_for_all(plan, a, stack))
     largest = [_largest(plan, x) for x in (a, b) if type(x) is Place]
-    view = plan.view(a)
-    known = layout(matrix_of(view))
+    return _substituted(plan, a, b, stack, line.dtype, lower, unit, largest)
+
+
+def _substituted(
+    plan: Plan,
+    a: Any,
+    b: Any,
+    stack: Shape,
+    dtype: Any,
+    lower: bool,
+    unit: bool = False,
+    largest: Sequence[Place] = (),
+) -> Place:
+    """Return a⁻¹ b for triangles; first it is asked whether some numbers are finite."""
+    a = plan.multipliable(a)
+    known = layout(matrix_of(plan.view(a)))
     assert known is not None  # else it would have been copied
     by_columns, _ = known
     option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
     n, k = shape_of(plan, b)[-2:]
     what = Lapack("solve_triangular", stack, k, n, option=option + ("U" if unit else "N"))
-    solved = added(plan, what, (swapped(plan, b), a, *largest), line.dtype)
+    solved = added(plan, what, (swapped(plan, b), a, *largest), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
