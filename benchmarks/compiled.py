@@ -30,6 +30,7 @@ class Plan:
     nodes: tuple[int, ...]
     elements: tuple[int, ...]
     layers: tuple[int, ...]
+    systems: tuple[int, ...]
     fresh: int  # processes of each kind
 
 
@@ -41,6 +42,7 @@ FULL = Plan(
     nodes=(10**3, 10**4, 10**5, 10**6),
     elements=(10**3, 10**4, 10**5, 10**6, 10**7),
     layers=(64, 1024),
+    systems=(3, 10, 50, 200),
     fresh=10,
 )
 QUICK = Plan(
@@ -51,6 +53,7 @@ QUICK = Plan(
     nodes=(10**3, 10**4),
     elements=(10**3, 10**6),
     layers=(64, 1024),
+    systems=(3, 10, 50, 200),
     fresh=3,
 )
 
@@ -98,6 +101,11 @@ def layer(field: Field, plan: Plan) -> Section:
     return compiled_arrays.layer_section(field, plan.layers, plan.arrays)
 
 
+def system(field: Field, plan: Plan) -> Section:
+    """Time systems of equations."""
+    return compiled_arrays.system_section(field, plan.systems, plan.arrays)
+
+
 def rosenbrock(field: Field, plan: Plan) -> Section:
     """Time small Hessians."""
     return compiled_rows.rosenbrock_section(field, plan.rows)
@@ -108,4 +116,4 @@ def first(field: Field, plan: Plan) -> Section:
     return compiled_calls.first_section(field, plan.fresh)
 
 
-SECTIONS = (bundle, calls, layers, mixed, logsumexp, elementwise, layer, rosenbrock, first)
+SECTIONS = (bundle, calls, layers, mixed, logsumexp, elementwise, layer, system, rosenbrock, first)

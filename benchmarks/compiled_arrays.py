@@ -117,6 +117,26 @@ def _layer_hand(parameters: Arrays, data: Arrays) -> ArrayAnswer:
     return 0.5 * (y @ y), ((y * (1 - y * y)) @ a,)
 
 
+def system(size: int) -> ArrayWorkload:
+    """Return bᵀ K⁻¹ b + log|det K|, as in the evidence of a Gaussian process."""
+    chance = np.random.default_rng(1)
+    k = chance.normal(size=(size, size)) + 2 * size * np.eye(size)
+    return ArrayWorkload(_system, (k,), (chance.normal(size=size),), _system_hand)
+
+
+def _system(xp: Any, parameters: Arrays, data: Arrays) -> Any:
+    (k,), (b,) = parameters, data
+    return b @ xp.linalg.solve(k, b) + xp.linalg.slogdet(k)[1]
+
+
+def _system_hand(parameters: Arrays, data: Arrays) -> ArrayAnswer:
+    (k,), (b,) = parameters, data
+    inverse = np.linalg.inv(k)
+    solution = inverse @ b
+    gradient = inverse.T - np.outer(b @ inverse, solution)
+    return b @ solution + np.linalg.slogdet(k)[1], (gradient,)
+
+
 # The contestants. ---------------------------------------------------------------------------------
 
 
@@ -135,6 +155,12 @@ class Jit(ArrayOurs):
         )
         both(*given)
         return lambda: both(*given)
+
+
+class Eager(ArrayOurs):
+    """The same as it is, not compiled."""
+
+    name = "simpleautodiff, not compiled"
 
 
 class JitTyped(Jit):
@@ -239,7 +265,10 @@ OF_LAYER: list[type[ArrayContestant]] = [
 ]  # fmt: skip
 OF_LOOPS: list[type[ArrayContestant]] = [Jit, ByC, ByCInPlace, ByNumba, *OF_LAYER[2:]]
 OF_LOGSUMEXP = [Jit, JitTyped, *OF_LOOPS[1:]]
-KINDS = (*OF_LOGSUMEXP,)
+OF_SYSTEM: list[type[ArrayContestant]] = [
+    Jit, Eager, HandWritten, ArrayJaxJit, ArrayTorch, ArrayAutograd
+]  # fmt: skip
+KINDS = (*OF_LOGSUMEXP, *OF_SYSTEM)
 
 
 def _pointer(array: Any) -> Any:
@@ -271,11 +300,17 @@ def layer_section(field: Field, sizes: tuple[int, ...], effort: Effort) -> Secti
     def target_of(name: str, size: int) -> Target | None:
         return LAYER_TARGETS.get((name, size))
 
-    title = "11. Value and gradient: half the sum of tanh(Ax + b)^2"
+    title = "11a. Value and gradient: half the sum of tanh(Ax + b)^2"
     section = _section(title, layer, OF_LAYER, field, sizes, effort, target_of)
     texts = [(name, f"target {t} at {size}") for (name, size), t in LAYER_TARGETS.items()]
     section.notes(texts)
     return section
+
+
+def system_section(field: Field, sizes: tuple[int, ...], effort: Effort) -> Section:
+    """Time systems of equations and determinants."""
+    title = "11b. Value and gradient: b K^-1 b + log|det K|"
+    return _section(title, system, OF_SYSTEM, field, sizes, effort, lambda name, size: None)
 
 
 def _section(

@@ -436,6 +436,14 @@ def test_numpy_waits_for_the_guards_before_it():
     assert program.run([np.zeros((3, 3))]) == (1, [])
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 20, 1000])
+def test_a_result_is_not_written_over_what_is_still_read(kind, n):
+    x, y = rng.normal(size=(n, 5)).astype(kind), rng.normal(size=n).astype(kind)
+    agree(lambda x, y: (y * np.sum(y), np.sum(np.sum(x, axis=1))), x, y, rtol=1e-4, atol=1e-4)
+    agree(lambda x, y: (np.sum(np.sum(x, 1)), np.sin(y)), x, y, rtol=1e-4, atol=1e-4)
+
+
 def test_many_threads_at_once():
     x = [rng.normal(size=40_000) for _ in range(4)]
     program = ArrayProgram(record(ad.value_and_grad(chain), x[0]))

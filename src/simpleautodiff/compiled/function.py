@@ -20,7 +20,7 @@ from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
 from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
-from simpleautodiff.errors import ArgumentError, TraceError
+from simpleautodiff.errors import ArgumentError, DomainError, TraceError
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import unwrapped
@@ -124,7 +124,10 @@ class Function:
             return self._met(found, described, args, kwargs, None)
         path, inputs = found.root, described.inputs
         while True:
-            status, outputs = path.program.run(inputs, out)
+            tried = _tried(path, inputs, out)
+            if tried is None:
+                return self.f(*args, **kwargs)  # which says itself what is wrong, and where
+            status, outputs = tried
             if status == 0:
                 return path.finish(outputs)
             turn = path.turns.get(status - 1)
@@ -185,6 +188,14 @@ class Function:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
         return Path(recorded, make_program(recorded, self.options), finish)
+
+
+def _tried(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
+    """Run a program; None if numbers are such that a step has no result."""
+    try:
+        return path.program.run(inputs, out)
+    except (ArgumentError, DomainError):
+        return None
 
 
 @contextmanager

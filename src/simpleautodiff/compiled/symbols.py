@@ -51,6 +51,11 @@ class Symbol(Many):
         """The kind of number."""
         return np.result_type(self.concrete)
 
+    @property
+    def can_decide(self) -> bool:
+        """Whether code may go by its numbers: each row would have to for itself."""
+        return not self.level.rows
+
     def plainly(self) -> Symbol:
         """Return the symbol itself: it has no number to go by."""
         return self
@@ -314,6 +319,8 @@ _BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, n
 def _dtype(value: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype
+    if isinstance(value, tuple):
+        return None
     try:
         return np.result_type(value)
     except TypeError:

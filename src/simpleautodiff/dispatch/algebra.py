@@ -11,7 +11,7 @@ from simpleautodiff.dispatch.factors import svdvals
 from simpleautodiff.dispatch.products import cross, dot, outer, tensordot, trace
 from simpleautodiff.dispatch.shaping import diagonal, moveaxis, stack, swapaxes
 from simpleautodiff.dispatch.sums import axes_of, root
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import conj, imag, real, squared_size
@@ -20,7 +20,7 @@ from simpleautodiff.rules.factors import log_det
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.kinds import dtype_of, real_dtype
 from simpleautodiff.rules.linalg import det as det_row
-from simpleautodiff.rules.linalg import inv, logabsdet, solve
+from simpleautodiff.rules.linalg import det_sign, inv, is_singular, logabsdet, solve
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import kept, max_over, min_over, reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
@@ -78,24 +78,16 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 @answers(np.linalg.det)
 def det(a: Any) -> Any:
     """Return the determinant, with its derivatives where it is 0, too."""
-    singular = _is_singular(plain(a))
-    if is_batch(a):
+    singular = is_singular(plain(a))
+    if is_batch(a) and (not can_decide(a) or np.any(singular)):
         safe = where_row(singular[..., None, None], np.eye(shape_of(a)[-1], dtype=dtype_of(a)), a)
         return where_row(singular, _polynomial_det(a), det_row(safe))
-    if not np.any(singular):
+    if is_batch(a) or not np.any(singular):
         return det_row(a)
     if len(shape_of(a)) == 2:
         return _singular_det(a)
     stacked = stack([det(part) for part in reshape(a, (-1, *shape_of(a)[-2:]))])
     return reshape(stacked, shape_of(a)[:-2])
-
-
-def _is_singular(a: Any) -> Any:
-    """Tell where a matrix cannot be inverted, as far as its digits go."""
-    if not a.shape[-1]:
-        return np.zeros(a.shape[:-2], bool)
-    s = np.linalg.svdvals(a)
-    return ~(s[..., -1] > a.shape[-1] * np.finfo(a.dtype).eps * s[..., 0])
 
 
 def _singular_det(a: Any) -> Any:
@@ -138,7 +130,7 @@ class SlogdetResult(NamedTuple):
 def slogdet(a: Any) -> SlogdetResult:
     """Return the sign, a plain one for real matrices, and the logarithm of the determinant."""
     if not is_complex(plain(a)):
-        return SlogdetResult(np.linalg.slogdet(plain(a))[0], logabsdet(a))
+        return SlogdetResult(det_sign(plain(a)), logabsdet(a))
     logarithm = log_det(a)
     return SlogdetResult(np.exp(1j * imag(logarithm)), real(logarithm))
 

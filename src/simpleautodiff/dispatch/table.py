@@ -161,6 +161,11 @@ def is_batch(x: Any) -> bool:
     return getattr(number, "many", False) or getattr(number, "opaque", False)
 
 
+def can_decide(x: Any) -> bool:
+    """Tell whether code may go by numbers: those of a batch differ, those of a symbol are noted."""
+    return getattr(plain(x), "can_decide", not is_batch(x))
+
+
 def to_dtype(x: Any, dtype: Any) -> Any:
     """Give a node another kind of number; whole numbers have no derivative."""
     dtype = np.dtype(dtype)

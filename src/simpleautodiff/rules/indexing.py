@@ -204,7 +204,7 @@ def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
     """Join arrays along an axis; each part counts in its own place."""
     axis %= len(shape_of(parts[0]))
     ends = itertools.accumulate(shape_of(part)[axis] for part in parts)
-    return _joining(len(parts))((axis, (0, *ends)), *parts)
+    return joining(len(parts))((axis, (0, *ends)), *parts)
 
 
 def _concatenate_batch(size: int, which: tuple[bool, ...], places: Any, *parts: Any) -> Any:
@@ -218,7 +218,7 @@ def _concatenate_batch(size: int, which: tuple[bool, ...], places: Any, *parts: 
 _JOINS: dict[int, Wrapping] = {}
 
 
-def _joining(count: int) -> Wrapping:
+def joining(count: int) -> Wrapping:
     """Return the primitive that joins `count` arrays."""
     if count not in _JOINS:
         _JOINS[count] = row(

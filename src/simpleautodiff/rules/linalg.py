@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.linear import Linear
+from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.shapes import lead, reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
 
 inv: Wrapping = row(
@@ -29,6 +29,13 @@ inv: Wrapping = row(
     reason="from V A = 1 follows dV = -V dA V",
     batch=lambda size, which, a: inv(a),  # stacks of matrices are batches of them
 )
+
+
+def lined_up(which: tuple[bool, ...], *matrices: Any) -> list[Any]:
+    """Return batches of matrices with the axis of the batch before all others."""
+    pairs = [*zip(matrices, which, strict=False)]
+    rank = max(len(shape_of(x)) - is_batched for x, is_batched in pairs)
+    return [lead(x, rank) if is_batched else x for x, is_batched in pairs]
 
 
 def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
@@ -48,6 +55,7 @@ solve: Wrapping = row(
     latex="{0}^{{-1}} {1}",
     arrays=True,
     reason="from A V = B follows A dV = dB - dA V",
+    batch=lambda size, which, a, b: solve(*lined_up(which, a, b)),
 )
 
 
@@ -83,6 +91,35 @@ logabsdet: Wrapping = row(
     arrays=True,
     reason="d log|det(A)| = tr(A⁻¹ dA)",
     batch=lambda size, which, a: logabsdet(a),
+)
+det_sign: Wrapping = row(
+    "det_sign",
+    ZERO,
+    value=lambda a: np.linalg.slogdet(a)[0],
+    numpy=(),
+    text="sign(det({0}))",
+    latex=r"\operatorname{{sign}} \det {0}",
+    arrays=True,
+    reason="it stays what it is, but where the determinant is 0",
+    batch=lambda size, which, a: det_sign(a),
+)
+
+
+def _is_singular(a: Any) -> Any:
+    n = a.shape[-1]
+    return np.linalg.matrix_rank(a) < n if n else np.zeros(a.shape[:-2], bool)
+
+
+is_singular: Wrapping = row(
+    "is_singular",
+    ZERO,
+    value=_is_singular,
+    numpy=(),
+    text="is_singular({0})",
+    latex=r"\operatorname{{rank}} {0} < n",
+    arrays=True,
+    reason="whether a matrix cannot be inverted, as far as its digits go, stays what it is",
+    batch=lambda size, which, a: is_singular(a),
 )
 
 

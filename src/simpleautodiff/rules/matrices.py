@@ -11,7 +11,7 @@ from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.number import optional
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem
-from simpleautodiff.rules.linalg import inv
+from simpleautodiff.rules.linalg import inv, lined_up
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import shape_of
@@ -82,7 +82,22 @@ coshm = _matrix_function("coshm")
 
 
 def _solve_triangular(a: Any, b: Any, lower: bool, unit: bool) -> Any:
-    return scipy_linalg("solve_triangular")(a, b, lower=lower, unit_diagonal=unit)
+    solve = scipy_linalg("solve_triangular")
+    if a.ndim == b.ndim == 2:
+        return solve(a, b, lower=lower, unit_diagonal=unit)
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, stack + x.shape[-2:]) for x in (a, b))
+    result = np.empty(b.shape, np.result_type(a, b))
+    for place in np.ndindex(stack):
+        result[place] = solve(a[place], b[place], lower=lower, unit_diagonal=unit)
+    return result
+
+
+def _triangular_batch(
+    size: int, which: tuple[bool, ...], a: Any, b: Any, lower: bool, unit: bool
+) -> Any:
+    """Solve system by system, with the axis of the batch before all others."""
+    return solve_triangular(*lined_up(which, a, b), lower, unit)
 
 
 def _triangle(x: Any, lower: bool, unit: bool) -> Any:
@@ -117,6 +132,7 @@ solve_triangular: Wrapping = row(
     arrays=True,
     reason="from A V = B follows A dV = dB - dA V, where only the triangle of dA is read",
     settings=(2, 3),
+    batch=_triangular_batch,
 )
 
 # L and U in one matrix. ---------------------------------------------------------------------------

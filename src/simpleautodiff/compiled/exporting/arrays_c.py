@@ -234,6 +234,7 @@ class _Writer:
         if isinstance(piece, Check):
             truth = f"({self._address(piece.view.root)})[{piece.view.offset}]"
             return [f"if ({'!' * piece.expected}{truth}) return {piece.number + 1};"]
+        assert isinstance(piece, Bounds)  # LAPACK is not asked where all is done in loops
         return self._bounded(piece)
 
     def _bounded(self, piece: Bounds) -> list[str]:

@@ -16,7 +16,15 @@ from simpleautodiff.compiled.calling.entry import (
 )
 from simpleautodiff.compiled.calling.layout import Unknown, layout
 from simpleautodiff.compiled.calling.slot import Slot, quick
-from simpleautodiff.compiled.large.building import Bounds, Check, Product, Work, build_work, prune
+from simpleautodiff.compiled.large.building import (
+    Bounds,
+    Check,
+    Factor,
+    Product,
+    Work,
+    build_work,
+    prune,
+)
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.deciding import INPUT
 from simpleautodiff.compiled.large.loops import Loop
@@ -87,7 +95,7 @@ class ArrayProgram:
             self._compile(precise, form)
 
     def _compile(self, precise: bool, form: Form | None) -> None:
-        self.plan = Plan(self.program)
+        self.plan = Plan(self.program, exact=precise)
         self.work = prune(build_work(self.plan, precise), self.plan)
         self.memory = Memory(self.plan, self.work)
         module = Shared(precise)
@@ -203,6 +211,8 @@ def _said(plan: Plan, piece: Work) -> str:
         return f"loop: {piece.says}, {len(piece.loads)} read, {len(piece.stores)} written"
     if isinstance(piece, Product):
         return f"BLAS: matmul {piece.left.shape} {piece.right.shape}"
+    if isinstance(piece, Factor):
+        return f"LAPACK: {piece.what}"
     if isinstance(piece, Check):
         return f"guard {piece.number}: {piece.expected}"
     if isinstance(piece, Bounds):

@@ -16,6 +16,7 @@ from simpleautodiff.compiled.large.deciding import (
     IN_LOOPS,
     INPUT,
     JOIN,
+    LAPACK,
     LAYERS,
     MATMUL,
     NUMPY,
@@ -25,6 +26,7 @@ from simpleautodiff.compiled.large.deciding import (
     VIEW,
 )
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.large.matrices import Lapack
 from simpleautodiff.compiled.large.pieces import (
     PIECES,
     chosen_access,
@@ -54,6 +56,16 @@ class Product:
 
 
 @dataclass(eq=False)
+class Factor:
+    """What LAPACK does with matrices that were copied to where the result will be."""
+
+    number: int
+    kind: str
+    what: Lapack
+    reads: list[View]
+
+
+@dataclass(eq=False)
 class Call:
     """A line that NumPy computes."""
 
@@ -78,7 +90,7 @@ class Bounds:
     size: int
 
 
-Work = Loop | Product | Call | Check | Bounds
+Work = Loop | Product | Factor | Call | Check | Bounds
 
 
 def build_work(plan: Plan, precise: bool) -> list[Work]:
@@ -125,6 +137,12 @@ def _by_itself(plan: Plan, number: int) -> Iterator[Work]:
     elif how == MATMUL:
         left, right = (plan.view(arg) for arg in line.args)
         yield Product(number, plan.kind(number) or "", left, right, line.shape)
+    elif how == LAPACK:
+        if line.what.is_in_place:
+            to = line.what.copied(number)
+            yield copying(plan, to, line.args[0], f"copy for {line.what}")
+        others = [plan.view(arg) for arg in line.args[line.what.is_in_place :]]
+        yield Factor(number, plan.kind(number) or "", line.what, others)
     elif how == JOIN:
         for to, source in PIECES[line.name](plan, number):
             yield copying(plan, to, source, f"{line.name} {line.shape}")
@@ -282,6 +300,8 @@ def read_by(plan: Plan, piece: Work) -> Iterator[int]:
                     if access in piece.loads or part is not access]  # fmt: skip
     elif isinstance(piece, Product):
         yield from (piece.left.root, piece.right.root)
+    elif isinstance(piece, Factor):
+        yield from (piece.number, *[view.root for view in piece.reads])
     elif isinstance(piece, Check):
         yield piece.view.root
     elif isinstance(piece, Bounds):

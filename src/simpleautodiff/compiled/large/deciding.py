@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from functools import cache
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.compiled.large.algebra import has_scipy
 from simpleautodiff.compiled.large.boxes import boxes
 from simpleautodiff.compiled.large.choosing import choice
-from simpleautodiff.compiled.large.views import whole
 from simpleautodiff.compiled.numbers.lowering import kind_of
 from simpleautodiff.compiled.recorded import Line, Place, places
 from simpleautodiff.rules.indexing import is_basic
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 INPUT, VIEW, ELEMENT, REDUCE = "input", "view", "element", "reduce"
 GATHER, LAYERS = "gather", "layers"
 MATMUL, JOIN, SCATTER, CUMSUM, NUMPY = "matmul", "join", "scatter", "cumsum", "numpy"
+LAPACK = "lapack"
 IN_LOOPS = frozenset((ELEMENT, GATHER, LAYERS, REDUCE))
 LOADED = (GATHER, LAYERS)  # elements that are only loaded
 REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
@@ -85,21 +85,25 @@ def _rolled(plan: Plan, line: Line) -> str:
     return LAYERS if plan.read_by_element and boxes(plan, line) else JOIN
 
 
+def _is_multiplied(plan: Plan, shape: tuple[int, ...], line: Line) -> bool:
+    """Tell whether BLAS takes a factor: a vector, a matrix, or a stack that is gone through."""
+    if len(line.shape) <= 2 and len(shape) <= 2:
+        return bool(shape)
+    stack = shape[:-2]
+    return len(shape) > 1 and not plan.alone and (stack == line.shape[:-2] or math.prod(stack) == 1)
+
+
 def _multiplied(plan: Plan, line: Line) -> str:
     kinds = set()
     for arg in line.args:
         if type(arg) is not Place and not isinstance(arg, np.ndarray):
             return NUMPY
-        view = plan.views[arg] if type(arg) is Place else whole(0, arg.shape)
-        if len(view.shape) not in (1, 2):
+        if not _is_multiplied(
+            plan, plan.lines[arg].shape if type(arg) is Place else arg.shape, line
+        ):
             return NUMPY
         kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
-    return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or _has_blas()) else NUMPY
-
-
-@cache
-def _has_blas() -> bool:
-    return importlib.util.find_spec("scipy") is not None
+    return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or has_scipy()) else NUMPY
 
 
 SPECIAL: dict[str, Any] = {

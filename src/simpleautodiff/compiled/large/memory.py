@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from simpleautodiff.compiled.large.building import Call, Product, Work, read_by
+from simpleautodiff.compiled.large.building import Call, Factor, Product, Work, read_by
 from simpleautodiff.compiled.large.deciding import INPUT, NUMPY
 from simpleautodiff.compiled.large.loops import Access, Loop
 from simpleautodiff.compiled.large.planning import Plan
@@ -96,7 +96,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
         written: list[int] = []
         if isinstance(piece, Loop):
             written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
-        elif isinstance(piece, Product | Call):
+        elif isinstance(piece, Product | Factor | Call):
             written = [piece.number]
         for root in written:
             born.setdefault(root, when)
@@ -114,16 +114,29 @@ def _in_results(
     for when, piece in enumerate(work):
         if not isinstance(piece, Loop):
             continue
-        for _, to in piece.stores:
+        for place, to in piece.stores:
             if to.slot not in memory.table or born[to.slot] != when:
                 continue
-            for load in piece.loads:
+            for load in _needed(piece, place):  # these have been read when the result is written
                 ends = dies.get(load.slot) == when and load.slot in born
                 free = ends and load.slot not in memory.table and load.slot not in shared
                 if free and _same_elements(piece, load, to) and memory.fits(load.slot, to.slot):
                     shared[load.slot] = to.slot
                     break
     return shared
+
+
+def _needed(loop: Loop, place: int) -> list[Access]:
+    """Return the loads that a step of the body is computed from."""
+    needed = {place}
+    found = []
+    for number in range(place, -1, -1):
+        operation, *args = loop.flat.steps[number]
+        if number in needed and operation == "input":
+            found.append(loop.loads[args[0]])
+        elif number in needed and operation != "const":
+            needed.update(args)
+    return found[::-1]
 
 
 def _same_elements(loop: Loop, load: Access, to: Access) -> bool:

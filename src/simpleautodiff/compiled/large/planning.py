@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.compiled.large.algebra import by_lapack
 from simpleautodiff.compiled.large.choosing import Distances, choice, known_distances
 from simpleautodiff.compiled.large.contracting import contracted
 from simpleautodiff.compiled.large.deciding import (
     ELEMENT,
     GATHER,
     INPUT,
+    LAPACK,
     LOADED,
     MATMUL,
     NUMPY,
@@ -28,10 +30,14 @@ from simpleautodiff.compiled.large.deciding import (
     SPECIAL,
     VIEW,
 )
+from simpleautodiff.compiled.large.matrices import Lapack
+from simpleautodiff.compiled.large.truths import of_truths
 from simpleautodiff.compiled.large.views import (
     Shape,
     View,
+    apart,
     layout,
+    matrix_of,
     same_steps,
     seen_through,
     steps,
@@ -60,6 +66,8 @@ class Plan:
         The program, cleaned.
     alone
         Whether all has to be done in loops, without BLAS and NumPy.
+    exact
+        Leave factors of matrices to NumPy, so that every bit is that of the function itself.
 
     Attributes
     ----------
@@ -79,8 +87,10 @@ class Plan:
         Of each guard the line of its truth value and what that has to be; None if it is known.
     """
 
-    def __init__(self, program: Recorded, alone: bool = False) -> None:
-        self.alone = alone
+    def __init__(self, program: Recorded, alone: bool = False, exact: bool = False) -> None:
+        self.alone, self.exact = alone, exact
+        self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
+        self.triangles: dict[View, bool] = {}  # matrices that are one: whether a lower one
         self.lines: list[Line] = []
         self.how: list[str] = []
         self.views: list[View] = []
@@ -116,13 +126,19 @@ class Plan:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
             line = contracted(self, line) or line
+        if not self.alone:
+            line = of_truths(self, line)
+        if not self.alone and not self.exact:
+            solved = by_lapack(self, line)
+            if solved is not None:
+                return solved
         view = self._seen(line)
         if view is None and self._is_copied(line):
             line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
             view = self._seen(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
-            line = line._replace(args=tuple([self._multipliable(arg) for arg in line.args]))
+            line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
         elif how in (GATHER, SCATTER):
             line = self._with_distances(line, how)
         number = len(self.lines)
@@ -176,8 +192,8 @@ class Plan:
             return NUMPY
         if line.kwargs:
             return NUMPY
-        if isinstance(line.what, Distances):
-            return ELEMENT
+        if isinstance(line.what, Distances | Lapack):
+            return ELEMENT if isinstance(line.what, Distances) else LAPACK
         if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
             known = all(type(x) is Place or self.known(x) is not None for x in numbers)
@@ -342,11 +358,15 @@ class Plan:
         self.bounds.append((low, high, size))
         return low, high
 
-    def _multipliable(self, arg: Any) -> Any:
+    def multipliable(self, arg: Any) -> Any:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
         if type(arg) is not Place:
             return arg
-        return arg if self.alone or layout(self.views[arg]) else self.copy(arg)
+        view = self.views[arg]
+        if self.alone or (len(view.shape) < 3 and layout(view)):
+            return arg
+        fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
+        return arg if fits else self.copy(arg)
 
 
 def lean(shape: Shape) -> Shape:

@@ -8,8 +8,9 @@ inputs and outputs, and has its own block: on the stack, or one that is kept for
 from __future__ import annotations
 
 from simpleautodiff.compiled.large.blas import write_product
-from simpleautodiff.compiled.large.building import Bounds, Call, Check, Product, Work
+from simpleautodiff.compiled.large.building import Bounds, Call, Check, Factor, Product, Work
 from simpleautodiff.compiled.large.deciding import INPUT
+from simpleautodiff.compiled.large.lapack import write_factor
 from simpleautodiff.compiled.large.loops import Loop
 from simpleautodiff.compiled.large.looptext import write_loop
 from simpleautodiff.compiled.large.memory import Memory
@@ -51,17 +52,33 @@ def _close(module: Shared, lines: list[str], segments: list[str | Call]) -> None
 
 
 def _called(
-    module: Shared, piece: Loop | Product, number: int, memory: Memory, lanes: int
+    module: Shared, piece: Loop | Product | Factor, number: int, memory: Memory, lanes: int
 ) -> list[str]:
     if isinstance(piece, Loop):
         name, slots = write_loop(module, piece, lanes)
+    elif isinstance(piece, Factor):
+        name, slots = write_factor(module, piece)
     else:
         name, slots = write_product(module, piece)
     lines = []
     for k, slot in enumerate(slots):
         lines += memory.address(slot, f"%a{number}.{k}")
     args = ", ".join([f"ptr %a{number}.{k}" for k in range(len(slots))])
+    if isinstance(piece, Factor):
+        return [*lines, *_tried(f"@{name}({args})", f"%tried{number}")]
     return [*lines, f"  call void @{name}({args})"]
+
+
+def _tried(call: str, name: str) -> list[str]:
+    """Write a call of what may fail."""
+    return [
+        f"  {name} = call i32 {call}",
+        f"  {name}.is = icmp eq i32 {name}, 0",
+        f"  br i1 {name}.is, label {name}.good, label {name}.bad",
+        f"{name[1:]}.bad:",
+        f"  ret i32 {name}",
+        f"{name[1:]}.good:",
+    ]
 
 
 def _checked(check: Check, memory: Memory) -> list[str]:

@@ -12,7 +12,7 @@ class Shared(Module):
         super().__init__(precise, own)
         self._named: dict[str, str] = {}
 
-    def function(self, kind: str, text: str) -> str:
+    def function(self, kind: str, text: str, gives: str = "void") -> str:
         r"""Return the name of the function with a text, from its arguments on.
 
         Examples
@@ -25,5 +25,5 @@ class Shared(Module):
         """
         if text not in self._named:
             name = self._named[text] = f"{kind}{len(self._named)}"
-            self.functions.append(f"define internal void @{name}{text}")
+            self.functions.append(f"define internal {gives} @{name}{text}")
         return self._named[text]

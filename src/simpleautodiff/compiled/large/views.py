@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -176,3 +177,23 @@ def layout(view: View) -> tuple[bool, int] | None:
     if (rows == 1 or down == 1) and (columns == 1 or along >= rows):
         return True, along if columns > 1 else rows
     return None
+
+
+def matrix_of(view: View) -> View:
+    """Return the first matrix of a stack."""
+    return View(view.root, view.shape[-2:], view.offset, view.strides[-2:])
+
+
+def apart(view: View) -> int | None:
+    """Return how far the matrices of a stack are apart; None if not all are equally far.
+
+    Examples
+    --------
+    >>> apart(whole(0, (2, 3, 4, 5))), apart(whole(0, (4, 5)))
+    (20, 0)
+    >>> print(apart(View(0, (2, 3, 4, 5), 0, (20, 40, 5, 1))))
+    None
+    """
+    stack = [(n, step) for n, step in zip(view.shape[:-2], view.strides[:-2], strict=True) if n > 1]
+    regular = all(far == near * n for (_, far), (n, near) in pairwise(stack))
+    return (stack[-1][1] if stack else 0) if regular else None
