@@ -15,7 +15,7 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
-from simpleautodiff.compiled.recorded import Recorded
+from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
 from simpleautodiff.compiled.symbols import SymbolLevel
@@ -225,16 +225,31 @@ def _written(result: Any, out: Any) -> Any:
             f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
             f"and {result.dtype}"
         )
-    if result is not out and result.base is not out:  # then it was put there at once
+    if result is not out and not _is_view(result, out):  # then it was put there at once
         np.copyto(out, result)
     return out
+
+
+def _is_view(result: Any, of: Any) -> bool:
+    """Tell whether an array has the very elements of another."""
+    return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
+        result.strides == of.strides
+    )
 
 
 def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
-    if not same or not all(map(_is_as_before, before, leaves)):
+    if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
         raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+
+
+def _holds_other(described: Call) -> bool:
+    """Tell whether an object among the arguments holds what it did not hold before."""
+    if len(described.varies) == len(described.leaves):
+        return False
+    after = signature(described.tree)
+    return after is None or after.key != described.key
 
 
 def _is_as_before(old: Any, new: Any) -> bool:
@@ -244,6 +259,7 @@ def _is_as_before(old: Any, new: Any) -> bool:
 
 
 def _given(leaf: Any) -> Any:
+    leaf = native(leaf)
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
 
 

@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, with_values
+from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, native, with_values
 from simpleautodiff.errors import TraceError, at_line
 from simpleautodiff.many import Many, ManyLevel
 from simpleautodiff.node import apply, evaluate
@@ -79,7 +79,7 @@ class Symbol(Many):
     def _as_whole(self, number: int) -> int:
         """Return the whole number of this call; calls with another one are recorded anew."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
-        self.level.guard(whole == number)
+        self.level.guard(whole == number, number)
         return number
 
     def __float__(self) -> float:
@@ -216,8 +216,8 @@ class SymbolLevel(ManyLevel):
             [self.record(operator.getitem, (whole, i), {}, part) for i, part in enumerate(value)]
         )
 
-    def guard(self, truth: Any) -> bool:
-        """Let the code go by a truth value, and note that it did."""
+    def guard(self, truth: Any, number: int | None = None) -> bool:
+        """Let the code go by a truth value, or by a whole number, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         if self.rows:
@@ -225,7 +225,7 @@ class SymbolLevel(ManyLevel):
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
-            self.guards.append(Guard(truth.place, expected, at_line()))
+            self.guards.append(Guard(truth.place, expected, at_line(), number))
         return expected
 
     def _concrete(self, tree: Any) -> Any:
@@ -246,7 +246,7 @@ class SymbolLevel(ManyLevel):
         if isinstance(arg, Traced):
             raise _not_recorded("a node of another derivative")
         if kind is np.ndarray:
-            return arg.copy()
+            return native(arg) if not arg.dtype.isnative else arg.copy()
         if kind is tuple or kind is list:
             return kind([self._kept(part) for part in arg])
         if kind is slice:
