@@ -382,3 +382,72 @@ def test_each_whole_number_that_code_goes_by_is_a_way(tier):
     assert "5 paths" in jitted.explain()
     with pytest.raises(ad.TraceError, match="5 different ways"):
         jitted(9.5)
+
+
+# Several threads and processes. -------------------------------------------------------------------
+
+
+def cubed(x):
+    return np.sum(x**3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ad.grad(cubed),
+        lambda: ad.value_and_grad(cubed, argnums=0),
+        lambda: ad.jacobian(ad.grad(cubed), mode="forward"),
+        lambda: ad.hessian(cubed),
+        lambda: ad.vmap(ad.grad(ad.jit(cubed)), in_axes=1),
+        lambda: ad.jacobian(ad.vmap(ad.derivative(np.sin, n=2))),
+    ],
+)
+def test_compiled_derivatives_can_be_pickled(make):
+    jitted, x = ad.jit(make(), precise=True), np.arange(6.0).reshape(2, 3)
+    again = pickle.loads(pickle.dumps(jitted))
+    assert again.function.options.precise
+    argument = x[0] if "derivative" in repr(jitted) else x
+    for _ in range(3):
+        for got, want in zip(again(argument), jitted(argument), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_what_wraps_a_derivative_is_not_taken_for_it():
+    from functools import wraps
+
+    @wraps(ad.grad(cubed))
+    def wrapper(x):
+        return 2 * x
+
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(ad.jit(wrapper))
+
+
+def test_functions_that_record_do_not_wait_for_each_other():
+    waiting = threading.Barrier(2)
+
+    def meeting(number):
+        def f(x):
+            if type(x) is not float:  # it is being recorded
+                waiting.wait(10)
+                both[1 - number](0.5)
+            return x * 2
+
+        return f
+
+    both = [ad.jit(meeting(k), tier="numpy") for k in (0, 1)]
+    threads = [threading.Thread(target=f, args=(1.0,), daemon=True) for f in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_whole_number_of_numpy_may_be_none_at_another_call(tier):
+    jitted = ad.jit(lambda x: np.sum(math.floor(x)), tier=tier)
+    assert [jitted(2.5), jitted(3.5)] == [2, 3]
+    assert jitted(3.5).dtype.kind == "i"
+    assert math.isnan(jitted(math.nan))
+    assert jitted(1e300) == 1e300

@@ -23,6 +23,7 @@ from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
 from simpleautodiff.compiled.recorded import Recorded
 from simpleautodiff.compiled.signature import Call
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.remaking import followed, recipe
 from simpleautodiff.structure import flatten
 
 F = Callable[..., Any]
@@ -56,7 +57,7 @@ class Jitted(Slot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return Jitted, (self.__wrapped__, self.function.options)
+        return _remade, (recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -126,6 +127,10 @@ def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_
 def _jitted(f: F, options: Options) -> Jitted:
     check_function(f)
     return Jitted(f, options)
+
+
+def _remade(how: Any, options: Options) -> Jitted:
+    return Jitted(followed(how), options)
 
 
 def _repoint(itself: weakref.ref[Jitted]) -> None:
