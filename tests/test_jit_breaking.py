@@ -451,3 +451,12 @@ def test_a_whole_number_of_numpy_may_be_none_at_another_call(tier):
     assert jitted(3.5).dtype.kind == "i"
     assert math.isnan(jitted(math.nan))
     assert jitted(1e300) == 1e300
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("size", [6, 300])
+def test_arrays_chosen_by_a_condition_inside_a_derivative(size, tier):
+    rng = np.random.default_rng(0)
+    calls = [(rng.normal(size=size),) for _ in range(4)]
+    jitted = answers(ad.grad(lambda x: np.sum(x[x > 0] ** 2)), calls, tier)
+    assert "chosen by a condition" in jitted.explain()

@@ -60,10 +60,7 @@ class Symbol(Many):
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
-        for part in flatten(index)[0]:
-            if isinstance(part, Many) and part.dtype.kind == "b":
-                raise _not_recorded("an array chosen by a condition, whose size may change")
-        return self.level.run(getitem.primitive, (self, index))  # type: ignore[attr-defined]
+        return self.level.run(_GETITEM, (self, index))
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:
@@ -181,6 +178,8 @@ class SymbolLevel(ManyLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row on the numbers of this call."""
+        if primitive is _GETITEM:
+            _check_size(args[1])
         numbers = tuple([self._concrete(arg) for arg in args])
         value = evaluate(primitive, numbers)
         if primitive is _WHERE:
@@ -296,7 +295,13 @@ def _whole(part: Any) -> Any:
     return operator.index(part) if isinstance(part, Symbol) else part
 
 
-_WHERE = TABLE["where"]
+def _check_size(index: Any) -> None:
+    for part in flatten(index)[0]:
+        if isinstance(part, Many) and part.dtype.kind == "b":
+            raise _not_recorded("an array chosen by a condition, whose size may change")
+
+
+_WHERE, _GETITEM = TABLE["where"], getitem.primitive  # type: ignore[attr-defined]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
