@@ -631,3 +631,14 @@ def test_factors_are_taken_out_of_sums_unless_every_bit_counts():
     assert len(sums) < len([line for line in kept if not line.shape])
     _, (value, gradient) = ArrayProgram(recorded).run([x])
     np.testing.assert_allclose(gradient, np.exp(x - value), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 6, 8, 9, 17])
+def test_nothing_lies_where_a_smaller_result_will_be(size):
+    program = ArrayProgram(record(lambda x: np.partition(x, 2)[:3], np.arange(float(size))))
+    memory, lines = program.memory, program.plan.lines
+    for inside, result in memory.shared.items():
+        assert math.prod(lines[inside].shape) == math.prod(lines[result].shape)
+    status, (smallest,) = program.run([np.arange(float(size))[::-1]])
+    assert status == 0
+    assert sorted(smallest) == [0.0, 1.0, 2.0]

@@ -281,3 +281,182 @@ for thread in threads: thread.join()
     environment = {**os.environ, "SIMPLEAUTODIFF_CACHE": "off"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()[-500:]
+
+
+# Kinds of number, and what holds them. ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("size", [12, 1000])
+def test_arrays_whose_bytes_stand_the_other_way_round(size, tier):
+    other = np.arange(float(size)).astype(np.dtype(float).newbyteorder())
+    weights = other[::-1]
+    for f in (
+        lambda x: x * 2,
+        lambda x: x.T,
+        np.sum,
+        lambda x: [y * 2 for y in x],
+        lambda x: x * weights,
+        lambda x: weights[x.astype(int)] * 2,
+        ad.vmap(lambda x: x * x),
+    ):
+        answers(f, [(other + k,) for k in (0.0, 0.0)] + [(other,)] * 3, tier, same=False)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("size", [6, 1000])
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint64, np.float32, float])
+def test_numbers_of_python_are_compared_as_numpy_does(kind, size, tier):
+    x = (np.arange(size) - 2).astype(kind)
+    for f in (
+        lambda x: x == 3,
+        lambda x: x < 2.5,
+        lambda x: x >= 0.1,
+        lambda x: x < 2**70,
+        lambda x: x >= -(2**63),
+    ):
+        answers(f, [(x,)] * 3, tier)
+    answers(lambda x: x == 3, [(x > 0,)] * 3, tier)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_mean_of_nothing_is_no_number(tier):
+    for f in (np.mean, lambda x: np.mean(x, axis=0), lambda x: np.sum(x) / x.size):
+        jitted = ad.jit(f, tier=tier)
+        for _ in range(3):
+            assert np.isnan(jitted(np.zeros((0, 3)))).all()
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_single_number_in_another_kind_is_converted(tier):
+    answers(lambda x: x.tolist(), [(np.float32(1.5),), (np.float32(2.5),)] * 2, tier)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_the_result_is_put_into_what_it_is_a_view_of(tier):
+    jitted = ad.jit(lambda x: x[::-1], tier=tier)
+    for _ in range(4):
+        x = np.arange(5.0)
+        assert jitted(x, out=x) is x
+        assert x.tolist() == [4.0, 3.0, 2.0, 1.0, 0.0]
+
+
+class Model:
+    def __init__(self, weight):
+        self.weight, self.calls, self.itself = weight, 0, self
+
+    def product(self, x):
+        return self.weight * x
+
+    def counted(self, x):
+        self.calls += 1
+        return self.weight * x
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_what_an_object_holds_is_part_of_the_signature(tier):
+    product, model = ad.jit(Model.product, tier=tier), Model(2.0)
+    assert [product(model, 3.0) for _ in range(3)] == [6.0] * 3
+    model.weight = 5.0
+    assert [product(model, 3.0) for _ in range(3)] == [15.0] * 3
+    model.weight = np.array([1.0, 2.0])
+    assert [product(model, 3.0).tolist() for _ in range(3)] == [[3.0, 6.0]] * 3
+    model.weight[0] = 7.0
+    assert product(model, 3.0).tolist() == [21.0, 6.0]
+    counted, model = ad.jit(Model.counted, tier=tier), Model(2.0)
+    assert [counted(model, 3.0) for _ in range(4)] == [6.0] * 4
+
+
+def test_an_iterator_is_used_up():
+    numbers, jitted = iter([1.0, 2.0, 3.0, 4.0]), ad.jit(lambda x, more: x * next(more))
+    assert [jitted(2.0, numbers) for _ in range(4)] == [2.0, 4.0, 6.0, 8.0]
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_each_whole_number_that_code_goes_by_is_a_way(tier):
+    jitted = ad.jit(lambda x: x * int(x), max_paths=5, tier=tier)
+    for _ in range(2):
+        for k in range(1, 6):
+            assert jitted(k + 0.5) == k * (k + 0.5)
+    assert "5 paths" in jitted.explain()
+    with pytest.raises(ad.TraceError, match="5 different ways"):
+        jitted(9.5)
+
+
+# Several threads and processes. -------------------------------------------------------------------
+
+
+def cubed(x):
+    return np.sum(x**3)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ad.grad(cubed),
+        lambda: ad.value_and_grad(cubed, argnums=0),
+        lambda: ad.jacobian(ad.grad(cubed), mode="forward"),
+        lambda: ad.hessian(cubed),
+        lambda: ad.vmap(ad.grad(ad.jit(cubed)), in_axes=1),
+        lambda: ad.jacobian(ad.vmap(ad.derivative(np.sin, n=2))),
+    ],
+)
+def test_compiled_derivatives_can_be_pickled(make):
+    jitted, x = ad.jit(make(), precise=True), np.arange(6.0).reshape(2, 3)
+    again = pickle.loads(pickle.dumps(jitted))
+    assert again.function.options.precise
+    argument = x[0] if "derivative" in repr(jitted) else x
+    for _ in range(3):
+        for got, want in zip(again(argument), jitted(argument), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_what_wraps_a_derivative_is_not_taken_for_it():
+    from functools import wraps
+
+    @wraps(ad.grad(cubed))
+    def wrapper(x):
+        return 2 * x
+
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(ad.jit(wrapper))
+
+
+def test_functions_that_record_do_not_wait_for_each_other():
+    waiting = threading.Barrier(2)
+
+    def meeting(number):
+        def f(x):
+            if type(x) is not float:  # it is being recorded
+                waiting.wait(10)
+                both[1 - number](0.5)
+            return x * 2
+
+        return f
+
+    both = [ad.jit(meeting(k), tier="numpy") for k in (0, 1)]
+    threads = [threading.Thread(target=f, args=(1.0,), daemon=True) for f in both]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_whole_number_of_numpy_may_be_none_at_another_call(tier):
+    jitted = ad.jit(lambda x: np.sum(math.floor(x)), tier=tier)
+    assert [jitted(2.5), jitted(3.5)] == [2, 3]
+    assert jitted(3.5).dtype.kind == "i"
+    assert math.isnan(jitted(math.nan))
+    assert jitted(1e300) == 1e300
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("size", [6, 300])
+def test_arrays_chosen_by_a_condition_inside_a_derivative(size, tier):
+    rng = np.random.default_rng(0)
+    calls = [(rng.normal(size=size),) for _ in range(4)]
+    jitted = answers(ad.grad(lambda x: np.sum(x[x > 0] ** 2)), calls, tier)
+    assert "chosen by a condition" in jitted.explain()

@@ -21,6 +21,7 @@ from simpleautodiff.holomorphic import from_directions
 from simpleautodiff.many import known
 from simpleautodiff.number import is_complex
 from simpleautodiff.recording import paused_gc, plain_results
+from simpleautodiff.remaking import remembered
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import plain
@@ -30,6 +31,7 @@ F = Callable[..., Any]
 CHUNK = 2**27  # bytes that a batch of sweeps may take for the largest of the values
 
 
+@remembered
 def jacobian(
     f: F,
     argnums: Argnums = 0,
@@ -149,6 +151,7 @@ def _shaped(part: Any, new: tuple[int, ...]) -> Any:
     return part
 
 
+@remembered
 def jacfwd(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> F:
@@ -163,6 +166,7 @@ def jacfwd(
     return jacobian(f, argnums, has_aux, mode="forward", chunk_size=chunk_size)
 
 
+@remembered
 def jacrev(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> F:
@@ -177,6 +181,7 @@ def jacrev(
     return jacobian(f, argnums, has_aux, mode="reverse", chunk_size=chunk_size)
 
 
+@remembered
 def hessian(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> F:

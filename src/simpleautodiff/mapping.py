@@ -13,6 +13,7 @@ from simpleautodiff.dispatch.shaping import concatenate_
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.foreign import is_foreign, outward, wrapped
 from simpleautodiff.many import Many
+from simpleautodiff.remaking import remembered
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import children, flatten, map_leaves, paths
@@ -22,6 +23,7 @@ from simpleautodiff.transform import named
 F = Callable[..., Any]
 
 
+@remembered
 def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None) -> F:
     """Return the function that applies `f` to every example along an axis, all at once.
 

@@ -23,6 +23,7 @@ from simpleautodiff.kinks import LocatedTape, check_choice, kinks_met, tell
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import check_value, is_complex
 from simpleautodiff.recording import number_result, paused_gc, plain_results
+from simpleautodiff.remaking import remembered
 from simpleautodiff.rules.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import flatten, map_leaves, matching_leaves
@@ -31,6 +32,7 @@ from simpleautodiff.traced import plain
 F = Callable[..., Any]
 
 
+@remembered
 def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None) -> F:
     """Return the function that gives the gradient of `f`, in reverse mode.
 
@@ -66,6 +68,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
     return named(gradient, "grad", f, None if has_aux else argnums)
 
 
+@remembered
 def value_and_grad(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None
 ) -> F:
@@ -171,6 +174,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
+@remembered
 def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
     """Return the n-th derivative of a function of one number, in forward (Taylor) mode.
 

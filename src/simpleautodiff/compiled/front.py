@@ -23,6 +23,7 @@ from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
 from simpleautodiff.compiled.recorded import Recorded
 from simpleautodiff.compiled.signature import Call
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.remaking import followed, recipe
 from simpleautodiff.structure import flatten
 
 F = Callable[..., Any]
@@ -45,7 +46,7 @@ class Jitted(Slot):
             jitted = itself()
             if jitted is not None and isinstance(path.program, Entered):
                 path.program.on_entry = lambda: _repoint(itself)
-                path.program.form = _form(described, path.program, result)
+                path.program.form = _form(described, path, path.program.results, result)
 
         self.function.on_path = on_path
 
@@ -56,7 +57,7 @@ class Jitted(Slot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return Jitted, (self.__wrapped__, self.function.options)
+        return _remade, (recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -128,6 +129,10 @@ def _jitted(f: F, options: Options) -> Jitted:
     return Jitted(f, options)
 
 
+def _remade(how: Any, options: Options) -> Jitted:
+    return Jitted(followed(how), options)
+
+
 def _repoint(itself: weakref.ref[Jitted]) -> None:
     """Let Python call the compiled code of all signatures and paths at once."""
     jitted = itself()
@@ -139,7 +144,7 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, program: Entered, result: Any) -> Form | None:
+def _form(described: Call, path: Path, results: int, result: Any) -> Form | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
@@ -147,8 +152,12 @@ def _form(described: Call, program: Entered, result: Any) -> Form | None:
     inputs = [_part(leaf) for leaf in args]
     outputs = [_part(leaf) for leaf in flatten(result)[0]]
     structure = _structure(result, iter(range(len(outputs))))
-    whole = len(outputs) == program.results  # nothing of the result is a constant
+    whole = len(outputs) == results  # nothing of the result is a constant
     if None in inputs or None in outputs or structure is None or not whole:
+        return None
+    lines = path.recorded.lines
+    if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
+           for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
         return None
     return Form(tuple(inputs), tuple(outputs), structure)  # type: ignore[arg-type]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import operator
 import threading
 import warnings
@@ -15,7 +16,7 @@ import numpy as np
 
 from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
-from simpleautodiff.compiled.recorded import Recorded
+from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, signature
 from simpleautodiff.compiled.symbols import SymbolLevel
@@ -82,7 +83,7 @@ class Function:
         self.options = options
         self.known: dict[Hashable, Specialised] = {}
         self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
-        self._lock = threading.RLock()
+        self._recording = threading.RLock()
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by a program if there is one that fits, or by running the function."""
@@ -154,24 +155,42 @@ class Function:
             )
         before = [_own(leaf) for leaf in described.leaves]
         result = self.f(*args, **kwargs)
-        with self._lock:
-            if found.root is not None if branch is None else branch[1] in branch[0].turns:
-                return result  # another thread has recorded it meanwhile
-            try:
-                _check_unchanged(described, before, name_of(self.f))
-                path = self._record(described, args, kwargs, result)
-            except Exception as error:  # whatever it was, the function itself ran
-                found.reason = str(error) or type(error).__name__
-                return result
-            if branch is None:
-                found.root = path
-            elif path.recorded.decisions(branch[1]) == branch[0].recorded.decisions(branch[1]):
-                return result  # by a hair: rounded otherwise, the function goes the known way
-            else:
-                branch[0].turns[branch[1]] = path
-        self.on_path(path, described, result)
-        path.program.prepare()
+        if not self._recording.acquire(blocking=False):
+            return result  # another thread is recording, and this function may be what it waits for
+        try:
+            _check_unchanged(described, before, name_of(self.f))
+            path = self._branched_off(found, described, args, kwargs, branch, result)
+        except Exception as error:  # whatever it was, the function itself ran
+            found.reason = str(error) or type(error).__name__
+            return result
+        finally:
+            self._recording.release()
+        if path is not None:
+            self.on_path(path, described, result)
+            path.program.prepare()
         return result
+
+    def _branched_off(
+        self,
+        found: Specialised,
+        described: Call,
+        args: Any,
+        kwargs: Any,
+        branch: tuple[Path, int] | None,
+        result: Any,
+    ) -> Path | None:
+        """Record a way and give it its place among the others; None if it is known."""
+        if found.root is not None if branch is None else branch[1] in branch[0].turns:
+            return None  # another thread has recorded it meanwhile
+        path = self._record(described, args, kwargs, result)
+        if branch is None:
+            found.root = path
+            return path
+        before, guard = branch
+        if path.recorded.decisions(guard) == before.recorded.decisions(guard):
+            return None  # by a hair: rounded otherwise, the function goes the known way
+        before.turns[guard] = path
+        return path
 
     def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
         teach_scipy()
@@ -236,16 +255,31 @@ def _written(result: Any, out: Any) -> Any:
             f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
             f"and {result.dtype}"
         )
-    if result is not out and result.base is not out:  # then it was put there at once
+    if result is not out and not _is_view(result, out):  # then it was put there at once
         np.copyto(out, result)
     return out
+
+
+def _is_view(result: Any, of: Any) -> bool:
+    """Tell whether an array has the very elements of another."""
+    return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
+        result.strides == of.strides
+    )
 
 
 def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
-    if not same or not all(map(_is_as_before, before, leaves)):
+    if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
         raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+
+
+def _holds_other(described: Call) -> bool:
+    """Tell whether an object among the arguments holds what it did not hold before."""
+    if len(described.varies) == len(described.leaves):
+        return False
+    after = signature(described.tree)
+    return after is None or after.key != described.key
 
 
 def _is_as_before(old: Any, new: Any) -> bool:
@@ -255,6 +289,7 @@ def _is_as_before(old: Any, new: Any) -> bool:
 
 
 def _given(leaf: Any) -> Any:
+    leaf = native(leaf)
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
 
 
@@ -294,15 +329,18 @@ def _maker(leaf: Any) -> Any:
     if isinstance(leaf, np.ndarray):
         dtype, shape = leaf.dtype, leaf.shape
         return lambda x: np.asarray(x, dtype).reshape(shape)
+    if isinstance(leaf, np.integer):
+        return lambda x: _whole(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
     if isinstance(leaf, np.generic):
         return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
     kind = _whole if type(leaf) is int else type(leaf)
     return lambda x: kind(np.asarray(x).reshape(())[()])
 
 
-def _whole(number: Any) -> int | float:
-    """Return a number without a fraction as Python's own; the floor of nan is nan."""
-    return int(number) if np.isfinite(number) else float(number)
+def _whole(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
+    """Return a number without a fraction as a whole one; the floor of nan is nan."""
+    largest = math.inf if whole is int else 2.0**63  # of NumPy's whole numbers
+    return whole(number) if abs(number) < largest else otherwise(number)
 
 
 def _agree(leaf: Any, number: Any) -> bool:

@@ -34,11 +34,15 @@ class Place(int):
 
 
 class Guard(NamedTuple):
-    """A truth value that decided which way the code went, and where it was asked for."""
+    """A truth value that decided which way the code went, and where it was asked for.
+
+    If the code went by a whole number, the truth value says that it is `number`.
+    """
 
     place: Place
     expected: bool
     line: str
+    number: int | None = None
 
 
 class Recorded(NamedTuple):
@@ -49,9 +53,9 @@ class Recorded(NamedTuple):
     guards: list[Guard]
     outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
 
-    def decisions(self, last: int) -> list[bool]:
+    def decisions(self, last: int) -> list[tuple[bool, int | None]]:
         """Return which way the code went, up to one guard."""
-        return [guard.expected for guard in self.guards[: last + 1]]
+        return [(guard.expected, guard.number) for guard in self.guards[: last + 1]]
 
 
 def places(tree: Any) -> Iterator[Place]:
@@ -80,3 +84,10 @@ def with_values(tree: Any, values: Any) -> Any:
     if kind is dict:
         return {key: with_values(part, values) for key, part in tree.items()}
     return tree
+
+
+def native(leaf: Any) -> Any:
+    """Return a number or an array in the order of bytes of this machine."""
+    if type(leaf) is not np.ndarray or leaf.dtype.isnative:
+        return leaf
+    return leaf.astype(leaf.dtype.newbyteorder("="))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from hashlib import blake2b
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.compiled.recorded import native
 from simpleautodiff.structure import children
 from simpleautodiff.traced import Traced
 
@@ -22,7 +25,7 @@ class Call(NamedTuple):
     @property
     def inputs(self) -> list[Any]:
         """The numbers and arrays that may change."""
-        return [self.leaves[i] for i in self.varies]
+        return [native(self.leaves[i]) for i in self.varies]
 
 
 def signature(tree: Any) -> Call | None:
@@ -53,7 +56,36 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
         return (kind, tree.dtype, tree.shape) if isinstance(tree, np.ndarray) else (kind,)
     if isinstance(tree, Traced):
         raise TypeError("what stands for a number cannot be compared with others")
-    return kind, tree
+    return kind, tree, _state(tree, ())
+
+
+def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
+    """Return what an object that is equal to itself alone holds, which decides how code runs."""
+    kind: Any = type(leaf)
+    if isinstance(leaf, Number) and not isinstance(leaf, int):
+        return repr(leaf)  # 0.0 and -0.0 are equal, and are two
+    named = hasattr(leaf, "__name__")  # functions, classes, modules: taken as they are
+    if kind.__hash__ is not object.__hash__ or named or id(leaf) in within:
+        return None
+    try:
+        reduced = leaf.__reduce_ex__(2)
+    except Exception as error:
+        raise TypeError(f"what a {kind.__name__} holds cannot be compared") from error
+    return None if isinstance(reduced, str) else _held(reduced[1:3], (*within, id(leaf)))
+
+
+def _held(part: Any, within: tuple[int, ...]) -> Hashable:
+    """Return what tells a part of an object from any other, numbers and arrays by their values."""
+    kind = type(part)
+    parts = children(part)
+    if parts is not None:
+        inside = (*within, id(part))
+        return kind, *[(name, _held(x, inside)) for name, x in parts if id(x) not in inside]
+    if isinstance(part, (np.ndarray, np.generic)):
+        if part.dtype.hasobject:
+            raise TypeError("arrays of objects cannot be compared")
+        return kind, part.dtype, part.shape, blake2b(part.tobytes()).digest()
+    return kind, part, _state(part, within)
 
 
 def may_vary(leaf: Any) -> bool:

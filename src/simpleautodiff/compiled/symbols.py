@@ -17,7 +17,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, with_values
+from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, native, with_values
 from simpleautodiff.errors import TraceError, at_line
 from simpleautodiff.many import Many, ManyLevel
 from simpleautodiff.node import apply, evaluate
@@ -65,10 +65,7 @@ class Symbol(Many):
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
-        for part in flatten(index)[0]:
-            if isinstance(part, Many) and part.dtype.kind == "b":
-                raise _not_recorded("an array chosen by a condition, whose size may change")
-        return self.level.run(getitem.primitive, (self, index))  # type: ignore[attr-defined]
+        return self.level.run(_GETITEM, (self, index))
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:
@@ -84,7 +81,7 @@ class Symbol(Many):
     def _as_whole(self, number: int) -> int:
         """Return the whole number of this call; calls with another one are recorded anew."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
-        self.level.guard(whole == number)
+        self.level.guard(whole == number, number)
         return number
 
     def __float__(self) -> float:
@@ -186,6 +183,8 @@ class SymbolLevel(ManyLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row on the numbers of this call."""
+        if primitive is _GETITEM:
+            _check_size(args[1])
         numbers = tuple([self._concrete(arg) for arg in args])
         value = evaluate(primitive, numbers)
         if primitive is _WHERE:
@@ -221,8 +220,8 @@ class SymbolLevel(ManyLevel):
             [self.record(operator.getitem, (whole, i), {}, part) for i, part in enumerate(value)]
         )
 
-    def guard(self, truth: Any) -> bool:
-        """Let the code go by a truth value, and note that it did."""
+    def guard(self, truth: Any, number: int | None = None) -> bool:
+        """Let the code go by a truth value, or by a whole number, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         if self.rows:
@@ -230,7 +229,7 @@ class SymbolLevel(ManyLevel):
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
-            self.guards.append(Guard(truth.place, expected, at_line()))
+            self.guards.append(Guard(truth.place, expected, at_line(), number))
         return expected
 
     def _concrete(self, tree: Any) -> Any:
@@ -251,7 +250,7 @@ class SymbolLevel(ManyLevel):
         if isinstance(arg, Traced):
             raise _not_recorded("a node of another derivative")
         if kind is np.ndarray:
-            return arg.copy()
+            return native(arg) if not arg.dtype.isnative else arg.copy()
         if kind is tuple or kind is list:
             return kind([self._kept(part) for part in arg])
         if kind is slice:
@@ -301,7 +300,13 @@ def _whole(part: Any) -> Any:
     return operator.index(part) if isinstance(part, Symbol) else part
 
 
-_WHERE = TABLE["where"]
+def _check_size(index: Any) -> None:
+    for part in flatten(index)[0]:
+        if isinstance(part, Many) and part.dtype.kind == "b":
+            raise _not_recorded("an array chosen by a condition, whose size may change")
+
+
+_WHERE, _GETITEM = TABLE["where"], getitem.primitive  # type: ignore[attr-defined]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:

@@ -47,7 +47,7 @@ def clean(recorded: Recorded, precise: bool = False) -> Recorded:
     new = _Cleaner(precise)
     for number, line in enumerate(recorded.lines):
         new.take(number, line)
-    guards = [Guard(new.of[g.place], g.expected, g.line) for g in recorded.guards]
+    guards = [g._replace(place=new.of[g.place]) for g in recorded.guards]
     outputs = with_values(list(recorded.outputs), new.of)
     return _without_dead(Recorded(new.lines, recorded.inputs, guards, outputs))
 

@@ -67,12 +67,15 @@ class Memory:
 
     def fits(self, one: int, other: int) -> bool:
         """Tell whether two results are equally large."""
-        return self._bytes(one) == self._bytes(other)
+        return self._exactly(one) == self._exactly(other)
+
+    def _exactly(self, root: int) -> int:
+        line = self.plan.lines[root]
+        return math.prod(line.shape) * (line.dtype.itemsize if line.dtype else 8)
 
     def _bytes(self, root: int) -> int:
-        line = self.plan.lines[root]
-        count = math.prod(line.shape) * (line.dtype.itemsize if line.dtype else 8)
-        return -(-count // _LINE) * _LINE
+        """Return how much of the block a result takes: whole lines."""
+        return -(-self._exactly(root) // _LINE) * _LINE
 
     def address(self, root: int, name: str) -> list[str]:
         """Write what finds the address of a result, given the table."""

@@ -44,6 +44,7 @@ from simpleautodiff.compiled.large.views import (
     whole,
 )
 from simpleautodiff.compiled.numbers.lowering import can_lower, kind_of
+from simpleautodiff.compiled.numbers.operations import fits_whole
 from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, places, with_values
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.row import TABLE
@@ -212,6 +213,8 @@ class Plan:
 
     def known(self, arg: Any) -> Known | None:
         """Return what is known of an argument that is the same number for all elements."""
+        if type(arg) is int and not fits_whole(arg):
+            return None
         if type(arg) in (int, float, bool):
             return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
         if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:

@@ -23,7 +23,7 @@ TRUTHS: dict[Any, Lowered] = {}  # functions that answer yes or no
 
 def kind_of(dtype: Any) -> str | None:
     """Return the letter of a kind of number, or None if it is none that can be compiled."""
-    if dtype is None:
+    if dtype is None or not dtype.isnative:
         return None
     if dtype.kind in "iu":
         return WHOLE if dtype.itemsize == 8 and dtype.kind == "i" else None

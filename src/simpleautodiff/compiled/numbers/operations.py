@@ -19,6 +19,17 @@ DOUBLE, FLOAT, TRUTH, WHOLE = "d", "f", "?", "l"
 KINDS = {"d": np.float64, "f": np.float32, "?": np.bool_, "l": np.int64}
 
 
+def fits_whole(number: int) -> bool:
+    """Tell whether one of Python's whole numbers is one of 64 bits.
+
+    Examples
+    --------
+    >>> fits_whole(2**63 - 1), fits_whole(2**63)
+    (True, False)
+    """
+    return -(2**63) <= number < 2**63
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """One operation: how many numbers it takes, of which kind its result is, and what it computes.

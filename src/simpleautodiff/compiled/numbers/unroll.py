@@ -15,7 +15,14 @@ import numpy as np
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.lowering import NUMBERS, TRUTHS, can_lower, kind_of, lower
-from simpleautodiff.compiled.numbers.operations import DOUBLE, OPERATIONS, TRUTH
+from simpleautodiff.compiled.numbers.operations import (
+    DOUBLE,
+    KINDS,
+    OPERATIONS,
+    TRUTH,
+    WHOLE,
+    fits_whole,
+)
 from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
 from simpleautodiff.compiled.recorded import Line, Place, Recorded, places
 from simpleautodiff.errors import TraceError
@@ -141,7 +148,8 @@ class _Unrolling:
         if what.name in SUMS:
             numbers = self._numbers(line, kind, self._cells)
             found = _scattered(*numbers) if what.name == "scatter" else what.compute(*numbers)
-            return self._places(found, kind)
+            empty = self.flat.zero(kind) if what.name == "scatter" else self.flat.const(0, kind)
+            return self._places(found, kind, empty)
         if what.name in EXTREMES:
             return self._extreme(line, kind)
         if what.name == "astype":
@@ -167,10 +175,7 @@ class _Unrolling:
         if line.what in TRUTHS and can_lower(line.what, line.dtype):
             found = [self.values[arg] for arg in line.args if type(arg) is Place]
             kinds = [self.flat.kinds[int(np.ravel(x)[0])] for x in found if np.size(x)]
-            args = [
-                self._value(arg, kinds[0] if kinds and type(arg) in (int, float) else None)
-                for arg in line.args
-            ]
+            args = [self._value(arg, _compared(arg, kinds)) for arg in line.args]
             return _each(lambda *xs: lower(self.flat, line.what, TRUTH, list(xs)), *args)
         if line.what in (np.all, np.any) and len(line.args) == 1 and not line.kwargs:
             cells = [self.flat.to(TRUTH, int(x)) for x in np.ravel(self._value(line.args[0], None))]
@@ -218,6 +223,8 @@ class _Unrolling:
             return _each(lambda x: self.flat.to(kind, x), found)
         if kind is None:
             kind = kind_of(np.result_type(arg)) or "d"
+        if kind == WHOLE and type(arg) is int and not fits_whole(arg):
+            raise NotUnrolledError(f"{arg} has more than 64 bits")
         if isinstance(arg, np.ndarray) and arg.ndim:
             return _each_number(lambda x: self.flat.const(x, kind), arg)
         return self.flat.const(arg, kind)
@@ -228,17 +235,24 @@ class _Unrolling:
             cells[index] = Cell(self.flat, int(place))
         return cells
 
-    def _places(self, cells: Any, kind: str) -> Any:
-        """Return what was computed with cells as places."""
+    def _places(self, cells: Any, kind: str, empty: int) -> Any:
+        """Return what was computed with cells as places, `empty` where nothing was put."""
 
         def place(cell: Any) -> int:
             if isinstance(cell, Cell):
                 return self.flat.to(kind, cell.place)
-            return self.flat.zero(kind)  # nothing was put there
+            return empty
 
         if type(cells) is not np.ndarray:
             return place(cells)
         return _simple(np.array([*map(place, cells.flat)], np.int64).reshape(cells.shape))
+
+
+def _compared(arg: Any, kinds: list[str]) -> str | None:
+    """Return the kind in which one of Python's numbers is compared with others; None: its own."""
+    if type(arg) not in (int, float) or not kinds:
+        return None
+    return kind_of(np.result_type(KINDS[kinds[0]], arg))
 
 
 def _each(function: Any, *args: Any) -> Any:
