@@ -9,9 +9,22 @@ from itertools import count
 import numpy as np
 import pytest
 
+from simpleautodiff.structure import flatten
+
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler here")
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror"]
+COMPILERS = {  # those that are here, with what makes them strict
+    name: [shutil.which(name), *options]
+    for name, options in {
+        "gcc": STRICT,
+        "clang": STRICT,
+        "tcc": ["-std=c99", "-Wall", "-Werror"],
+        "g++": ["-x", "c++", "-std=c++17", *STRICT[1:]],
+        "clang++": ["-x", "c++", "-std=c++17", *STRICT[1:]],
+    }.items()
+    if shutil.which(name)
+}
 fresh = count()
 
 
@@ -25,6 +38,12 @@ def compiled(folder, sources, *options):
     command = [COMPILER, *STRICT, *options, "-shared", "-fPIC", "-o", library, *paths, "-lm"]
     subprocess.run(command, check=True)
     return ctypes.CDLL(str(library))
+
+
+def empty(result):
+    """Return arrays for the leaves of a result, which lie row by row."""
+    leaves = [np.asarray(leaf) for leaf in flatten(result)[0]]
+    return [np.full(leaf.shape, 77, leaf.dtype) for leaf in leaves]
 
 
 def called(function, arguments, results):
