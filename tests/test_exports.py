@@ -452,3 +452,50 @@ def test_a_loop_with_very_many_buffers_has_few_parameters(tmp_path):
     declared = re.findall(r"^static \w+ \w+\((.*)\)$", text, re.M)
     assert max(parameters.count(",") for parameters in declared) < 127
     exports.compiled(tmp_path, [text])
+
+
+def test_a_function_of_rows_takes_any_number_of_rows(tmp_path):
+    def f(row, number):
+        return row[0] * np.sin(row[1:]), number + row[0]
+
+    made = met(ad.vmap(f), (TALL, VECTOR[:7]))
+    python = exports.imported(tmp_path, made.to_python("f"))
+    for count in (1, 3, 7):
+        found = python(TALL[:count], VECTOR[:count])
+        close(list(found), ad.vmap(f)(TALL[:count], VECTOR[:count]), 1e-15)
+        assert all(result.flags.writeable for result in found)
+    text = made.to_c("f")
+    assert "out0: double[3]" in text
+    assert "row_: double[4]" in text
+
+
+def test_rows_that_are_chosen_are_exported_with_the_arguments_of_the_function(tmp_path):
+    def f(table, index):
+        return ad.vmap(lambda row: 2 * row)(table[index])
+
+    index = np.array([3, -1, 0])
+    made = met(f, (TALL, index))
+    assert "int f(const double *table, const int64_t *index, double *out0)" in made.to_c("f")
+    close([exports.imported(tmp_path, made.to_python("f"))(TALL, index)], f(TALL, index), 0)
+
+
+def test_where_a_way_branches_off_is_said_in_a_comment_that_cannot_end_early():
+    def f(x):
+        if x > 0:  # */ ??/ \\
+            return x
+        return -x
+
+    text = met(f, (1.0,), (-1.0,)).to_c("f")
+    said = re.search(r"status == 1\) \{  /\* (.*) \*/$", text, re.M)[1]
+    assert re.fullmatch(r"test_exports.py:\d+: if x > 0:  # [^*?\\]*", said)
+
+
+@pytest.mark.parametrize("tier", ["numpy", "optimised"])
+def test_fixed_rows_and_places_that_change_choose_elements(tier):
+    def f(x, index):
+        return np.sum(x[np.arange(6), index] ** 2)
+
+    made = ad.jit(ad.grad(f), tier=tier)
+    for index in (np.arange(6), np.arange(6), np.array([-1, 3, 0, 0, -7, 2])):
+        np.testing.assert_allclose(made(TABLE, index), ad.grad(f)(TABLE, index), rtol=1e-15)
+    assert "could not" not in made.explain()

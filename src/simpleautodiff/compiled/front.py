@@ -18,7 +18,9 @@ from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
+from simpleautodiff.compiled.programs import TIERS, Entered, Program, RowsProgram
+from simpleautodiff.compiled.recorded import Place
+from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.compiled.signature import Call, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.structure import flatten
@@ -154,11 +156,18 @@ class Jitted(Slot):
                 for path, own in zip(paths, turns, strict=True)]  # fmt: skip
         name = identifier(name or self.__name__)
         arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
-        program = paths[0].program
-        if not isinstance(program, RowsProgram):
-            return Export(name, arguments, ways, None, self.function.options.precise)
-        straight = [*map(str, program.args)] == [str(n) for n in range(len(arguments))]
-        return Export(name, arguments if straight else [], ways, program.kernel)
+        rows = _only_rows(paths[0].program, len(arguments))
+        return Export(name, arguments, ways, rows, self.function.options.precise)
+
+
+def _only_rows(program: Program, inputs: int) -> Rows | None:
+    """Return the function of rows that a program is, if it has the same arguments and results."""
+    if not isinstance(program, RowsProgram):
+        return None
+    places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
+    results = range(len(program.kernel.outputs))
+    straight = places == [*range(inputs)] and list(program.which) == [*results]
+    return program.rows if straight else None
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.exporting import arrays_c, numbers_c
-from simpleautodiff.compiled.exporting.arrays_python import Space, opening_lines, write_function
-from simpleautodiff.compiled.exporting.file_c import File
+from simpleautodiff.compiled.exporting.arrays_python import (
+    Space,
+    opening_lines,
+    rows_in_python,
+    write_function,
+)
+from simpleautodiff.compiled.exporting.file_c import File, Parameter
 from simpleautodiff.compiled.exporting.numbers_python import function_in_python, module
 from simpleautodiff.compiled.exporting.ways import Export
 from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.numbers.unroll import NotUnrolledError, unroll
 from simpleautodiff.compiled.recorded import Recorded
+from simpleautodiff.compiled.rowwise import SAME, Rows
 
 
 def in_c(export: Export) -> str:
-    """Return what was recorded as a C file: all ways, or the program of one row."""
+    """Return what was recorded as a C file: all ways, or functions of one row and of many."""
     name = export.name
     if export.rows is not None:
-        file = numbers_c.file_of(export.rows, name, export.arguments)
-        numbers_c.write_kernel(file, export.rows, name)
+        kernel = export.rows.kernel
+        file = File(name, *_of_one_row(export, export.rows))
+        numbers_c.write_kernel(file, kernel, name)
         numbers_c.write_rows(file, name)
         return file.text(numbers_c.about_rows(name))
     programs = export.programs()
@@ -28,8 +35,24 @@ def in_c(export: Export) -> str:
     names = [f"{name}_path{number}" for number in range(len(programs))]
     for program, own in zip(programs, names, strict=True):
         _write_c(file, program, own, export.precise, "static int")
-    file.try_ways([(own, way.turns) for own, way in zip(names, export.ways, strict=True)])
+    file.try_ways(names, export.turns())
     return file.text()
+
+
+def _of_one_row(export: Export, rows: Rows) -> tuple[list[Parameter], list[Parameter]]:
+    """Return the arguments and the results of a function of rows, for one of them."""
+    lines = export.ways[0].recorded.lines
+    inputs = [
+        Parameter(own, leaf.kind, line.shape if mode == SAME else line.shape[1:])
+        for own, leaf, line, mode in zip(
+            export.arguments, rows.kernel.inputs, lines, rows.modes, strict=False
+        )
+    ]
+    outputs = [
+        Parameter(f"out{n}", leaf.kind, tuple(shape))
+        for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
+    ]
+    return inputs, outputs
 
 
 def _write_c(file: File, program: Recorded, name: str, precise: bool, kind: str) -> None:
@@ -41,10 +64,10 @@ def _write_c(file: File, program: Recorded, name: str, precise: bool, kind: str)
 
 
 def in_python(export: Export) -> str:
-    """Return what was recorded as a module of Python: all ways, or the program of one row."""
+    """Return what was recorded as a module of Python: all ways, or a function of rows."""
     name, arguments = export.name, export.arguments
     if export.rows is not None:
-        return module(name, function_in_python(export.rows, name, arguments))
+        return module(name, rows_in_python(export.rows, name, arguments))
     programs = export.programs()
     space = Space()
     one = len(programs) == 1
@@ -76,10 +99,9 @@ def _try_ways(space: Space, programs: list[Recorded], names: list[str], export: 
         *opening_lines(space, programs[0], export.arguments),
         f"path, (status, results) = 0, {names[0]}({args})",
     ]
-    for number, way in enumerate(export.ways):
-        for guard, turn in sorted(way.turns.items(), key=lambda pair: pair[1]):
-            lines.append(f"if (path, status) == ({number}, {guard + 1}):")
-            lines.append(f"    path, (status, results) = {turn}, {names[turn]}({args})")
+    for number, guard, turn, where in export.turns():
+        lines.append(f"if (path, status) == ({number}, {guard + 1}):  # {where}")
+        lines.append(f"    path, (status, results) = {turn}, {names[turn]}({args})")
     lines += ["if status:", "    raise ValueError(OTHER_WAY)", "return results"]
     body = [f"    {line}".rstrip() for line in lines]
     return "\n".join([f"def {export.name}({args}):", *body])

@@ -11,12 +11,14 @@ import numpy as np
 
 from simpleautodiff.compiled.exporting.known import result_line
 from simpleautodiff.compiled.exporting.numbers_python import (
+    DTYPES,
     FOLLOWING,
     OWN,
     about,
     failing,
     function_in_python,
     module,
+    said,
 )
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.replay import is_known
@@ -285,9 +287,38 @@ class _Writer:
 _AS_ROWS = '''def as_rows(columns, count, shapes):
     """Return columns as arrays whose first axis counts the rows."""
     return tuple(
-        np.broadcast_to(column, (int(np.prod(shape)), count)).T.reshape(count, *shape)
+        np.array(np.broadcast_to(column, (int(np.prod(shape)), count)).T).reshape(count, *shape)
         for column, shape in zip(columns, shapes)
     )'''
+
+
+def rows_in_python(rows: Rows, name: str, arguments: list[str]) -> str:
+    """Return a function of any number of rows, and that of columns which it calls."""
+    inputs = [
+        f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
+        for line, leaf, mode in zip(
+            said(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
+        )
+    ]
+    outputs = [
+        f"out{n} : {DTYPES[leaf.kind][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
+    ]
+    first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
+    lines = [*about(inputs, outputs), f"count = len({first})"]
+    for own, mode, leaf in zip(arguments, rows.modes, rows.kernel.inputs, strict=True):
+        ahead = 1 if mode == SAME else "count"
+        lines.append(
+            f"{own} = np.reshape({own}, ({ahead}, {leaf.size})).T{'[0]' * (leaf.size == 1)}"
+        )
+    one = len(rows.shapes) == 1
+    lines.append(f"columns = {name}_columns({', '.join(arguments)})")
+    lines.append(
+        f"return as_rows({'(columns,)' if one else 'columns'}, count, {rows.shapes}){'[0]' * one}"
+    )
+    function = [f"def {name}({', '.join(arguments)}):", *[f"    {line}".rstrip() for line in lines]]
+    own = function_in_python(rows.kernel, f"{name}_columns", arguments)
+    return "\n\n\n".join([_AS_ROWS, own, "\n".join(function)])
 
 
 def _tuple(texts: list[str]) -> str:

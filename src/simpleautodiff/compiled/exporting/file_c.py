@@ -97,18 +97,18 @@ class File:
         text = f"[{array.size}] = {{\n    {inside}\n}};"
         return self._constants.setdefault((kind, text), f"{self.name}_c{len(self._constants)}")
 
-    def try_ways(self, ways: list[tuple[str, dict[int, int]]]) -> None:
-        """Write the function that follows the way that fits, of those that were written.
+    def try_ways(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
+        """Write the function that follows the way that fits, of functions of these names.
 
-        Of each its name, and the number of the one to go on with where a guard fails.
+        Of each turn: a way, the guard that fails there, the way to go on, and where that was asked.
         """
         args = ", ".join(self.names())
-        lines = [f"int path = 0, status = {ways[0][0]}({args});"]
-        for number, (_, turns) in enumerate(ways):
-            for guard, turn in sorted(turns.items(), key=lambda pair: pair[1]):
-                lines.append(f"if (path == {number} && status == {guard + 1}) {{")
-                lines.append(f"    path = {turn}; status = {ways[turn][0]}({args});")
-                lines.append("}")
+        lines = [f"int path = 0, status = {names[0]}({args});"]
+        for number, guard, turn, where in turns:
+            lines.append(f"if (path == {number} && status == {guard + 1}) {{  /* {where} */")
+            lines.append(f"    path = {turn};")
+            lines.append(f"    status = {names[turn]}({args});")
+            lines.append("}")
         self.functions.append(function_in_c(self.head(), [*lines, "return status;"]))
 
     # The whole. -----------------------------------------------------------------------------------

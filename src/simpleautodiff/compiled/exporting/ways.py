@@ -10,8 +10,8 @@ import numpy as np
 
 from simpleautodiff.compiled.exporting.known import with_known
 from simpleautodiff.compiled.exporting.rewriting import without_moves
-from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.recorded import Line, Place, Recorded
+from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 
@@ -51,14 +51,22 @@ class Export(NamedTuple):
     """What is written: a function of this name, with arguments of these names.
 
     The first way is tried first, and those that branch off a way come after it. `rows` is the
-    program of one row, if the function is one of rows alone.
+    function of rows, if it is one alone, with the same arguments and results.
     """
 
     name: str
     arguments: list[str]
     ways: list[Way]
-    rows: Kernel | None = None
+    rows: Rows | None = None
     precise: bool = False
+
+    def turns(self) -> list[tuple[int, int, int, str]]:
+        """Return all turns in an order to try them: way, guard, the way to go on, and where."""
+        return [
+            (number, guard, turn, _asked(way.recorded.guards[guard].line))
+            for number, way in enumerate(self.ways)
+            for guard, turn in sorted(way.turns.items(), key=lambda pair: pair[1])
+        ]
 
     def programs(self) -> list[Recorded]:
         """Return the programs of all ways, which give results of the same kinds and shapes."""
@@ -72,6 +80,12 @@ class Export(NamedTuple):
             if len(shapes) > 1:
                 raise _differ(f"results of the shapes {' and '.join(map(str, shapes))}")
         return found
+
+
+def _asked(line: str) -> str:
+    """Return where a truth was asked for, as it can stand in a comment."""
+    text = re.sub(r"[^ -~]|\\|\?\?|[*]/|/[*]", " ", line).strip(" ()").removeprefix("at ")
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _kinds(way: Way) -> list[Any]:
@@ -122,7 +136,7 @@ def identifier(name: str) -> str:
     """
     word = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "f"
     word = f"f{word}" if word[0].isdigit() else word
-    return f"{word}_" if word in _TAKEN else word
+    return f"{word}_" if word in _TAKEN or word in TABLE else word
 
 
 def argument_names(names: list[str], function: str) -> list[str]:
