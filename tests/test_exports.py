@@ -490,6 +490,19 @@ def test_where_a_way_branches_off_is_said_in_a_comment_that_cannot_end_early():
     assert re.fullmatch(r"test_exports.py:\d+: if x > 0:  # [^*?\\]*", said)
 
 
+@exports.needs_compiler
+def test_a_small_result_does_not_lend_its_memory_to_a_larger_array(tmp_path):
+    def f(x):
+        y = np.sort(x) * 2
+        return y[0] + np.sum(y * y)
+
+    made = met(f, (VECTOR[:6],))
+    library = exports.compiled(tmp_path, [made.to_c("f")])
+    results = [np.empty(())]
+    assert exports.called(library.f, [VECTOR[:6]], results) == 0
+    np.testing.assert_allclose(results[0], f(VECTOR[:6]), rtol=1e-15)
+
+
 @pytest.mark.parametrize("tier", ["numpy", "optimised"])
 def test_fixed_rows_and_places_that_change_choose_elements(tier):
     def f(x, index):
