@@ -85,20 +85,23 @@ def check_exports(folder, cases, made, tolerance):
     """Export all programs, those of C in one file, and compare what they give, or refuse."""
     texts = [function.to_c(f"f{n}") for n, function in enumerate(made)]
     library = exports.compiled(folder, ["\n".join(texts)], "-O1")
+    refused = 0
     for n, (case, function) in enumerate(zip(cases, made, strict=True)):
         python = exports.imported(folder, function.to_python("f"))
         for point in case.points:
             expected = [np.asarray(leaf) for leaf in flatten(case.function(*point))[0]]
             leaves = [np.asarray(leaf) for leaf in flatten(point)[0]]
-            results = [np.empty_like(leaf) for leaf in expected]
+            results = [np.empty(leaf.shape, leaf.dtype) for leaf in expected]
             status = exports.called(library[f"f{n}"], leaves, results)
             if status == 0:
                 close(results, expected, tolerance)
                 found = python(*leaves)
                 close(found if isinstance(found, tuple) else [found], expected, tolerance)
             else:
-                with pytest.raises(ValueError, match=f"guard {status - 1} failed"):
+                refused += 1
+                with pytest.raises(ValueError, match="no path that was recorded fits"):
                     python(*leaves)
+    return refused
 
 
 # Numbers, with control flow. ----------------------------------------------------------------------
@@ -134,13 +137,15 @@ SCALARS = [scalar_case(seed) for seed in range(24)]
 
 def test_random_functions_of_numbers(tmp_path):
     made = [check_tiers(case, 1e-12)[1] for case in SCALARS]
+    whole = []
     for case, function in zip(SCALARS, made, strict=True):
-        fresh = ad.jit(case.function, tier="cheap")  # goes other ways through the code
+        whole.append(ad.jit(case.function, tier="cheap"))  # goes other ways through the code
         for point in case.points * 2:
-            close(fresh(*point), case.function(*point), 1e-12)
+            close(whole[-1](*point), case.function(*point), 1e-12)
         assert "1 path " in function.explain()
     if exports.COMPILER:
-        check_exports(tmp_path, SCALARS, made, 1e-12)
+        assert check_exports(tmp_path, SCALARS, made, 1e-12) > 10
+        assert check_exports(tmp_path, SCALARS, whole, 1e-12) == 0
 
 
 # Arrays. ------------------------------------------------------------------------------------------
@@ -250,10 +255,10 @@ X = np.random.default_rng(0).normal(size=300)
 
 def test_what_numpy_alone_computes_is_refused_by_name_in_c_and_written_in_python(tmp_path):
     def f(x):
-        return np.sum(np.sort(x)[:5] ** 2) + np.linalg.slogdet(x[:256].reshape(16, 16))[1]
+        return np.sum(np.linalg.pinv(x[:256].reshape(16, 16)) ** 2)
 
     made = exported(ad.grad(f), X)
-    with pytest.raises(ad.ArgumentError, match=r"only NumPy can compute argsort, .*inv"):
+    with pytest.raises(ad.ArgumentError, match=r"only NumPy can compute pinv, .*to_python"):
         made.to_c()
     close(exports.imported(tmp_path, made.to_python("f"))(X), ad.grad(f)(X), 1e-13)
 
@@ -272,7 +277,7 @@ def test_a_wrong_shape_and_another_path_are_refused_in_python(tmp_path):
     made = exported(lambda x: np.sum(x * x) if np.all(x > -9) else -x[0], X)
     python = exports.imported(tmp_path, made.to_python("f"))
     assert python(X.tolist()) == np.sum(X * X)
-    with pytest.raises(ValueError, match=r"in0 has shape \(3,\); recorded was \(300,\)"):
+    with pytest.raises(ValueError, match=r"x has shape \(3,\); recorded was \(300,\)"):
         python(X[:3])
     with pytest.raises(ValueError, match="guard 0 failed"):
         python(X - 10)
@@ -322,7 +327,7 @@ def test_long_sums_in_c_are_accurate_and_truths_and_whole_numbers_are_results(tm
 
     x = np.random.default_rng(1).random(1_000_000).astype(np.float32)
     made = exported(f, x)
-    results = [np.empty_like(np.asarray(leaf)) for leaf in f(x)]
+    results = exports.empty(f(x))
     assert exports.called(exports.compiled(tmp_path, [made.to_c("f")], "-O2").f, [x], results) == 0
     assert abs(results[0] - np.sum(x, dtype=float)) < 2
     assert [np.array_equal(a, b) for a, b in zip(results[1:], f(x)[1:], strict=True)] == [True] * 3

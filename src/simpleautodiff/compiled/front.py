@@ -6,7 +6,7 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,13 +18,16 @@ from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.numbers.kernel import Kernel
-from simpleautodiff.compiled.programs import TIERS, Entered, RowsProgram
-from simpleautodiff.compiled.recorded import Recorded
-from simpleautodiff.compiled.signature import Call
+from simpleautodiff.compiled.programs import TIERS, Entered, Program, RowsProgram
+from simpleautodiff.compiled.recorded import Place
+from simpleautodiff.compiled.rowwise import Rows
+from simpleautodiff.compiled.signature import Call, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.remaking import followed, recipe
 from simpleautodiff.structure import flatten
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.exporting.ways import Export
 
 F = Callable[..., Any]
 
@@ -84,31 +87,88 @@ class Jitted(Slot):
         return self
 
     def to_c(self, name: str = "") -> str:
-        """Return the program as a C file, which every C compiler takes."""
+        """Return the program as a C file, which every C compiler takes.
+
+        All ways through the code that were met are in it.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> @ad.jit
+        ... def area(r):
+        ...     return 3.14 * r * r
+        >>> area(1.0), area(2.0)
+        (3.14, 12.56)
+        >>> text = area.to_c()
+        >>> print(text[text.index("int area(const double *restrict"):].partition("#ifdef")[0])
+        int area(const double *restrict r, double *restrict out0)
+        {
+            const double v2 = r[0] * 3.14;
+            const double v3 = r[0] * v2;
+            out0[0] = v3;
+            return 0;
+        }
+        <BLANKLINE>
+        <BLANKLINE>
+        """
         from simpleautodiff.compiled.exporting import in_c
 
-        return in_c(*self._only_program(), _identifier(name or self.__name__))
+        return in_c(self._export(name))
 
     def to_python(self, name: str = "") -> str:
-        """Return the program as a module in Python that needs nothing but NumPy.
+        r"""Return the program as a module in Python that needs nothing but NumPy.
 
-        Where a line is a function of `scipy.special`, it needs SciPy, too.
+        All ways through the code that were met are in it. Where a line is a function of
+        `scipy.special`, it needs SciPy, too.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> area = ad.jit(lambda r: 3.14 * r * r)
+        >>> area(1.0), area(2.0)
+        (3.14, 12.56)
+        >>> print(area.to_python("area").partition("def ")[2])
+        area(r):
+        ...
         """
         from simpleautodiff.compiled.exporting import in_python
 
-        return in_python(*self._only_program(), _identifier(name or self.__name__))
+        return in_python(self._export(name))
 
-    def _only_program(self) -> tuple[Recorded, Kernel | None, bool]:
-        """Return what was recorded, the program of one row if it is one of rows, and `precise`."""
-        paths = [path for found in self.function.known.values() for path in found.paths()]
-        if len(paths) != 1:
+    def _export(self, name: str) -> Export:
+        """Return what there is to export: what was recorded of the one signature."""
+        from simpleautodiff.compiled.exporting.ways import Export, Way, argument_names, identifier
+
+        known = list(self.function.known.values())
+        found = [one for one in known if one.root is not None]
+        reasons = [one.reason for one in known if one.reason]
+        if not found and reasons:
+            raise ArgumentError(f"{self.__name__} has no program to export: {reasons[0]}")
+        if len(found) != 1:
             raise ArgumentError(
-                f"{self.__name__} has {len(paths)} programs, and one can be exported: call the "
-                "function, or a new jit of it, with the arguments that it shall take, twice"
+                f"{self.__name__} has programs for {len(found)} signatures, and one can be "
+                "exported: call the function, or a new jit of it, with the arguments that it "
+                "shall take, twice"
             )
-        program = paths[0].program
-        rows = program.kernel if isinstance(program, RowsProgram) else None
-        return paths[0].recorded, rows, self.function.options.precise
+        paths = found[0].paths()
+        numbers = {id(path): number for number, path in enumerate(paths)}
+        turns = [{guard: numbers[id(turn)] for guard, turn in path.turns.items()} for path in paths]
+        ways = [Way(path.recorded, path.results, own)
+                for path, own in zip(paths, turns, strict=True)]  # fmt: skip
+        name = identifier(name or self.__name__)
+        arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
+        rows = _only_rows(paths[0].program, len(arguments))
+        return Export(name, arguments, ways, rows, self.function.options.precise)
+
+
+def _only_rows(program: Program, inputs: int) -> Rows | None:
+    """Return the function of rows that a program is, if it has the same arguments and results."""
+    if not isinstance(program, RowsProgram):
+        return None
+    places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
+    results = range(len(program.kernel.outputs))
+    straight = places == [*range(inputs)] and list(program.which) == [*results]
+    return program.rows if straight and not program.rows.size else None
 
 
 def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:
@@ -190,8 +250,3 @@ def _codes(path: Path, text: Callable[[Code], str]) -> str:
     if not available():
         return f"; {MISSING}"
     return "\n".join(text(code) for code in path.program.codes())
-
-
-def _identifier(name: str) -> str:
-    word = "".join(c if c.isalnum() and c.isascii() else "_" for c in name)
-    return word if not word[:1].isdigit() else f"f{word}"

@@ -18,7 +18,7 @@ from simpleautodiff.arguments import name_of
 from simpleautodiff.compiled.programs import Program, make_program
 from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
-from simpleautodiff.compiled.signature import Call, signature
+from simpleautodiff.compiled.signature import Call, leaf_paths, signature
 from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, DomainError, TraceError
@@ -55,6 +55,7 @@ class Path:
     recorded: Recorded
     program: Program
     finish: Callable[[list[Any]], Any]
+    results: list[Any]  # the kind of number of each result; None of what is no number
     turns: dict[int, Path] = field(default_factory=dict)
 
     def all(self) -> list[Path]:
@@ -69,6 +70,7 @@ class Specialised:
     calls: int = 0
     root: Path | None = None
     reason: str = ""  # why it is not compiled
+    given: list[str] = field(default_factory=list)  # where the arguments stand that may change
 
     def paths(self) -> list[Path]:
         """Return the ways through the code that were met."""
@@ -184,7 +186,7 @@ class Function:
             return None  # another thread has recorded it meanwhile
         path = self._record(described, args, kwargs, result)
         if branch is None:
-            found.root = path
+            found.root, found.given = path, leaf_paths(described)
             return path
         before, guard = branch
         if path.recorded.decisions(guard) == before.recorded.decisions(guard):
@@ -206,7 +208,8 @@ class Function:
             if level.captured:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
-        return Path(recorded, make_program(recorded, self.options), finish)
+        results = [_kind(leaf) for leaf in flatten(result)[0]]
+        return Path(recorded, make_program(recorded, self.options), finish, results)
 
 
 def _tried(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
@@ -317,6 +320,11 @@ def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]
         return rebuild(iter(parts))
 
     return finish
+
+
+def _kind(leaf: Any) -> Any:
+    is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
+    return np.asarray(leaf).dtype if is_number else None
 
 
 def _own(leaf: Any) -> Any:

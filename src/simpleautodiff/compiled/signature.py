@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Hashable
 from hashlib import blake2b
 from numbers import Number
@@ -100,3 +102,52 @@ def may_vary(leaf: Any) -> bool:
     if kind is np.ndarray:
         return leaf.dtype.kind in "fiubc"
     return isinstance(leaf, (np.floating, np.complexfloating))
+
+
+def leaf_paths(described: Call) -> list[str]:
+    """Return of each argument that may change where it stands: ``0['w']``, or by name: ``x[1]``.
+
+    Examples
+    --------
+    >>> leaf_paths(signature((({"w": 1.0}, 2.0, "text"), {"x": [3, 4.0]})))
+    ["0['w']", '1', 'x[1]']
+    """
+    args, kwargs = described.tree
+    named = [*enumerate(args), *kwargs.items()]
+    found = [path for name, tree in named for path in _paths(str(name), tree)]
+    return [found[i] for i in described.varies]
+
+
+def _paths(path: str, tree: Any) -> list[str]:
+    parts = None if type(tree) is float else children(tree)
+    if parts is None:
+        return [path]
+    return [found for name, part in parts for found in _paths(f"{path}{name}", part)]
+
+
+def given_names(f: Any, paths: list[str]) -> list[str]:
+    """Return names for arguments: those of the parameters of a function, where they are known.
+
+    Examples
+    --------
+    >>> given_names(lambda x, *rest: None, ["0['w']", "1", "2", "scale"])
+    ["x['w']", 'rest[0]', 'rest[1]', 'scale']
+    """
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    return [_given_name(path, parameters) for path in paths]
+
+
+def _given_name(path: str, parameters: list[inspect.Parameter]) -> str:
+    digits = re.match(r"\d+", path)
+    if not digits:
+        return path
+    number, rest = int(digits[0]), path[digits.end() :]
+    for k, one in enumerate(parameters):
+        if one.kind is one.VAR_POSITIONAL:
+            return f"{one.name}[{number - k}]{rest}"
+        if k == number:
+            return f"{one.name}{rest}"
+    return f"argument{path}"

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import importlib.util
 import operator
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.compiled.exporting.known import result_line
-from simpleautodiff.compiled.exporting.numbers_python import OWN, function_in_python, with_own
+from simpleautodiff.compiled.exporting.numbers_python import (
+    DTYPES,
+    FOLLOWING,
+    OWN,
+    about,
+    failing,
+    function_in_python,
+    module,
+    said,
+)
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.replay import is_known
 from simpleautodiff.compiled.numbers.flat import Flat
@@ -26,7 +36,6 @@ from simpleautodiff.spelling import (
     index_text,
     listed,
     literal,
-    module_text,
     spelled_name,
 )
 
@@ -50,6 +59,23 @@ _FACTORS = {  # rows that have another name in NumPy
     "relu": "np.maximum({0}, 0)",
     "sinc": "np.sinc({0})",
     "pinv": "np.linalg.pinv({0}, {1})",
+}
+_WRITTEN = {  # rows that are several functions of NumPy
+    "svd": '''def svd(a):
+    """Return U, the singular values as one row, and V, one below the other."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([u, s[..., None, :], np.swapaxes(vh, -1, -2).conj()], -2)''',
+    "qr": '''def qr(a):
+    """Return Q, and the transpose of R below it."""
+    q, r = np.linalg.qr(a)
+    return np.concatenate([q, np.swapaxes(r, -1, -2)], -2)''',
+    "solve_triangular": '''def solve_triangular(a, b, lower, unit):
+    """Solve a system of which only one triangle of the matrix is read."""
+    a = np.tril(a, -unit) if lower else np.triu(a, unit)
+    return np.linalg.solve(a + np.eye(len(a), dtype=a.dtype) if unit else a, b)''',
+    "log1prel": '''def log1prel(x):
+    """Return log(1 + x) / x."""
+    return np.where(x == 0, 1.0, np.log1p(x) / np.where(x == 0, 1.0, x))[()]''',
 }
 _SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
 
@@ -79,43 +105,68 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
     7.0
     """
-    return _Writer(clean(recorded), name).text()
+    space = Space()
+    function = write_function(space, recorded, name)
+    return module(name, space.text([function]), space.assigned())
+
+
+class Space:
+    """What stands in a module before its functions: helpers, and constant arrays."""
+
+    def __init__(self) -> None:
+        self.helpers: dict[str, str] = {}  # functions, by their names
+        self.constants: dict[str, str] = {}  # names of arrays, by what is written for them
+
+    def text(self, functions: list[str]) -> str:
+        """Return the helpers and these functions."""
+        return "\n\n\n".join([*self.helpers.values(), *functions])
+
+    def assigned(self) -> list[str]:
+        """Return the lines that name the constants."""
+        return [f"{constant} = {value}" for value, constant in self.constants.items()]
+
+
+def write_function(
+    space: Space, program: Recorded, name: str, arguments: Sequence[str] = (), is_way: bool = False
+) -> str:
+    """Return the function of a program, or of one of several ways (see `function_in_python`)."""
+    names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
+    writer = _Writer(space, clean(program), names, is_way)
+    opening = [FOLLOWING] if is_way else opening_lines(space, program, names)
+    lines = [f"    {line}".rstrip() for line in [*opening, *writer.lines()]]
+    return "\n".join([f"def {name}({', '.join(names)}):", *lines])
+
+
+def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list[str]:
+    """Return the docstring of a function, and the checks of its arguments."""
+    lines, inputs = program.lines, program.lines[: program.inputs]
+    results = [result_line(lines, output) for output in program.outputs]
+    said = [[f"{own} : {line.dtype}, {f'shape {line.shape}' if line.shape else 'a number'}"
+             for own, line in pairs]
+            for pairs in (zip(names, inputs, strict=True),
+                          [(f"out{n}", line) for n, line in enumerate(results)])]  # fmt: skip
+    given = [f'{own} = given("{own}", {own}, "{line.dtype}", {line.shape})'
+             for own, line in zip(names, inputs, strict=True)]  # fmt: skip
+    if given:
+        space.helpers["given"] = _GIVEN
+    return [*about(*said), *given]
 
 
 class _Writer:
     """Writes one program."""
 
-    def __init__(self, program: Recorded, name: str) -> None:
-        self.program, self.name = program, name
-        self.helpers: dict[str, str] = {}  # functions that stand before, by their names
-        self.constants: dict[str, str] = {}  # names of arrays, by what is written for them
+    def __init__(self, space: Space, program: Recorded, names: list[str], is_way: bool) -> None:
+        self.space, self.program, self.names, self.is_way = space, program, names, is_way
+        self.helpers, self.constants = space.helpers, space.constants
 
-    def text(self) -> str:
-        """Return the module."""
-        inputs = self.program.lines[: self.program.inputs]
+    def lines(self) -> list[str]:
+        """Return the lines of the function."""
         body = self._body()
-        arguments = ", ".join(self._name(n) for n in range(len(inputs)))
-        given = [
-            f'in{n} = given("in{n}", in{n}, "{line.dtype}", {line.shape})'
-            for n, line in enumerate(inputs)
-        ]
         steps = ['with np.errstate(all="ignore"):', *[f"    {line}" for line in body]]
-        lines = [*self._about(), *given, *(steps if body else []), f"return {self._returned()}"]
-        function = [f"def {self.name}({arguments}):", *[f"    {line}".rstrip() for line in lines]]
-        code = "\n\n\n".join([_GIVEN, *self.helpers.values(), "\n".join(function)])
-        constants = [f"{constant} = {value}" for value, constant in self.constants.items()]
-        about = f'"""{self.name}: a program of {len(body)} lines, for NumPy."""'
-        return f"{about}\n\n{module_text(with_own(code), constants)}"
-
-    def _about(self) -> list[str]:
-        lines, outputs = self.program.lines, self.program.outputs
-        about = [(f"in{n}", lines[n]) for n in range(self.program.inputs)]
-        about += [(f"out{n}", result_line(lines, x)) for n, x in enumerate(outputs)]
-        said = [f"{name}: {line.dtype}, shape {line.shape}" for name, line in about]
-        return ['"""Compute what was recorded.', "", *said, '"""']
+        return [*(steps if body else []), f"return {'0, ' * self.is_way}{self._returned()}"]
 
     def _name(self, place: int) -> str:
-        return f"in{int(place)}" if place < self.program.inputs else f"v{int(place)}"
+        return self.names[place] if place < self.program.inputs else f"v{int(place)}"
 
     # The lines. -----------------------------------------------------------------------------------
 
@@ -133,9 +184,8 @@ class _Writer:
     def _guarded(self, number: int, guard: Guard) -> list[str]:
         if type(guard.place) is not Place:
             return []
-        reason = f"guard {number} failed: this was recorded for arguments on another path"
         test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
-        return [test, f'    raise ValueError("{reason}")']
+        return [test, f"    {failing(number, self.is_way)}"]
 
     def _expression(self, line: Line) -> str:
         what = line.what
@@ -171,7 +221,9 @@ class _Writer:
         name, dtype = line.name, str(line.dtype)
         if name in _FACTORS:
             return Piece(_FACTORS[name].format(*[piece.text for piece in pieces]))
-        if name in OWN:
+        if name in _WRITTEN:
+            self.helpers[name] = _WRITTEN[name]
+        if name in OWN or name in _WRITTEN:
             return Piece(f"{name}({listed(pieces)})")
         if can_lower(line.what, line.dtype):
             own = name if dtype == "float64" else f"{name}_{dtype}"
@@ -221,7 +273,10 @@ class _Writer:
         for output in self.program.outputs:
             text = self._piece(output).text
             shared = type(output) is not Place or text in seen or self._is_view(output)
-            results.append(f"np.array({text})[()]" if shared else text)
+            line = result_line(self.program.lines, output)
+            kind = f', "{line.dtype}"' * (line.dtype == np.float32)  # NumPy may have widened it
+            made = "array" if shared else "asarray"
+            results.append(f"np.{made}({text}{kind})[()]" if shared or kind else text)
             seen.add(text)
         return results[0] if len(results) == 1 else _tuple(results)
 
@@ -234,9 +289,38 @@ class _Writer:
 _AS_ROWS = '''def as_rows(columns, count, shapes):
     """Return columns as arrays whose first axis counts the rows."""
     return tuple(
-        np.broadcast_to(column, (int(np.prod(shape)), count)).T.reshape(count, *shape)
+        np.array(np.broadcast_to(column, (int(np.prod(shape)), count)).T).reshape(count, *shape)
         for column, shape in zip(columns, shapes)
     )'''
+
+
+def rows_in_python(rows: Rows, name: str, arguments: list[str]) -> str:
+    """Return a function of any number of rows, and that of columns which it calls."""
+    inputs = [
+        f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
+        for line, leaf, mode in zip(
+            said(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
+        )
+    ]
+    outputs = [
+        f"out{n} : {DTYPES[leaf.kind][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
+    ]
+    first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
+    lines = [*about(inputs, outputs), f"count = len({first})"]
+    for own, mode, leaf in zip(arguments, rows.modes, rows.kernel.inputs, strict=True):
+        ahead = 1 if mode == SAME else "count"
+        lines.append(
+            f"{own} = np.reshape({own}, ({ahead}, {leaf.size})).T{'[0]' * (leaf.size == 1)}"
+        )
+    one = len(rows.shapes) == 1
+    lines.append(f"columns = {name}_columns({', '.join(arguments)})")
+    lines.append(
+        f"return as_rows({'(columns,)' if one else 'columns'}, count, {rows.shapes}){'[0]' * one}"
+    )
+    function = [f"def {name}({', '.join(arguments)}):", *[f"    {line}".rstrip() for line in lines]]
+    own = function_in_python(rows.kernel, f"{name}_columns", arguments)
+    return "\n\n\n".join([_AS_ROWS, own, "\n".join(function)])
 
 
 def _tuple(texts: list[str]) -> str:

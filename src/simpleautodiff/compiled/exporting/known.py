@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.numbers.lowering import kind_of
 from simpleautodiff.compiled.recorded import Line, Place, Recorded
 from simpleautodiff.rules.row import TABLE
 
 
-def with_known(recorded: Recorded) -> Recorded:
-    """Return a program that computes all its results, also the constant ones.
-
-    What is no number that can be compiled is left out.
+def with_known(recorded: Recorded, kinds: Sequence[Any]) -> Recorded:
+    """Return a program that computes all its results, also constants, which are of these kinds.
 
     Examples
     --------
     >>> x = Line(None, (), {}, (), np.dtype(float))
-    >>> program = with_known(Recorded([x], 1, [], [Place(0), 2.5, "text"]))
+    >>> program = with_known(Recorded([x], 1, [], [Place(0), 2.5]), [x.dtype, x.dtype])
     >>> program.outputs, program.lines[1].name, program.lines[1].args[0]
     ([0, 1], 'astype', array(2.5))
     """
     lines, outputs = list(recorded.lines), []
-    for output in recorded.outputs:
+    for output, kind in zip(recorded.outputs, kinds, strict=True):
         if type(output) is not Place:
-            array = np.asarray(output)
-            if kind_of(array.dtype) is None:
-                continue
+            array = np.asarray(output, kind)
             output = Place(len(lines))
-            args = (array, array.dtype)
-            lines.append(Line(TABLE["astype"], args, {}, array.shape, array.dtype))
+            lines.append(Line(TABLE["astype"], (array, kind), {}, array.shape, array.dtype))
         outputs.append(output)
     return recorded._replace(lines=lines, outputs=outputs)
 

@@ -3,85 +3,70 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.compiled.exporting.numbers_c import (
-    TYPES,
-    constant_in_c,
-    function_in_c,
-    step_in_c,
-)
+from simpleautodiff.compiled.exporting.file_c import File
+from simpleautodiff.compiled.exporting.steps_c import TYPES, constant_in_c, step_in_c
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
 from simpleautodiff.compiled.large.looptext import filling
 from simpleautodiff.compiled.numbers.flat import Flat
 
+MOST = 60  # parameters of a function; compilers need not take more than 127
 SEGMENT = 1024  # elements that are added up before they are added to the total
 
 
-class Functions:
-    """The functions of a file; equal ones are written once."""
+def write_loop(file: File, loop: Loop, address: Callable[[Any], str]) -> str:
+    """Write a loop as a function of its buffers, whose addresses are given; return its call.
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix = prefix
-        self.texts: list[str] = []
-        self._named: dict[str, str] = {}
-
-    def add(self, parameters: str, lines: list[str]) -> str:
-        """Return the name of the function with these parameters and lines.
-
-        Examples
-        --------
-        >>> functions = Functions("f")
-        >>> functions.add("double *x", ["x[0] = 1;"]), functions.add("double *x", ["x[0] = 1;"])
-        ('f_loop0', 'f_loop0')
-        """
-        key = "\n".join([parameters, *lines])
-        if key not in self._named:
-            name = self._named[key] = f"{self.prefix}_loop{len(self._named)}"
-            self.texts.append(function_in_c(f"static void {name}({parameters})", lines))
-        return self._named[key]
-
-
-def write_loop(functions: Functions, loop: Loop) -> tuple[str, list[Any]]:
-    """Write a loop as a function of its buffers; return its name and the buffers it takes."""
+    Buffers that share their memory are one to the function, so that no two of them overlap.
+    """
     loop.join_axes(1)
-    writer = _Writer(loop)
+    writer = _Writer(loop, address)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            name, _ = write_loop(functions, filling(loop, fold))
-            writer.lines.append(f"{name}({writer.bases[fold.to.slot]});")
+            bases = {fold.to.slot: writer.bases[address(fold.to.slot)]}
+            writer.lines.append(write_loop(file, filling(loop, fold), bases.__getitem__))
     writer.nest(0)
-    return functions.add(writer.parameters(), [*writer.declared(), *writer.lines]), [*writer.bases]
+    pointers = writer.pointers()
+    far = [where for where in pointers if "(block" in where] if len(pointers) > MOST else []
+    near = [where for where in pointers if where not in far]
+    parameters = [*["unsigned char *block"] * bool(far), *[pointers[where] for where in near]]
+    own = [f"{pointers[where]} = {where};" for where in far]
+    name = file.loop(", ".join(parameters), [*own, *writer.declared(), *writer.lines])
+    return f"{name}({', '.join([*['block'] * bool(far), *near])});"
 
 
 class _Writer:
     """Writes the function of one loop."""
 
-    def __init__(self, loop: Loop) -> None:
-        self.loop, self.flat = loop, loop.flat
+    def __init__(self, loop: Loop, address: Callable[[Any], str]) -> None:
+        self.loop, self.flat, self.address = loop, loop.flat, address
         self.axes = loop.shape or (1,)
         self.flat.outputs = [p for p, _ in loop.stores] + [fold.place for fold in loop.folds]
         self.registers = [(k, fold) for k, fold in enumerate(loop.folds) if fold.in_registers]
         self.lines: list[str] = []
         self.depth = 0
-        self.bases: dict[Any, str] = {}
-        self.kinds: dict[Any, str] = {}
+        self.bases: dict[str, str] = {}  # names of buffers here, by their addresses
+        self.kinds: dict[str, str] = {}
         for access in loop.accesses():
-            self.bases.setdefault(access.slot, f"a{len(self.bases)}")
-            self.kinds[access.slot] = access.kind
+            where = address(access.slot)
+            self.bases.setdefault(where, f"a{len(self.bases)}")
+            self.kinds[where] = access.kind
 
     @property
     def in_segments(self) -> bool:
         """Whether sums are added up in segments, so that their errors grow slowly."""
         return bool(self.registers) and self.axes[-1] > SEGMENT
 
-    def parameters(self) -> str:
-        """Declare the buffers; those that are written are not const."""
-        written = {to.slot for _, to in self.loop.stores} | {f.to.slot for f in self.loop.folds}
-        return ", ".join(
-            f"{'' if slot in written else 'const '}{TYPES[self.kinds[slot]]} *{base}"
-            for slot, base in self.bases.items()
-        )
+    def pointers(self) -> dict[str, str]:
+        """Declare the buffers, by their addresses; those that are written are not const."""
+        stored = [to for _, to in self.loop.stores] + [fold.to for fold in self.loop.folds]
+        written = {self.address(to.slot) for to in stored}
+        return {
+            where: f"{'const ' * (where not in written)}{TYPES[self.kinds[where]]} *restrict {base}"
+            for where, base in self.bases.items()
+        }
 
     def declared(self) -> list[str]:
         """Declare the variables."""
@@ -176,7 +161,7 @@ class _Writer:
 
     def _element(self, access: Access) -> str:
         """Write the element of a buffer that an access means here."""
-        element = f"{self.bases[access.slot]}[{self._index(access)}]"
+        element = f"{self.bases[self.address(access.slot)]}[{self._index(access)}]"
         inside = [
             f"i{axis} >= {first} && i{axis} < {last}"
             for axis, (first, last) in enumerate(access.box)

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
+import re
+from collections.abc import Callable, Sequence
 
+from simpleautodiff.compiled.exporting.file_c import File, Parameter
+from simpleautodiff.compiled.exporting.steps_c import (
+    TYPES,
+    constant_in_c,
+    function_in_c,
+    step_in_c,
+)
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel
-from simpleautodiff.compiled.numbers.operations import DOUBLE, FLOAT, TRUTH, WHOLE
-from simpleautodiff.compiled.numbers.parts import Part, Parts, names_of, to_parts
+from simpleautodiff.compiled.numbers.operations import DOUBLE, FLOAT, TRUTH
+from simpleautodiff.compiled.numbers.parts import Part, Parts, to_parts
 
 LENGTH = 250  # steps in a function: compilers take longer than in proportion for long ones
 ON_STACK = 4096  # cells: where more are needed, they are allocated
-
-TYPES = {DOUBLE: "double", FLOAT: "float", TRUTH: "unsigned char", WHOLE: "int64_t"}
-INFIX = {
-    **{"add": "+", "sub": "-", "mul": "*", "div": "/"},
-    **{"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "and": "&&", "or": "||", "xor": "!="},
-}
-_OTHER = {
-    "neg": "-{0}",
-    "not": "!{0}",
-    "select": "{0} ? {1} : {2}",
-    "signbit": "signbit({0}) != 0",
-    "maximum": "({0} > {1} || {0} != {0}) ? {0} : {1}",
-    "minimum": "({0} < {1} || {0} != {0}) ? {0} : {1}",
-}
-_OF_WHOLE = {
-    **{
-        name: f"(int64_t)((uint64_t){{0}} {sign} (uint64_t){{1}})"
-        for name, sign in {"add": "+", "sub": "-", "mul": "*"}.items()
-    },
-    "neg": "(int64_t)(0 - (uint64_t){0})",
-    "abs": "{0} < 0 ? (int64_t)(0 - (uint64_t){0}) : {0}",
-    "fmod": "({1} == 0 || {1} == -1) ? 0 : {0} % {1}",
-    "signbit": "{0} < 0",
-    "maximum": "{0} > {1} ? {0} : {1}",
-    "minimum": "{0} < {1} ? {0} : {1}",
-}
-_OF_TRUTHS = {
-    **dict.fromkeys(("add", "maximum"), "{0} || {1}"),
-    **dict.fromkeys(("mul", "minimum"), "{0} && {1}"),
-}
-_NAMES = {"power": "pow", "abs": "fabs"}
 
 
 def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
@@ -66,116 +41,93 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
     >>> text = to_c(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), "f")
-    >>> print(text[text.index("int f("):])
-    int f(const double *in0, double *out0)
+    >>> print(text[text.index("int f(const double *restrict"):text.index("#ifdef F_")])
+    int f(const double *restrict in0, double *restrict out0)
     {
         const double v1 = sin(in0[0]);
-        const double v3 = v1 * 0x1.999999999999ap-4;
+        const double v3 = v1 * 0.1;
         out0[0] = v3;
         return 0;
     }
+    <BLANKLINE>
+    <BLANKLINE>
     """
-    pieces = [_opening(kernel, name, rows), *functions_in_c(kernel, name, rows)]
-    return "\n\n".join(pieces) + "\n"
+    file = file_of(kernel, name)
+    write_kernel(file, kernel, name)
+    if not rows:
+        return file.text()
+    write_rows(file, name)
+    return file.text(about_rows(name))
 
 
-def functions_in_c(kernel: Kernel, name: str, rows: bool, head: str = "int") -> list[str]:
-    """Return the functions of a kernel alone; `head` stands before their names."""
+def file_of(kernel: Kernel, name: str, arguments: Sequence[str] = ()) -> File:
+    """Return an empty file for the function of a kernel."""
+    names = arguments or [f"in{n}" for n in range(len(kernel.inputs))]
+    inputs = [Parameter(own, leaf.kind, (leaf.size,) * (leaf.size != 1))
+              for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
+    outputs = [Parameter(f"out{n}", leaf.kind, (leaf.size,) * (leaf.size != 1))
+               for n, leaf in enumerate(kernel.outputs)]  # fmt: skip
+    return File(name, inputs, outputs)
+
+
+def write_kernel(file: File, kernel: Kernel, name: str, kind: str = "int") -> None:
+    """Write the function of a kernel, or functions; `kind` stands before its name."""
     parts = to_parts(kernel, LENGTH)
     if len(parts.parts) == 1:
-        body = _part(kernel, parts, parts.parts[0], "")
-        pieces = [function_in_c(f"{head} {name}({_parameters(kernel)})", _used(kernel, body))]
+        body = _part(file, kernel, parts, parts.parts[0], "")
+        file.functions.append(function_in_c(file.head(name, kind), _used(file, body)))
     else:
-        pieces = _in_parts(kernel, name, parts, head)
-    return [*pieces, _rows(kernel, name, head)] if rows else pieces
+        file.functions += _in_parts(file, kernel, name, parts, kind)
 
 
-def _opening(kernel: Kernel, name: str, rows: bool) -> str:
-    leaves = zip((*kernel.inputs, *kernel.outputs), _leaf_names(kernel), strict=True)
-    about = [f" *   {leaf_name}: {TYPES[leaf.kind]}[{leaf.size}]" for leaf, leaf_name in leaves]
-    many = [
-        f" * {name}_rows does so for `count` rows; a row of a leaf is `..._step` elements after",
-        " * the one before it (0: the same for all). It stops at a row where a guard fails.",
-    ]
-    lines = [
-        f"/* {name}: a program of {len(kernel.flat.steps)} steps, written by simpleautodiff.",
-        *about,
-        " * Returns 0, or 1 + the number of the first guard that failed: then the arguments lead",
-        " * along another path than the one that was recorded, and the results are not to be used.",
-        " * Results must not overlap arguments.",
-        *(many if rows else []),
-        f" * Compile: cc -std=c99 -O2 -c {name}.c, and link with -lm.",
-        " */",
-        "#include <math.h>",
-        "#include <stddef.h>",
-        "#include <stdint.h>",
-        "#include <stdlib.h>",
-    ]
-    return "\n".join(lines)
-
-
-def _leaf_names(kernel: Kernel) -> list[str]:
-    return [f"in{n}" for n in range(len(kernel.inputs))] + [
-        f"out{n}" for n in range(len(kernel.outputs))
+def about_rows(name: str) -> list[str]:
+    """Say what the function does that goes through many rows."""
+    return [
+        f"{name}_rows does so for `count` rows; a row of an argument or a result is `..._step`",
+        "elements after the one before it (0: the same for all). It stops at a row that fails.",
     ]
 
 
-def _pointers(kernel: Kernel) -> list[str]:
-    """Declare one pointer per leaf."""
-    types = [f"const {TYPES[leaf.kind]} *" for leaf in kernel.inputs]
-    types += [f"{TYPES[leaf.kind]} *" for leaf in kernel.outputs]
-    return [kind + name for kind, name in zip(types, _leaf_names(kernel), strict=True)]
-
-
-def _parameters(kernel: Kernel) -> str:
-    return ", ".join(_pointers(kernel)) or "void"
-
-
-def function_in_c(head: str, lines: list[str]) -> str:
-    """Write a function around its lines."""
-    return "\n".join([head, "{", *(f"    {line}" for line in lines), "}"])
-
-
-def _used(kernel: Kernel, lines: list[str]) -> list[str]:
+def _used(file: File, lines: list[str]) -> list[str]:
     """Say of the parameters that are not used that this is so."""
-    text = "\n".join(lines)
-    unused = [f"(void){name};" for name in _leaf_names(kernel) if f"{name}[" not in text]
-    return [*unused, *lines]
+    words = set(re.findall(r"\w+", "\n".join(lines)))
+    return [*[f"(void){name};" for name in file.names() if name not in words], *lines]
 
 
 # Long programs: functions that leave numbers to each other in a work array. -----------------------
 
 
-def _in_parts(kernel: Kernel, name: str, parts: Parts, head: str) -> list[str]:
-    members = [f"    {pointer};" for pointer in (*_pointers(kernel), f"union {name}_cell *w")]
+def _in_parts(file: File, kernel: Kernel, name: str, parts: Parts, kind: str) -> list[str]:
+    members = [f"    {pointer.replace('restrict ', '')};" for pointer in file.pointers()]
     union = f"union {name}_cell {{ double d; int64_t l; }};"
-    pieces = ["\n".join([union, f"struct {name}_leaves {{", *members, "};"])]
+    leaves = [f"struct {name}_leaves {{", *members, f"    union {name}_cell *w;", "};"]
+    pieces = ["\n".join([union, *leaves])]
     for number, part in enumerate(parts.parts):
         head = f"static int {name}_part{number}(const struct {name}_leaves *at)"
-        pieces.append(function_in_c(head, ["(void)at;", *_part(kernel, parts, part, "at->")]))
-    return [
-        *pieces,
-        function_in_c(f"int {name}({_parameters(kernel)})", _calls(kernel, name, parts)),
-    ]
+        body = _part(file, kernel, parts, part, "at->")
+        pieces.append(function_in_c(head, ["(void)at;", *body]))
+    return [*pieces, function_in_c(file.head(name, kind), _calls(file, name, parts))]
 
 
-def _calls(kernel: Kernel, name: str, parts: Parts) -> list[str]:
+def _calls(file: File, name: str, parts: Parts) -> list[str]:
     cell, large = f"union {name}_cell", parts.size > ON_STACK
     lines = [f"struct {name}_leaves at;", "int status = 0;"]
     if large:
-        lines += [f"{cell} *w = malloc({parts.size} * sizeof *w);", "if (!w) return -1;"]
+        lines += [f"{cell} *w = ({cell} *)malloc({parts.size} * sizeof *w);"]
+        lines += ["if (!w) return -1;"]
     else:
         lines.append(f"{cell} w[{max(parts.size, 1)}];")
-    lines += [f"at.{leaf} = {leaf};" for leaf in (*_leaf_names(kernel), "w")]
+    lines += [f"at.{leaf} = {leaf};" for leaf in (*file.names(), "w")]
     for number in range(len(parts.parts)):
         lines.append(f"if (!status) status = {name}_part{number}(&at);")
     return [*lines, *(["free(w);"] if large else []), "return status;"]
 
 
-def _rows(kernel: Kernel, name: str, head: str) -> str:
-    steps = [f"size_t {leaf}_step" for leaf in _leaf_names(kernel)]
-    pairs = [f"{one}, {other}" for one, other in zip(_pointers(kernel), steps, strict=True)]
-    args = ", ".join(f"{leaf} + row * {leaf}_step" for leaf in _leaf_names(kernel))
+def write_rows(file: File, name: str, kind: str = "int") -> None:
+    """Write the function that calls another for many rows."""
+    pairs = [f"{pointer}, size_t {own}_step"
+             for pointer, own in zip(file.pointers(), file.names(), strict=True)]  # fmt: skip
+    args = ", ".join(f"{own} + row * {own}_step" for own in file.names())
     lines = [
         "size_t row;",
         "for (row = 0; row < count; row++) {",
@@ -184,15 +136,17 @@ def _rows(kernel: Kernel, name: str, head: str) -> str:
         "}",
         "return 0;",
     ]
-    return function_in_c(f"{head} {name}_rows({', '.join(['size_t count', *pairs])})", lines)
+    head = f"{kind} {name}_rows({', '.join(['size_t count', *pairs])})"
+    file.functions.append(function_in_c(head, lines))
 
 
 # One step, in C. ----------------------------------------------------------------------------------
 
 
-def _part(kernel: Kernel, parts: Parts, part: Part, at: str) -> list[str]:
+def _part(file: File, kernel: Kernel, parts: Parts, part: Part, at: str) -> list[str]:
     flat, here = kernel.flat, set(part.places)
-    inputs, outputs = names_of(kernel.inputs, at + "in"), names_of(kernel.outputs, at + "out")
+    inputs = _elements(at, file.inputs)
+    outputs = _elements(at, file.outputs)
 
     def name(place: int) -> str:
         operation, *args = flat.steps[place]
@@ -217,53 +171,16 @@ def _part(kernel: Kernel, parts: Parts, part: Part, at: str) -> list[str]:
     return [*lines, "return 0;"]
 
 
+def _elements(at: str, leaves: Sequence[Parameter]) -> list[str]:
+    return [f"{at}{leaf.name}[{i}]" for leaf in leaves for i in range(leaf.size)]
+
+
 def _cell(slot: int, kind: str) -> str:
     conversion = {FLOAT: "(float)", TRUTH: "(unsigned char)"}.get(kind, "")
     return f"{conversion}at->w[{slot}].{'d' if kind in (DOUBLE, FLOAT) else 'l'}"
-
-
-def constant_in_c(number: Any, kind: str) -> str:
-    """Write a constant so that no digit of it is lost.
-
-    Examples
-    --------
-    >>> constant_in_c(-0.1, "d"), constant_in_c(float("inf"), "f"), constant_in_c(3, "l")
-    ('(-0x1.999999999999ap-4)', 'INFINITY', 'INT64_C(3)')
-    """
-    if kind == TRUTH:
-        return str(int(number))
-    if kind == WHOLE:
-        return "INT64_MIN" if number == -(2**63) else _signed(f"INT64_C({abs(number)})", number)
-    if math.isnan(number):
-        return "NAN" if kind == FLOAT else "(double)NAN"
-    size = "INFINITY" if math.isinf(number) else abs(float(number)).hex() + "f" * (kind == FLOAT)
-    return _signed(size if kind == FLOAT or "x" in size else f"(double){size}", number)
-
-
-def _signed(size: str, number: Any) -> str:
-    return f"(-{size})" if math.copysign(1, number) < 0 else size
 
 
 def _line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
     names = [name(arg) for arg in args]
     return step_in_c(operation, flat.kinds[args[-1]], flat.kinds[place], names)
-
-
-def step_in_c(operation: str, kind: str, gives: str, names: list[str]) -> str:
-    """Write one operation on numbers of a kind, and the kind that it gives.
-
-    Examples
-    --------
-    >>> step_in_c("add", "d", "d", ["x", "y"]), step_in_c("power", "f", "f", ["x", "y"])
-    ('x + y', '(float)pow(x, y)')
-    """
-    special = {WHOLE: _OF_WHOLE, TRUTH: _OF_TRUTHS}.get(kind, {}).get(operation)
-    if special or operation in _OTHER:
-        return (special or _OTHER[operation]).format(*names)
-    if operation in INFIX:
-        return f"{names[0]} {INFIX[operation]} {names[1]}"
-    if operation.startswith("to_"):
-        return f"({TYPES[gives]}){names[0]}"
-    called = f"{_NAMES.get(operation, operation)}({', '.join(names)})"
-    return f"(float){called}" if kind == FLOAT else called

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.exporting.numbers_c import INFIX
+from simpleautodiff.compiled.exporting.steps_c import INFIX
+from simpleautodiff.compiled.exporting.ways import OTHER_WAY
 from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.kernel import Kernel
 from simpleautodiff.compiled.numbers.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
 from simpleautodiff.spelling import module_text
 
 DTYPES = {DOUBLE: "np.float64", FLOAT: "np.float32", TRUTH: "np.bool_", WHOLE: "np.int64"}
 _SIGNS = {name: sign for name, sign in INFIX.items() if name not in ("and", "or", "xor")}
 _CONVERSIONS = {"to_double": DOUBLE, "to_float": FLOAT, "to_whole": WHOLE}
+FOLLOWING = '"""Return 0 and the results, or 1 + the number of the guard that fails, and None."""'
 OWN = {
     name: f'''def {name}(x):
     """Return {name} of a number, or of each number of an array."""
@@ -32,6 +35,7 @@ def to_python(kernel: Kernel, name: str) -> str:
 
     Examples
     --------
+    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
@@ -47,15 +51,32 @@ def to_python(kernel: Kernel, name: str) -> str:
     >>> space["f"]([0.0, float("inf")])
     array([ 0., nan])
     """
-    about = f'"""{name}: a program of {len(kernel.flat.steps)} steps, for NumPy."""'
-    return f"{about}\n\n{module_text(with_own(function_in_python(kernel, name)))}"
+    return module(name, with_own(function_in_python(kernel, name)))
 
 
-def function_in_python(kernel: Kernel, name: str) -> str:
-    """Return the function alone, without what it needs."""
-    arguments = ", ".join(f"in{n}" for n in range(len(kernel.inputs)))
-    lines = [f"    {line}" if line else "" for line in [*_about(kernel), *_lines(kernel)]]
-    return "\n".join([f"def {name}({arguments}):", *lines])
+def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
+    """Return a module with what its function needs."""
+    if "OTHER_WAY" in code:
+        pieces = textwrap.wrap(OTHER_WAY, 80, drop_whitespace=False)
+        constants = ["OTHER_WAY = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
+    about = f'"""{name}, written by simpleautodiff for NumPy."""'
+    return f"{about}\n\n{module_text(with_own(code), constants)}"
+
+
+def function_in_python(
+    kernel: Kernel, name: str, arguments: Sequence[str] = (), is_way: bool = False
+) -> str:
+    """Return the function alone, without what it needs.
+
+    One of several ways returns 1 + the number of the guard that failed, or 0, and the results; its
+    arguments are as they should be.
+    """
+    names = list(arguments) or [f"in{n}" for n in range(len(kernel.inputs))]
+    given = [f"{own} = np.asarray({own}, {DTYPES[leaf.kind]})[()]"
+             for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
+    opening = [FOLLOWING] if is_way else [*about(*said(kernel, names)), *given]
+    lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_way)]]
+    return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
 
 def with_own(code: str) -> str:
@@ -64,22 +85,39 @@ def with_own(code: str) -> str:
     return "\n\n\n".join([*used, code])
 
 
-def _about(kernel: Kernel) -> list[str]:
-    """Return the docstring of the function that is written."""
-    lines = ['"""Compute what was recorded, for one row or for columns of many rows.', ""]
-    for prefix, leaves in (("in", kernel.inputs), ("out", kernel.outputs)):
-        for number, leaf in enumerate(leaves):
-            what = "a number or a column" if leaf.size == 1 else f"{leaf.size} numbers or columns"
-            lines.append(f"{prefix}{number}: {what}, {DTYPES[leaf.kind][3:]}")
-    return [*lines, '"""']
+def about(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    """Return a docstring that says what the arguments and the results are."""
+    parts = [("Parameters", inputs), ("Returns", outputs)]
+    said = [line for title, lines in parts if lines
+            for line in ("", title, "-" * len(title), *lines)]  # fmt: skip
+    return ['"""Compute what was recorded.', *said, '"""']
 
 
-def _lines(kernel: Kernel) -> list[str]:
-    """Return the body of the function: arguments, steps, guards, results."""
+def said(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Say of which kinds the arguments and the results are."""
+    results = [f"out{n}" for n in range(len(kernel.outputs))]
+    pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
+    lines = [
+        f"{name} : {DTYPES[leaf.kind][3:]}, "
+        + ("a number or a column" if leaf.size == 1 else f"{leaf.size} numbers or columns")
+        for name, leaf in pairs
+    ]
+    return lines[: len(names)], lines[len(names) :]
+
+
+def failing(number: int, is_way: bool) -> str:
+    """Write what is done where a guard fails."""
+    if is_way:
+        return f"return {number + 1}, None"
+    return f'raise ValueError("guard {number} failed: " + OTHER_WAY)'
+
+
+def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
+    """Return the body of the function: steps, guards, results."""
     flat = kernel.flat
     inputs = [
-        f"in{n}" if leaf.size == 1 else f"in{n}[{i}]"
-        for n, leaf in enumerate(kernel.inputs)
+        own if leaf.size == 1 else f"{own}[{i}]"
+        for own, leaf in zip(names, kernel.inputs, strict=True)
         for i in range(leaf.size)
     ]
 
@@ -95,24 +133,18 @@ def _lines(kernel: Kernel) -> list[str]:
         if flat.steps[place][0] not in ("input", "const")
     ]
     return [
-        *[f"in{n} = {_argument(n, leaf)}" for n, leaf in enumerate(kernel.inputs)],
         *(['with np.errstate(all="ignore"):'] if steps else []),
         *steps,
-        *_python_guards(flat, name),
-        f"return {_returned(kernel, name)}",
+        *_python_guards(flat, name, is_way),
+        f"return {'0, ' * is_way}{_returned(kernel, name)}",
     ]
 
 
-def _argument(number: int, leaf: Leaf) -> str:
-    return f"np.asarray(in{number}, {DTYPES[leaf.kind]})[()]"
-
-
-def _python_guards(flat: Flat, name: Callable[[int], str]) -> list[str]:
+def _python_guards(flat: Flat, name: Callable[[int], str], is_way: bool) -> list[str]:
     lines = []
     for number, (place, expected) in enumerate(flat.guards):
-        lines.append(f"if not np.all({name(place)} == {expected}):")
-        reason = f"guard {number} failed: this was recorded for arguments on another path"
-        lines.append(f'    raise ValueError("{reason}")')
+        fails = f"not np.all({name(place)})" if expected else f"np.any({name(place)})"
+        lines += [f"if {fails}:", f"    {failing(number, is_way)}"]
     return lines
 
 

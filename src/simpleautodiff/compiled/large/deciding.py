@@ -28,7 +28,7 @@ REDUCTIONS = {"sum": "add", "sum_to": "add", "max": "maximum", "min": "minimum"}
 
 def _reduced(plan: Plan, line: Line) -> str:
     arg, to = line.args[0], kind_of(line.dtype)
-    if type(arg) is not Place or (to == "?" and not (plan.alone and not line.shape)):
+    if type(arg) is not Place or (to == "?" and not plan.alone):
         return NUMPY
     return REDUCE if to == plan.kind(arg) or (to == "l" and line.name == "sum") else NUMPY
 

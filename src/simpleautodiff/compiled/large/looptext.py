@@ -69,6 +69,8 @@ def filling(loop: Loop, fold: Fold) -> Loop:
     number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
     if fold.to.kind == "l" and fold.operation != "add":
         number = int(fold.first)
+    elif fold.to.kind == "?":
+        number = float(fold.operation == "minimum")
     place = flat.const(number, fold.to.kind)
     strides = tuple([fold.to.strides[axis] for axis in axes])
     to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)

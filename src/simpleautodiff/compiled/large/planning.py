@@ -345,8 +345,8 @@ class Plan:
         chosen = choice(index, len(shape))
         assert chosen is not None
         count = len(chosen.parts)
-        known = [part for part in chosen.parts if type(part) is Place]
-        ends = [self._bounded(part, shape[chosen.parts.index(part)]) for part in known]
+        axes = zip(chosen.parts, shape, strict=False)
+        ends = [self._bounded(part, n) for part, n in axes if type(part) is Place]
         full = self.lines[x].shape if how == SCATTER else line.shape
         leading = full[: len(full) - chosen.behind]
         what = Distances(shape[:count], view.strides[:count])
