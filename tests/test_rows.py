@@ -321,6 +321,7 @@ INFINITE = [  # function, point, argument, its derivative
     ("acos", (-1.0,), 0, -math.inf),
     ("acosh", (1.0,), 0, math.inf),
     ("power", (0.0, 0.5), 0, math.inf),
+    ("power", (0.0, 0.0), 1, -math.inf),
 ]
 
 

@@ -38,7 +38,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         level = _highest_level(leaves)
-        if not isinstance(level, Recorder):  # plain numbers, or forward mode: nothing is kept
+        if not isinstance(level, Recorder) or level.thorough:  # nothing is kept, or all is wanted
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _belongs(leaf, level)]
 

@@ -19,7 +19,7 @@ from simpleautodiff.foreign import outward
 from simpleautodiff.graph import Graph, as_number, checked, with_aux
 from simpleautodiff.holomorphic import check as check_holomorphic
 from simpleautodiff.jet import Jet, JetLevel
-from simpleautodiff.kinks import LocatedTape, check_choice, kinks_met, tell
+from simpleautodiff.kinks import KinkTape, check_choice, kinks_met, tell
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import check_value, is_complex
 from simpleautodiff.recording import number_result, paused_gc, plain_results
@@ -85,7 +85,7 @@ def value_and_grad(
             if kinks is None:
                 graph = Graph(f, selection, has_aux)
             else:
-                graph = Graph(f, selection, has_aux, tape := LocatedTape())
+                graph = Graph(f, selection, has_aux, tape := KinkTape())
                 tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.slopes(result, once=True))
