@@ -31,7 +31,14 @@ from simpleautodiff.traced import plain
 F = Callable[..., Any]
 
 
-def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None) -> F:
+def grad(
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
+) -> F:
     """Return the function that gives the gradient of `f`, in reverse mode.
 
     Parameters
@@ -43,6 +50,8 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
         (then the result is a tuple).
     has_aux
         Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
+    argnum
+        The same as `argnums`, by the name that users of HIPS autograd know.
     kinks
         What to do where the derivative is not unique, as that of abs at 0: "report" warns with a
         list of all such steps and their source lines, "raise" refuses. Without it the documented
@@ -57,6 +66,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
     >>> ad.grad(lambda p: p["a"] * p["b"][0])({"a": 3.0, "b": [4.0]})
     {'a': 4.0, 'b': [3.0]}
     """
+    argnums = argnums if argnum is None else argnum
     both = value_and_grad(f, argnums, has_aux, kinks=kinks)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -67,7 +77,12 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
 
 
 def value_and_grad(
-    f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
 ) -> F:
     """Return the function that gives `(f(*args), gradient)`, evaluated together; see `grad`.
 
@@ -78,6 +93,7 @@ def value_and_grad(
     (8.0, 12.0)
     """
     check_choice(kinks)
+    argnums = argnums if argnum is None else argnum
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         with paused_gc:

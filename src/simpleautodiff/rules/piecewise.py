@@ -259,7 +259,8 @@ rint = _stepwise("rint", round, "a whole number", {"mpmath": "nint", "sympy": ""
 
 
 def _is_half_way(x: Any, digits: int | None) -> Any:
-    return (2 * x * 10.0 ** (digits or 0)) % 2 == 1
+    digits = digits or 0
+    return 2 * (x * 10**digits if digits >= 0 else x / 10**-digits) % 2 == 1
 
 
 round_ = row(
