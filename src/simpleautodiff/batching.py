@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.drawing import drawn_with
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.many import Many, ManyLevel, highest
 from simpleautodiff.node import Level, apply
@@ -140,7 +141,7 @@ class Batch(Many):
         raise self._lost("the truth")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._lost("a plain array")
+        raise drawn_with(self) or self._lost("a plain array")
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"
