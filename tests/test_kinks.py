@@ -287,3 +287,18 @@ def test_compiled_functions_tell_kinks():
         assert slope(x) == 2 * x
     with pytest.raises(ad.KinkError, match="abs"):
         slope(0.0)
+
+
+@pytest.mark.parametrize(("f", "at", "beside"), NESTED.values(), ids=NESTED.keys())
+def test_kinks_of_arrays_of_other_libraries(f, at, beside):
+    torch = pytest.importorskip("torch")
+    assert ad.find_kinks(f)(torch.tensor(at))
+    assert ad.find_kinks(f)(torch.tensor(beside)) == []
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_medians_keep_the_kind_of_number(kind):
+    for f in (np.median, lambda x: np.quantile(x, 1.0), lambda x: np.reshape(x[:1], ())):
+        slope = ad.grad(f)(np.array([1, 3, 2], kind))
+        assert slope.dtype == kind
+        assert np.sum(slope) == 1

@@ -278,3 +278,15 @@ def test_what_cannot_be_done_is_refused():
         ad.vmap(lambda x, v: x[x > 1.3 * v + 0.4])(XS, VS)
     with pytest.raises(IndexError):
         ad.vmap(written)(XS, PLACES + 4, VS)
+
+
+def test_an_array_of_numpy_cannot_be_written_to():
+    def plainly(x, i):
+        y = np.zeros(4)
+        y[i] = 1.0
+        return y * x
+
+    with pytest.raises(
+        ad.LostDerivativeError, match=r"np\.zeros_like\(x\) to write to.*y\[i\] = 1"
+    ):
+        ad.vmap(plainly)(XS, PLACES)

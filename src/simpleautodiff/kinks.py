@@ -19,6 +19,7 @@ from simpleautodiff.errors import (
     source_line,
     user_frame,
 )
+from simpleautodiff.foreign import Foreign
 from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.number import shape
 from simpleautodiff.primitives import Kink, Primitive
@@ -152,7 +153,7 @@ def _counts(kink: Kink, node: Node) -> bool:
 
 def happens(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:
     """Tell whether a kink happens, at some element of some example."""
-    values = tuple(map(plain, values))
+    values = tuple([_of_numpy(plain(value)) for value in values])
     many: Any = next((value.level for value in values if isinstance(value, Traced)), None)
     if many is not None:
         return _in_some_example(primitive, kink, values, many)
@@ -160,6 +161,10 @@ def happens(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:
         return bool(kink.happens(*values))
     elements = np.broadcast(*[np.asarray(value) for value in values])
     return any(kink.happens(*element) for element in elements)
+
+
+def _of_numpy(value: Any) -> Any:
+    return value.numpy() if type(value) is Foreign else value
 
 
 def _in_some_example(primitive: Primitive, kink: Kink, values: Any, level: Any) -> bool:
