@@ -54,9 +54,7 @@ class LocatedTape(Tape):
 
 
 class KinkTape(LocatedTape):
-    """A tape to look for kinks on."""
-
-    thorough = True
+    """A tape to look for kinks on: checkpointed calls are recorded step by step, too."""
 
 
 class Call(NamedTuple):

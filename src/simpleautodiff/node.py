@@ -91,7 +91,6 @@ class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
     lean = False  # whether values that no rule reads may go
-    thorough = False  # whether the steps of a checkpointed call are wanted, too
 
     def __len__(self) -> int:
         raise NotImplementedError

@@ -91,7 +91,7 @@ def _at(x: Any, places: Any) -> Any:
 def _ranks(x: Any, order: Any, ranks: Any) -> Any:
     """Return the elements of given ranks on the first axis."""
     found = along(x, getitem(order, ranks.reshape(-1)), 0)
-    return reshape(found, (*np.shape(ranks), *shape_of(x)[1:]))
+    return reshape(found, (*np.shape(ranks), *shape_of(x)[1:])) if np.ndim(ranks) else found[0]
 
 
 def _weights(part: Any, x: Any) -> Any:
