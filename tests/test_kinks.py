@@ -5,7 +5,9 @@ import math
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.special as sp
+import scipy.stats
 from numpy.linalg import (
     cond,
     eig,
@@ -140,6 +142,12 @@ AT_KINKS = {
     "svd": (lambda x: svd(x)[0], TURN, BESIDE),
     "singular values": (lambda x: svd(x, compute_uv=False), np.diag([1.0, 0.0]), BESIDE),
     "pinv": (pinv, A([[1.0, 2.0], [2.0, 4.0]]), BESIDE),
+    "sqrtm": (lambda x: scipy.linalg.sqrtm(x), np.diag([1.0, 0.0]), np.diag([1.0, 2.0])),
+    # scipy.stats
+    "uniform": (lambda x: scipy.stats.uniform.pdf(x), A([0.0, 0.5]), A([-0.1, 0.5])),
+    "uniform above": (lambda x: scipy.stats.uniform.pdf(x, 1.0, 2.0), A([3.0]), A([2.9])),
+    "expon": (lambda x: scipy.stats.expon.cdf(x), A([0.0]), A([0.1])),
+    "laplace": (lambda x: scipy.stats.laplace.logpdf(x, 1.0), A([1.0]), A([1.1])),
     # scipy.special
     "i0e": (sp.i0e, A([0.0]), A([0.1])),
     "jv": (lambda x: sp.jv(0.5, x), A([0.0]), A([0.1])),
@@ -162,6 +170,7 @@ AT_KINKS = {
 
 SMOOTH = {
     "sinc": (np.sinc, A([0.0])),
+    "norm.pdf": (lambda x: scipy.stats.norm.pdf(x), A([0.0])),
     "logaddexp": (of_two(np.logaddexp), A([1.0, 1.0])),
     "logaddexp2": (of_two(np.logaddexp2), A([1.0, 1.0])),
     "x**2": (lambda x: x**2.0, A([0.0])),
@@ -190,7 +199,7 @@ def kinks_of(f, x):
 
 
 @pytest.mark.parametrize(("f", "at", "beside"), AT_KINKS.values(), ids=AT_KINKS.keys())
-@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning", "ignore:Matrix is singular")
 def test_a_kink_is_listed_and_the_point_beside_it_is_not(f, at, beside):
     found = kinks_of(f, at)
     assert found
