@@ -334,6 +334,11 @@ def test_infinite_slope_is_infinite_and_says_so(name, point, i, expected):
         assert ad.jvp(f, (point[i],), (1.0,))[1] == expected
 
 
+def test_the_exponent_of_zero_to_the_power_of_zero():
+    with pytest.warns(ad.DomainWarning, match=r"log\(0\.0\)"):
+        assert ad.grad(lambda y: 0.0**y)(0.0) == -math.inf
+
+
 def test_every_kink_is_pinned():
     pinned = [(name, point) for name, point, _ in QUIET_KINKS]
     pinned += [(name, point) for name, point, _, _ in INFINITE]

@@ -42,10 +42,20 @@ from simpleautodiff.errors import ResultError as ResultError
 from simpleautodiff.errors import RuleError as RuleError
 from simpleautodiff.errors import TraceError as TraceError
 from simpleautodiff.errors import ValueKindError as ValueKindError
+from simpleautodiff.hips import deriv as deriv
 from simpleautodiff.hips import elementwise_grad as elementwise_grad
+from simpleautodiff.hips import grad_and_aux as grad_and_aux
+from simpleautodiff.hips import grad_named as grad_named
+from simpleautodiff.hips import hessian_tensor_product as hessian_tensor_product
 from simpleautodiff.hips import hessian_vector_product as hessian_vector_product
+from simpleautodiff.hips import holomorphic_grad as holomorphic_grad
+from simpleautodiff.hips import make_ggnvp as make_ggnvp
+from simpleautodiff.hips import make_hvp as make_hvp
 from simpleautodiff.hips import make_jvp as make_jvp
 from simpleautodiff.hips import make_vjp as make_vjp
+from simpleautodiff.hips import multigrad_dict as multigrad_dict
+from simpleautodiff.hips import tensor_jacobian_product as tensor_jacobian_product
+from simpleautodiff.hips import vector_jacobian_product as vector_jacobian_product
 from simpleautodiff.jacobians import hessian as hessian
 from simpleautodiff.jacobians import jacfwd as jacfwd
 from simpleautodiff.jacobians import jacobian as jacobian
@@ -193,6 +203,7 @@ __all__ = [
     "cos",
     "cosh",
     "deg2rad",
+    "deriv",
     "derivative",
     "digamma",
     "div",
@@ -215,8 +226,12 @@ __all__ = [
     "forward",
     "gamma",
     "grad",
+    "grad_and_aux",
+    "grad_named",
     "hessian",
+    "hessian_tensor_product",
     "hessian_vector_product",
+    "holomorphic_grad",
     "hvp",
     "hypot",
     "imag",
@@ -233,12 +248,15 @@ __all__ = [
     "log10",
     "logaddexp",
     "logaddexp2",
+    "make_ggnvp",
+    "make_hvp",
     "make_jvp",
     "make_vjp",
     "maximum",
     "minimum",
     "mod",
     "mul",
+    "multigrad_dict",
     "neg",
     "polygamma",
     "pos",
@@ -267,10 +285,12 @@ __all__ = [
     "sub",
     "tan",
     "tanh",
+    "tensor_jacobian_product",
     "topological_order",
     "trace",
     "trunc",
     "value_and_grad",
+    "vector_jacobian_product",
     "vjp",
     "vmap",
     "where",

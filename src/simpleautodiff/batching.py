@@ -15,11 +15,12 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.dispatch.shaping import stack
-from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.drawing import drawn_with
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.many import Many, ManyLevel, highest
 from simpleautodiff.node import Level, apply
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.indexing import flat_places, getitem, scatter
+from simpleautodiff.rules.indexing import flat_places, getitem, scatter, set_item
 from simpleautodiff.rules.shapes import broadcast_to, lead, reshape, shape_of, shifted
 from simpleautodiff.structure import flatten, map_leaves
 from simpleautodiff.traced import plain
@@ -51,6 +52,8 @@ class BatchLevel(ManyLevel):
             return _chosen(self, *args)
         if primitive is scatter.primitive:  # type: ignore[attr-defined]
             return _put(self, *args)
+        if primitive is set_item.primitive:  # type: ignore[attr-defined]
+            return _overwritten(self, *args)
         return self.one_by_one(lambda *one: apply(primitive, *one), args)
 
     def _lined_up(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
@@ -130,15 +133,15 @@ class Batch(Many):
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
-            f"number of its own. Use functions of NumPy, and np.where(condition, a, b) to "
-            f"choose{at_line()}"
+            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, and "
+            f"an array made with np.zeros_like(x) to write to{at_line()}"
         )
 
     def __bool__(self) -> bool:
         raise self._lost("the truth")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise self._lost("a plain array")
+        raise drawn_with(self) or self._lost("a plain array")
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"
@@ -157,6 +160,11 @@ def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
     return Batch(function(value, axis, *args, **kwargs), x.level)
 
 
+def _spread(x: Any, level: BatchLevel) -> Any:
+    """Return the array of all examples; what is no batch is the same for all."""
+    return x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
+
+
 def _chosen(level: BatchLevel, x: Any, index: Any) -> Any:
     """Choose elements by places that differ from example to example."""
     own = _is_batch(x, level)
@@ -167,16 +175,45 @@ def _chosen(level: BatchLevel, x: Any, index: Any) -> Any:
 def _put(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put elements into zeros at places that differ from example to example."""
     places = _own_places(level, index, new, True)
-    value = x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
-    flat = scatter(value, places, (level.size * math.prod(new),))
+    flat = scatter(_spread(x, level), places, (level.size * math.prod(new),))
     return Batch(reshape(flat, (level.size, *new)), level)
+
+
+def _overwritten(level: BatchLevel, x: Any, value: Any, index: Any) -> Any:
+    """Write elements at places that differ from example to example."""
+    full = shape_of(x)
+    x, places = _spread(x, level), _own_places(level, index, full, True)
+    value = lead(value.value, len(shape_of(places)) - 1) if _is_batch(value, level) else value
+    return Batch(reshape(set_item(reshape(x, (-1,)), value, places), (level.size, *full)), level)
 
 
 def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
     """Return the places of an index of batches, counted through the arrays of all examples."""
-    places = level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+    places = _simple_places(level, index, full)
+    if places is None:
+        places = _counted_places(level, index, full)
     starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(places)) - 1))
     return places + starts * math.prod(full) if own else places
+
+
+def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the places of whole numbers that are inside a row; None of any other index."""
+    if not _is_batch(index, level) or type(index.value) is not np.ndarray or len(full) != 1:
+        return None
+    if index.dtype.kind not in "iu" or np.any((index.value < -full[0]) | (index.value >= full[0])):
+        return None
+    return index.value % full[0]
+
+
+def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    try:
+        return level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+    except ArgumentError:
+        raise LostDerivativeError(
+            "a mask that chooses more elements in one example of a batch than in another: use all "
+            "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
+            f"is such a choice, too{at_line()}"
+        ) from None
 
 
 def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
@@ -186,5 +223,5 @@ def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
 
 def unbatch(x: Any, axis: int, level: BatchLevel) -> Any:
     """Return the array whose examples lie along an axis; what is no batch is the same for all."""
-    whole = x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
+    whole = _spread(x, level)
     return np.moveaxis(whole, 0, axis) if axis else whole

@@ -8,6 +8,7 @@ from typing import Any
 
 from simpleautodiff.arguments import Selection
 from simpleautodiff.graph import Graph
+from simpleautodiff.kinks import KinkTape
 from simpleautodiff.linear import ZERO, Bundle, Linear
 from simpleautodiff.node import Level, Recorder, apply
 from simpleautodiff.primitives import Primitive
@@ -38,7 +39,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         level = _highest_level(leaves)
-        if not isinstance(level, Recorder):  # plain numbers, or forward mode: nothing is kept
+        if not isinstance(level, Recorder) or isinstance(level, KinkTape):
+            # with plain numbers and in forward mode nothing is kept; kinks are told step by step
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _belongs(leaf, level)]
 

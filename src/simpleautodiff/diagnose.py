@@ -16,7 +16,7 @@ import numpy as np
 from simpleautodiff.arguments import Selection
 from simpleautodiff.errors import DomainWarning
 from simpleautodiff.graph import Graph
-from simpleautodiff.kinks import KinkMet, LocatedTape, kinks_met
+from simpleautodiff.kinks import KinkMet, KinkTape, kinks_met
 from simpleautodiff.linear import Linear
 from simpleautodiff.node import Node
 from simpleautodiff.number import shape
@@ -160,7 +160,7 @@ def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
     """
 
     def kinks(*args: Any, **kwargs: Any) -> list[KinkMet]:
-        tape = LocatedTape()
+        tape = KinkTape()
         graph = Graph(f, Selection(args, tuple(range(len(args))), args, kwargs), tape=tape)
         return kinks_met(tape, flatten(graph.result)[0])
 

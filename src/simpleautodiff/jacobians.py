@@ -39,6 +39,7 @@ def jacobian(
     *,
     mode: str = "auto",
     chunk_size: int | None = None,
+    argnum: Argnums | None = None,
 ) -> F:
     """Return the function that gives all derivatives of all results of `f`.
 
@@ -46,6 +47,7 @@ def jacobian(
     `f` runs once; then one sweep per input (`mode="forward"`) or per output (`mode="reverse"`)
     follows. `"auto"` takes the smaller number of sweeps. Sweeps for the elements of an array are
     done together, `chunk_size` at a time; without it, as many as keep the memory moderate.
+    `argnum` is the same as `argnums`.
 
     Examples
     --------
@@ -55,6 +57,7 @@ def jacobian(
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ArgumentError(f"mode is 'auto', 'forward' or 'reverse'; got {mode!r}")
+    argnums = argnums if argnum is None else argnum
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         with paused_gc:
@@ -183,9 +186,16 @@ def jacrev(
 
 @remembered
 def hessian(
-    f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    argnum: Argnums | None = None,
 ) -> F:
     """Return the function that gives all second derivatives of `f`: forward over reverse.
+
+    `argnum` is the same as `argnums`.
 
     Examples
     --------
@@ -193,5 +203,6 @@ def hessian(
     >>> ad.hessian(lambda x: x[0] ** 2 * x[1])([2.0, 5.0])
     [[10.0, 4.0], [4.0, 0.0]]
     """
+    argnums = argnums if argnum is None else argnum
     slopes = jacrev(f, argnums, has_aux, chunk_size=chunk_size)
     return named(jacfwd(slopes, argnums, has_aux, chunk_size=chunk_size), "hessian", f)

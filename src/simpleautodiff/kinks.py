@@ -11,10 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, source_line, user_frame
+from simpleautodiff.errors import (
+    ArgumentError,
+    KinkError,
+    KinkWarning,
+    at_line,
+    source_line,
+    user_frame,
+)
+from simpleautodiff.foreign import Foreign
 from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.number import shape
-from simpleautodiff.primitives import Primitive
+from simpleautodiff.primitives import Kink, Primitive
+from simpleautodiff.traced import Traced, plain
 
 
 class LocatedTape(Tape):
@@ -42,6 +51,10 @@ class LocatedTape(Tape):
         if self.instructions[node.index] == self.caller:
             return ""
         return source_line(*self.places[node.index])
+
+
+class KinkTape(LocatedTape):
+    """A tape to look for kinks on: checkpointed calls are recorded step by step, too."""
 
 
 class Call(NamedTuple):
@@ -127,16 +140,39 @@ def kinks_met(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
         )
         for number, node in enumerate(steps, 1)
         for kink in node.primitive.kinks  # type: ignore[union-attr]
-        if happens(node.primitive, kink, node.values())  # type: ignore[arg-type]
+        if _counts(kink, node) and happens(node.primitive, kink, node.values())  # type: ignore[arg-type]
     ]
 
 
-def happens(primitive: Primitive, kink: Any, values: tuple[Any, ...]) -> bool:
-    """Tell whether a kink happens, at some element."""
+def _counts(kink: Kink, node: Node) -> bool:
+    """Tell whether a kink is one in an argument that is differentiated."""
+    return kink.wrt is None or any(type(node.args[i]) is Result for i in kink.wrt)
+
+
+def happens(primitive: Primitive, kink: Kink, values: tuple[Any, ...]) -> bool:
+    """Tell whether a kink happens, at some element of some example."""
+    values = tuple([_of_numpy(plain(value)) for value in values])
+    many: Any = next((value.level for value in values if isinstance(value, Traced)), None)
+    if many is not None:
+        return _in_some_example(primitive, kink, values, many)
     if primitive.arrays or not any(shape(value) for value in values):
         return bool(kink.happens(*values))
     elements = np.broadcast(*[np.asarray(value) for value in values])
     return any(kink.happens(*element) for element in elements)
+
+
+def _of_numpy(value: Any) -> Any:
+    return value.numpy() if type(value) is Foreign else value
+
+
+def _in_some_example(primitive: Primitive, kink: Kink, values: Any, level: Any) -> bool:
+    if not hasattr(level, "one_by_one"):
+        raise ArgumentError(
+            "a compiled function has no numbers yet that could be at a kink: ask for kinks outside "
+            f"of jit{at_line()}"
+        )
+    told = level.one_by_one(lambda *one: np.asarray(happens(primitive, kink, one)), values)
+    return bool(np.any(told.value))
 
 
 def check_choice(kinks: str | None) -> None:

@@ -135,7 +135,7 @@ def is_array(value: Any) -> bool:
 
 def has_kind(value: Any) -> bool:
     """Tell NumPy's scalars, and arrays, whose kind of number a constant has to be given."""
-    return isinstance(value, np.generic) or is_array(value)
+    return isinstance(value, (np.generic, np.ndarray)) or is_array(value)
 
 
 def lift(number: int, like: Any) -> Any:

@@ -1,12 +1,18 @@
 """NumPy under another name, for code written for HIPS autograd: change the import line.
 
 Plain `import numpy as np` does the same here: NumPy's own functions answer for nodes. Only
-np.array([a, b]) of nodes needs this module, or np.stack([a, b]).
+np.array([a, b]) and np.full(n, a) of nodes need this module, or np.stack([a, b]).
 """
+
+import sys
 
 from numpy import *  # noqa: F403
 from numpy import fft, linalg, random
 
 from simpleautodiff.dispatch.choosing import new_array as array  # type: ignore[no-redef]
+from simpleautodiff.dispatch.choosing import new_full as full  # type: ignore[no-redef]
 
-__all__ = ["array", "fft", "linalg", "random"]
+for _module in (fft, linalg, random):  # import simpleautodiff.numpy.random as npr
+    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
+
+__all__ = ["array", "fft", "full", "linalg", "random"]

@@ -36,11 +36,15 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class Kink:
-    """Where a derivative is not unique or not finite: in words, as a test, and the choice made."""
+    """Where a derivative is not unique or not finite: in words, as a test, and the choice made.
+
+    With `wrt` it counts for the derivatives in those arguments alone.
+    """
 
     text: str
     happens: Callable[..., Any]
     choice: str
+    wrt: tuple[int, ...] | None = None
 
 
 REALS = Domain("every real number", lambda *xs: True)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from simpleautodiff.drawing import drawn_with
 from simpleautodiff.errors import LostDerivativeError, TraceError, at_line, scipy_frames
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Traced:
                 f"no derivative rule for scipy.{asked}; write it with functions that have one, or "
                 f"declare it with @simpleautodiff.primitive{at_line()}"
             )
-        raise LostDerivativeError(
+        raise drawn_with(self) or LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
             "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
             "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
@@ -100,7 +101,7 @@ class Traced:
         raise SympifyError(self)
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise LostDerivativeError(
+        raise drawn_with(self) or LostDerivativeError(
             "nodes are never written to, because others were computed from them. Write into a "
             f"copy: y = x.copy(), then y[...] = ...{at_line()}"
         )

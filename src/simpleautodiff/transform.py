@@ -19,7 +19,7 @@ from simpleautodiff.foreign import outward
 from simpleautodiff.graph import Graph, as_number, checked, with_aux
 from simpleautodiff.holomorphic import check as check_holomorphic
 from simpleautodiff.jet import Jet, JetLevel
-from simpleautodiff.kinks import LocatedTape, check_choice, kinks_met, tell
+from simpleautodiff.kinks import KinkTape, check_choice, kinks_met, tell
 from simpleautodiff.linear import ZERO
 from simpleautodiff.number import check_value, is_complex
 from simpleautodiff.recording import number_result, paused_gc, plain_results
@@ -33,7 +33,14 @@ F = Callable[..., Any]
 
 
 @remembered
-def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None) -> F:
+def grad(
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
+) -> F:
     """Return the function that gives the gradient of `f`, in reverse mode.
 
     Parameters
@@ -45,6 +52,8 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
         (then the result is a tuple).
     has_aux
         Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
+    argnum
+        The same as `argnums`, by the name that users of HIPS autograd know.
     kinks
         What to do where the derivative is not unique, as that of abs at 0: "report" warns with a
         list of all such steps and their source lines, "raise" refuses. Without it the documented
@@ -59,6 +68,7 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
     >>> ad.grad(lambda p: p["a"] * p["b"][0])({"a": 3.0, "b": [4.0]})
     {'a': 4.0, 'b': [3.0]}
     """
+    argnums = argnums if argnum is None else argnum
     both = value_and_grad(f, argnums, has_aux, kinks=kinks)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -70,7 +80,12 @@ def grad(f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None
 
 @remembered
 def value_and_grad(
-    f: F, argnums: Argnums = 0, has_aux: bool = False, *, kinks: str | None = None
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
 ) -> F:
     """Return the function that gives `(f(*args), gradient)`, evaluated together; see `grad`.
 
@@ -81,6 +96,7 @@ def value_and_grad(
     (8.0, 12.0)
     """
     check_choice(kinks)
+    argnums = argnums if argnum is None else argnum
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         with paused_gc:
@@ -88,7 +104,7 @@ def value_and_grad(
             if kinks is None:
                 graph = Graph(f, selection, has_aux)
             else:
-                graph = Graph(f, selection, has_aux, tape := LocatedTape())
+                graph = Graph(f, selection, has_aux, tape := KinkTape())
                 tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.slopes(result, once=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy as np
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.primitives import Kink
+from simpleautodiff.rules.arithmetic import div
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, sum_over
 from simpleautodiff.traced import Traced, plain
 
@@ -115,6 +119,16 @@ def _edge(y: Any, d: Any, order: int) -> Any:
     )
 
 
+_between = with_kinks(
+    div,
+    Kink(
+        "x at a point of the table",
+        lambda a, b: a in (0, b),
+        "the slope to its right; at the last point to its left",
+    ),
+)
+
+
 @answers(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
@@ -131,7 +145,7 @@ def interp(
         )
     i = np.clip(np.searchsorted(knots, plain(x), side="right") - 1, 0, len(knots) - 2)
     x0, x1, f0, f1 = (getitem(points, j) for points in (xp, fp) for j in (i, i + 1))
-    inside = f0 + (f1 - f0) * ((x - x0) / (x1 - x0))
+    inside = f0 + (f1 - f0) * _between(x - x0, x1 - x0)
     above = where_row(plain(x) > knots[-1], fp[-1] if right is None else right, inside)
     return where_row(plain(x) < knots[0], fp[0] if left is None else left, above)
 
@@ -182,8 +196,20 @@ def _cut(full: Any, n: int, m: int, mode: str, shift: int) -> Any:
     return getitem(full, slice(start, start + size))
 
 
+@cache
+def _stepping(axis: int, discont: float | None, period: float) -> Any:
+    """Return `reshape` of angles as unwrapping uses it: it may go up or down by half a period."""
+
+    def happens(angles: Any, _shape: Any) -> Any:
+        steps = np.abs(np.diff(angles, axis=axis))
+        return np.any((steps % period == period / 2) & (steps >= (discont or 0)))
+
+    return with_kinks(reshape, Kink("steps of half a period", happens, "as if it did not jump"))
+
+
 @answers(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
     """Take away jumps of whole periods, which do not change by a little."""
     angles = plain(p)
+    p = _stepping(axis, discont, period)(p, shape_of(p))
     return p + (np.unwrap(angles, discont, axis, period=period) - angles)

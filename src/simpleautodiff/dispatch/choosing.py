@@ -230,6 +230,21 @@ def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     return np.array(object, dtype, **kwargs)
 
 
+def new_full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Fill a new array with a number or with a node: what simpleautodiff.numpy calls full.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> import simpleautodiff.numpy as np
+    >>> ad.jacobian(lambda x: np.full(2, x**2))(3.0)
+    array([6., 6.])
+    """
+    if isinstance(fill_value, Traced):
+        return full(shape, fill_value, dtype)
+    return np.full(shape, fill_value, dtype, **kwargs)
+
+
 _plain_full_like = FUNCTIONS[np.full_like]
 
 

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.dispatch.each import is_single, put_each, take_each
 from simpleautodiff.dispatch.shaping import stack
 from simpleautodiff.errors import LostDerivativeError, at_line
-from simpleautodiff.rules.indexing import getitem, is_basic, set_item
+from simpleautodiff.rules.indexing import batches_in, getitem, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import Traced, Writable, plain
@@ -134,6 +135,8 @@ def part_of(self: Writable, index: Any) -> Any:
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
         return self.writes[cell] if cell in self.writes else _read(_of_cells(self, cell), cell)
+    if batches_in(index):
+        return _part_of_each(self, index)
     if not is_basic(index):
         return Writable(_read(self.current, index))
     return Writable(
@@ -146,6 +149,22 @@ def part_of(self: Writable, index: Any) -> Any:
             cell if self.seen is None else None,
         ),
     )
+
+
+def _part_of_each(self: Writable, index: Any) -> Any:
+    """Return what an index of batches chooses: a view if it is a row, as in NumPy."""
+    taken = take_each(self.current, index)
+    if not shape_of(taken):
+        return taken
+    if not is_single(index):
+        return Writable(taken)
+    view = View(
+        self,
+        shape_of(taken),
+        lambda base: take_each(base, index),
+        lambda base, new: put_each(base, new, index),
+    )
+    return Writable(None, view)
 
 
 def _read(array: Any, index: Any) -> Any:

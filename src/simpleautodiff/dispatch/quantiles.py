@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.shaping import numbered
 from simpleautodiff.dispatch.sums import flattened
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, is_batch
+from simpleautodiff.dispatch.table import answers, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.indexing import getitem, ranked
 from simpleautodiff.rules.kinds import real_dtype
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of
@@ -17,9 +18,14 @@ from simpleautodiff.traced import Traced, plain
 
 
 def along(a: Any, order: Any, axis: int) -> Any:
-    """Take elements along an axis by their places."""
-    result: Any = FUNCTIONS[np.take_along_axis](a, order, axis=axis)
-    return result
+    """Take elements along an axis by their places, which their order gave."""
+    take = lambda numbers: np.take_along_axis(numbers, order, axis)  # noqa: E731
+    return numbered(take, a, look_up=ranked(axis))
+
+
+def _in_order(a: Any, axis: int) -> Any:
+    """Return the places of the elements along an axis from the smallest on."""
+    return np.argsort(plain(a), axis=axis, kind="stable")
 
 
 @answers(np.sort)
@@ -27,7 +33,7 @@ def sort(a: Any, axis: int | None = -1) -> Any:
     """Sort; every element keeps its own derivative."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return along(a, np.argsort(plain(a), axis=axis, kind="stable"), axis)
+    return along(a, _in_order(a, axis), axis)
 
 
 @answers(np.partition)
@@ -50,9 +56,8 @@ def quantile(
     """Interpolate between sorted elements; nan if one of them is nan."""
     x, kept_shape = flattened(a, axis)
     n = shape_of(x)[0]
-    x = sort(x, 0)
     result = _at(x, _places(q, n, method))
-    result = where_row(np.isnan(plain(x)[n - 1]), np.nan, result)
+    result = where_row(np.any(np.isnan(plain(x)), axis=0), np.nan, result)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 
 
@@ -71,12 +76,22 @@ def _places(q: Any, n: int, method: str) -> Any:
 
 
 def _at(x: Any, places: Any) -> Any:
-    """Interpolate between the elements around places on the first axis."""
+    """Interpolate between the elements around places among those of the first axis, in order."""
     low = np.floor(places).astype(int)
     high = np.ceil(places).astype(int)
+    order = _in_order(x, 0)
+    if not np.ndim(places) and low == high:
+        return _ranks(x, order, low)
     part = _weights(places - low, x)
     part = part.reshape(np.shape(part) + (1,) * (len(shape_of(x)) - 1))
-    return getitem(x, low) * (1 - part) + getitem(x, high) * part
+    below, above = (_ranks(x, order, ranks) for ranks in (low, high))
+    return below * (1 - part) + above * part
+
+
+def _ranks(x: Any, order: Any, ranks: Any) -> Any:
+    """Return the elements of given ranks on the first axis."""
+    found = along(x, getitem(order, ranks.reshape(-1)), 0)
+    return reshape(found, (*np.shape(ranks), *shape_of(x)[1:])) if np.ndim(ranks) else found[0]
 
 
 def _weights(part: Any, x: Any) -> Any:
@@ -118,8 +133,9 @@ def nanquantile(
     places = np.moveaxis(getitem(table, counts), -1, 0)
     low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
     part = _weights(places - low, x) if np.ndim(q) else (places - low).astype(real_dtype(x))
-    x = sort(x, 0)
-    result = along(x, low, 0) * (1 - part) + along(x, high, 0) * part
+    order = _in_order(x, 0)
+    below, above = (along(x, np.take_along_axis(order, at, 0), 0) for at in (low, high))
+    result = below * (1 - part) + above * part
     result = reshape(result, shape)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 

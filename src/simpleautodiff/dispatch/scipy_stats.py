@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from simpleautodiff.dispatch.scipy_linalg import solve_triangular
 from simpleautodiff.dispatch.table import Function, answers_scipy
 from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.primitives import Kink
+from simpleautodiff.rules.arithmetic import div
 from simpleautodiff.rules.contract import swap
 from simpleautodiff.rules.elementary import log, log1p, sigmoid, softplus
 from simpleautodiff.rules.information import xlog1py, xlogy
@@ -28,11 +31,21 @@ from simpleautodiff.rules.probability import (
     poisson_log,
     stdtr,
 )
+from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.special import erfc, lgamma
 from simpleautodiff.traced import SCIPY, plain
 
 EVERYWHERE = (-math.inf, math.inf)
+
+
+@cache
+def _standard(support: tuple[float, float]) -> Function:
+    """Return the division by a scale; what it gives has a kink at the ends of a support."""
+    if support == EVERYWHERE:
+        return div
+    ends = lambda x, scale: x in (support[0] * scale, support[1] * scale)  # noqa: E731
+    return with_kinks(div, Kink("an end of the support", ends, "as inside of it"))
 
 
 def _placed(
@@ -51,7 +64,7 @@ def _placed(
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
         given = {"loc": 0.0, "scale": 1.0, **_bound(shapes, args, kwargs)}
         scale = given["scale"]
-        z = (x - given["loc"]) / scale
+        z = _standard(support)(x - given["loc"], scale)
         inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)

@@ -78,7 +78,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose(a, tuple(order))
 
 
-def numbered(function: Function, *arrays: Any) -> Any:
+def numbered(function: Function, *arrays: Any, look_up: Function = getitem) -> Any:
     """Answer a function that only moves elements: do it to their numbers, then look them up."""
     numbers, start = [], 0
     for array in arrays:
@@ -86,7 +86,7 @@ def numbered(function: Function, *arrays: Any) -> Any:
         numbers.append(np.arange(start, start + size).reshape(shape_of(array)))
         start += size
     flat = [reshape(array, (-1,)) for array in arrays]
-    return getitem(concatenate(flat) if len(flat) > 1 else flat[0], function(*numbers))
+    return look_up(concatenate(flat) if len(flat) > 1 else flat[0], function(*numbers))
 
 
 def _by_index(function: Any) -> Function:

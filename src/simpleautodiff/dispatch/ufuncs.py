@@ -15,13 +15,15 @@ from simpleautodiff.dispatch.table import (
     written,
 )
 from simpleautodiff.errors import LostDerivativeError, RuleError, at_line
-from simpleautodiff.rules.arithmetic import floor_divide, mod, power
+from simpleautodiff.primitives import Kink
+from simpleautodiff.rules.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
+from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain, unwrapped
 
@@ -37,7 +39,12 @@ def _float_power(x: Any, y: Any) -> Any:
 def _frexp(x: Any) -> tuple[Any, Any]:
     """Split into a number between 1/2 and 1 and a power of two, which does not change."""
     exponent = _plainly(lambda x: np.frexp(x)[1], x)
-    return _ldexp(x, -exponent), exponent
+    return _ldexp(x, -exponent, _split), exponent
+
+
+_split = with_kinks(
+    mul, Kink("|x| a power of two", lambda x, factor: abs(x * factor) == 0.5, "as to its right")
+)
 
 
 def _plainly(function: Function, *args: Any) -> Any:
@@ -47,9 +54,9 @@ def _plainly(function: Function, *args: Any) -> Any:
     return function(*args) if level is None else level.elementwise(function, args)
 
 
-def _ldexp(x: Any, n: Any) -> Any:
+def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
     factor = 2.0 ** plain(n)
-    return x * (factor.astype(dtype_of(x)) if shape_of(factor) else factor)
+    return times(x, factor.astype(dtype_of(x)) if shape_of(factor) else factor)
 
 
 def _fmod(x: Any, y: Any) -> Any:
@@ -125,7 +132,7 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         wrapping = UFUNCS.get(ufunc)
         if hasattr(wrapping, "primitive") and not any([type(x) in _NESTED for x in inputs]):
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
-    library = "np" if hasattr(np, ufunc.__name__) else "scipy.special"
+    library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
     if method == "at":
         raise LostDerivativeError(

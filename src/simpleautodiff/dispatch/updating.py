@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.table import WRITERS, as_array
+from simpleautodiff.dispatch.table import WRITERS, as_array, is_batch
 from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.traced import Writable, plain, unwrapped
 
 
@@ -37,8 +38,11 @@ def put_along_axis(arr: Writable, indices: Any, values: Any, axis: int | None = 
 
 def put(a: Writable, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write to places counted through the array."""
-    places = np.take(_numbers(a), ind, mode=mode).reshape(-1)  # type: ignore[call-overload]
-    _write(a, places, _repeated(v, places.size))
+    ind = plain(unwrapped(ind))
+    numbers = _numbers(a).reshape(-1)
+    taken = getitem(numbers, ind) if is_batch(ind) else np.take(numbers, ind, mode=mode)  # type: ignore[call-overload]
+    places = np.reshape(taken, (-1,))
+    _write(a, places, _repeated(v, np.size(places)))
 
 
 def place(arr: Writable, mask: Any, vals: Any) -> None:
@@ -49,8 +53,7 @@ def place(arr: Writable, mask: Any, vals: Any) -> None:
 
 def putmask(a: Writable, mask: Any, values: Any) -> None:
     """Write each value to its own place where a mask says so."""
-    places = np.flatnonzero(plain(unwrapped(mask)))
-    _write(a, places, _repeated(values, _numbers(a).size)[places])
+    copyto(a, np.reshape(_repeated(values, _numbers(a).size), _shape(a)), where=mask)
 
 
 def copyto(dst: Writable, src: Any, casting: str = "same_kind", where: Any = True) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.each import check_once, put_each
 from simpleautodiff.dispatch.memory import (
     as_cell,
     current,
@@ -25,7 +26,7 @@ from simpleautodiff.dispatch.memory import (
 from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
 from simpleautodiff.number import is_array
-from simpleautodiff.rules.indexing import is_basic, set_item
+from simpleautodiff.rules.indexing import batches_in, is_basic, set_item
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, Writable, plain, unwrapped
 
@@ -69,6 +70,9 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
     value = FUNCTIONS[np.array](value) if isinstance(value, (list, tuple)) else value
     _check_kind(self, value)
+    if batches_in(index):
+        self.current = put_each(self.current, value, index)
+        return
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
         _check_places(self, index)
@@ -89,12 +93,7 @@ def _check_places(self: Writable, index: Any) -> None:
     if is_basic(index):
         return
     full = shape(self)
-    places = np.arange(int(np.prod(full))).reshape(full)[index]
-    if np.size(places) != np.unique(places).size:
-        raise LostDerivativeError(
-            f"the index of a write names an element twice, and only the last would count; write "
-            f"them one after the other{at_line()}"
-        )
+    check_once(np.arange(int(np.prod(full))).reshape(full)[index])
 
 
 def _fill(self: Writable, value: Any) -> None:

@@ -129,7 +129,10 @@ power = row(
     latex="{0}^{{{1}}}",
     reason="in the base y x^(y-1); in the exponent, from x^y = exp(y log x), v log x",
     domain=Domain("x > 0, or y a whole number (and then x ≠ 0 if y < 0)", lambda x, y: x > 0),
-    kinks=[Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity")],
+    kinks=[
+        Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity", (0,)),
+        Kink("x = y = 0", lambda x, y: x == 0 and y == 0, "-inf in y: 0^y falls to 0", (1,)),
+    ],
     binds=POWER,
 )
 

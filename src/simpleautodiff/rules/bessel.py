@@ -21,12 +21,15 @@ BELOW_ONE = Domain("m < 1", lambda m: m < 1)
 
 # The functions of Bessel. -------------------------------------------------------------------------
 
+AS_A_ROOT = Kink("x = 0, 0 < n < 1", lambda n, x: x == 0 and 0 < n < 1, "inf, by continuity", (1,))
+
 jv: Wrapping = floats(
     "jv",
     no_rule("jv", "v"),
     lambda _v, n, x: (jv(n - 1, x) - jv(n + 1, x)) / 2,
     value=by_order("j0", "j1", "jv"),
     reason="the derivative of Jₙ is (Jₙ₋₁ - Jₙ₊₁)/2",
+    kinks=(AS_A_ROOT,),
 )
 yv: Wrapping = floats(
     "yv",
@@ -42,6 +45,7 @@ iv: Wrapping = floats(
     lambda _v, n, x: (iv(n - 1, x) + iv(n + 1, x)) / 2,
     value=by_order("i0", "i1", "iv"),
     reason="the derivative of Iₙ is (Iₙ₋₁ + Iₙ₊₁)/2",
+    kinks=(AS_A_ROOT,),
 )
 kv: Wrapping = floats(
     "kv",
@@ -90,7 +94,10 @@ ive: Wrapping = floats(
     _ive_slope,
     value=by_order("i0e", "i1e", "ive"),
     reason="exp(-|x|) Iₙ by the product rule; far out by Kummer's function, which does not cancel",
-    kinks=(Kink("x = 0", lambda n, x: x == 0, "as if exp(-|x|) had the slope 0 there"),),
+    kinks=(
+        AS_A_ROOT,
+        Kink("n = x = 0", lambda n, x: n == x == 0, "as if exp(-|x|) had the slope 0 there"),
+    ),
 )
 kve: Wrapping = floats(
     "kve",
@@ -147,6 +154,7 @@ ellipe = floats(
     lambda _v, m: -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, m),
     reason="E(m) = π/2 ₂F₁(-1/2, 1/2; 1; m)",
     domain=BELOW_ONE,
+    kinks=(Kink("m = 1", lambda m: m == 1, "-inf, by continuity"),),
 )
 
 
@@ -176,6 +184,7 @@ spence = floats(
     "spence",
     lambda _v, x: -log1prel(x - 1),
     reason="spence is the integral of log(t)/(1 - t)",
+    kinks=(Kink("x = 0", lambda x: x == 0, "-inf, by continuity"),),
     domain=Domain("x > 0", lambda x: x > 0),
 )
 dawsn = floats(
@@ -215,6 +224,7 @@ expn: Wrapping = floats(
     lambda _v, n, x: -expn(n - 1, x),
     value=_expn,
     reason="the derivative of Eₙ is -Eₙ₋₁",
+    kinks=(Kink("n = 2, x = 0", lambda n, x: n == 2 and x == 0, "-inf, by continuity", (1,)),),
     domain=POSITIVE,
 )
 fresnel_s = floats(

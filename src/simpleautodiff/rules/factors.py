@@ -17,7 +17,7 @@ from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import real_dtype
-from simpleautodiff.rules.linalg import flip, inv, solve
+from simpleautodiff.rules.linalg import EQUAL, flip, inv, solve, some_equal
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
@@ -118,8 +118,8 @@ svd: Wrapping = row(
     kinks=[
         Kink(
             "equal singular values, or 0",
-            lambda a: np.any(np.diff(np.linalg.svd(a)[1], append=0) == 0),
-            "their vectors are those that NumPy gives, and do not turn",
+            lambda a: some_equal(np.linalg.svd(a)[1], 0.0),
+            EQUAL.choice,
         )
     ],
 )
@@ -230,6 +230,9 @@ eig: Wrapping = row(
     arrays=True,
     reason="from A V = V W: V⁻¹ dA V moves the values, and turns the vectors into each other",
     batch=lambda size, which, a: eig(a),
+    kinks=[
+        Kink("equal eigenvalues", lambda a: some_equal(np.linalg.eigvals(a)), EQUAL.choice),
+    ],
 )
 
 
@@ -271,6 +274,13 @@ pinv: Wrapping = row(
     holomorphic=False,
     reason="as that of the inverse, and what leaves the range or the kernel; the rank is kept",
     batch=lambda size, which, a, cut: pinv(a, cut),
+    kinks=[
+        Kink(
+            "less than full rank",
+            lambda a, cut: np.any(np.linalg.matrix_rank(a, rtol=cut) < min(shape_of(a)[-2:])),
+            "as if the rank stayed as it is",
+        )
+    ],
 )
 
 

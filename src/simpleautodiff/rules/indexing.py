@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.primitives import Kink
 from simpleautodiff.recycling import STORE
-from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.row import Wrapping, row, with_kinks
 from simpleautodiff.rules.shapes import broadcast_to, fit, lead, linear, reshape, shape_of, shifted
 from simpleautodiff.traced import Traced, plain
 
@@ -73,6 +75,17 @@ def flat_places(index: Any, full: tuple[int, ...]) -> Any:
         return level.one_by_one(lambda one: flat_places(one, full), (index,))
     places = np.arange(math.prod(full)).reshape(full)
     return getitem(places, index) if batches else places[index]
+
+
+def marks(index: Any, full: tuple[int, ...]) -> Any:
+    """Return where in an array of a given shape an index chooses, as a mask."""
+    batches = batches_in(index)
+    if batches:
+        level: Any = max((part.level for part in batches), key=lambda level: level.number)
+        return level.one_by_one(lambda one: marks(one, full), (index,))
+    mask = np.zeros(full, bool)
+    mask[index] = True
+    return mask
 
 
 def batches_in(index: Any) -> list[Traced]:
@@ -136,6 +149,36 @@ getitem: Wrapping = linear(
     _getitem_batch,
     _add_at,
 )
+
+
+def _ties(x: Any, places: Any, axis: int) -> bool:
+    """Tell whether an element that was chosen along an axis is not the only one of its size."""
+    chosen = np.moveaxis(x[places], axis, -1)
+    outer = chosen.shape[:-1]
+    lines = np.moveaxis(x.reshape(_with_axis(places.shape, axis, x.size)), axis, -1)
+    for line in np.ndindex(*outer):
+        values, counts = np.unique(lines[line], return_counts=True)
+        if np.any(np.isin(chosen[line], values[counts > 1])):
+            return True
+    return False
+
+
+def _with_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """Return a shape whose given axis is as long as an array of that size needs."""
+    new = [*shape]
+    new[axis] = -1 if size else 0
+    return tuple(new)
+
+
+@cache
+def ranked(axis: int) -> Wrapping:
+    """Return `getitem` as sorting uses it: of equal elements along the axis, which is a choice."""
+    choice = "each keeps its own derivative, in the order in which they stand"
+    return with_kinks(
+        getitem, Kink("equal elements", lambda x, places: _ties(x, places, axis), choice)
+    )
+
+
 roll: Wrapping = linear(
     "roll",
     _roll,
@@ -176,9 +219,12 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     x = x if which[0] else broadcast_to(x, (size, *shape_of(x)))
     full = shape_of(x)[1:]
     places = flat_places(index, full)
-    value = lead(value, np.ndim(places)) if which[1] else value
+    value = lead(value, len(shape_of(places))) if which[1] else value
     if is_basic(index):
         return set_item(x, value, _behind(index))
+    if batches_in(index):
+        flat = set_item(reshape(x, (-1,)), value, _in_each(size, index, full))
+        return reshape(flat, (size, *full))
     return reshape(set_item(reshape(x, (size, -1)), value, (slice(None), places)), (size, *full))
 
 

@@ -38,6 +38,7 @@ xlogy = floats(
     lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: log(y)),
     lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: x / y),
     reason="x log y; a constant where x = 0 and y ≤ 0",
+    kinks=(Kink("x = y = 0", lambda x, y: x == y == 0, "0, as a constant", (0,)),),
     domain=Domain("y > 0", lambda x, y: y > 0),
 )
 xlog1py = floats(
@@ -45,6 +46,7 @@ xlog1py = floats(
     lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: log1p(y)),
     lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: x / (1 + y)),
     reason="x log(1 + y); a constant where x = 0 and y ≤ -1",
+    kinks=(Kink("x = 0, y = -1", lambda x, y: x == 0 and y == -1, "0, as a constant", (0,)),),
     domain=Domain("y > -1", lambda x, y: y > -1),
 )
 
@@ -57,11 +59,13 @@ entr = floats(
     domain=Domain("x ≥ 0", lambda x: x >= 0),
     kinks=(Kink("x = 0", lambda x: x == 0, "inf, by continuity"),),
 )
+FIRST_ZERO = Kink("x = 0", lambda x, y: x == 0, "-inf, by continuity", (0,))
 rel_entr = floats(
     "rel_entr",
     lambda _v, x, y: log(x / y) + 1,
     lambda _v, x, y: -x / y,
     reason="x log(x/y)",
+    kinks=(FIRST_ZERO,),
     domain=BOTH,
 )
 
@@ -77,6 +81,7 @@ kl_div = floats(
     lambda _v, x, y: _log_ratio(x, y),
     lambda _v, x, y: (y - x) / y,
     reason="x log(x/y) - x + y",
+    kinks=(FIRST_ZERO,),
     domain=BOTH,
 )
 
@@ -93,13 +98,17 @@ boxcox = floats(
     lambda _v, x, y: x ** (y - 1),
     lambda _v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _power_in_exponent(log(x), y)),
     reason="(x^y - 1)/y, which is log x at y = 0",
+    kinks=(Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 < y < 1, "inf, by continuity", (0,)),),
     domain=Domain("x > 0", lambda x, y: x > 0),
 )
 boxcox1p = floats(
     "boxcox1p",
-    lambda _v, x, y: exp((y - 1) * log1p(x)),
+    lambda _v, x, y: exp(xlog1py(y - 1, x)),
     lambda _v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _power_in_exponent(log1p(x), y)),
     reason="((1 + x)^y - 1)/y, which is log(1 + x) at y = 0",
+    kinks=(
+        Kink("x = -1, 0 < y < 1", lambda x, y: x == -1 and 0 < y < 1, "inf, by continuity", (0,)),
+    ),
     domain=Domain("x > -1", lambda x, y: x > -1),
 )
 INVERSE = Domain("1 + x y > 0", lambda x, y: 1 + x * y > 0)

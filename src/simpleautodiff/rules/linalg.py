@@ -159,10 +159,19 @@ cholesky: Wrapping = row(
 )
 
 
+def some_equal(values: Any, *others: float) -> Any:
+    """Tell whether some of the values in a row, or these and others, are equal to rounding."""
+    values = np.concatenate([values, *[np.full((*values.shape[:-1], 1), x) for x in others]], -1)
+    size = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
+    gaps = np.abs(values[..., :, None] - values[..., None, :])
+    tight = gaps <= size * values.shape[-1] * np.finfo(values.dtype).eps
+    return np.any(np.triu(tight, 1))
+
+
 EQUAL = Kink(
     "equal eigenvalues",
-    lambda a: np.any(np.diff(np.linalg.eigvalsh(a)) == 0),
-    "their eigenvectors are those that NumPy gives, and do not turn",
+    lambda a: some_equal(np.linalg.eigvalsh(a)),
+    "their vectors are those that NumPy gives; where they are exactly equal, they do not turn",
 )
 
 

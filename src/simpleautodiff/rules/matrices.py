@@ -9,6 +9,7 @@ import numpy as np
 from simpleautodiff.errors import DomainError, at_line
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.number import optional
+from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.linalg import inv, lined_up
@@ -38,7 +39,7 @@ def upper_part(x: Any, diagonal: int = 0) -> Any:
 # Functions of matrices. ---------------------------------------------------------------------------
 
 
-def _matrix_function(name: str) -> Wrapping:
+def _matrix_function(name: str, *kinks: Kink) -> Wrapping:
     """Enter a function f of square matrices.
 
     f of the block matrix [[A, E], [0, A]] has the derivative of f at A along E in its corner, so
@@ -66,13 +67,21 @@ def _matrix_function(name: str) -> Wrapping:
         latex=rf"\operatorname{{{{{name}}}}}({{0}})",
         arrays=True,
         reason="f([[A, E], [0, A]]) has the derivative of f at A along E in its corner",
+        kinks=kinks,
     )
     return wrapping
 
 
 expm = _matrix_function("expm")
 logm = _matrix_function("logm")
-sqrtm = _matrix_function("sqrtm")
+sqrtm = _matrix_function(
+    "sqrtm",
+    Kink(
+        "less than full rank",
+        lambda a: np.linalg.matrix_rank(a) < len(a),
+        "very large: it grows without end towards such a matrix",
+    ),
+)
 sinm = _matrix_function("sinm")
 cosm = _matrix_function("cosm")
 sinhm = _matrix_function("sinhm")

@@ -223,13 +223,18 @@ copysign = row(
     text="copysign({0}, {1})",
     latex=r"\operatorname{{copysign}}({0}, {1})",
     reason="|x| with the sign of y; a sign does not change by a little",
-    kinks=[Kink("x = 0 or y = 0", lambda x, y: x == 0 or y == 0, LEAST)],
+    kinks=[
+        Kink("x = 0", lambda x, y: x == 0, LEAST, (0,)),
+        Kink("y = 0", lambda x, y: y == 0, STEP, (1,)),
+    ],
     real=True,
 )
 
 
 def _stepwise(name: str, python: Any, meaning: str, names: dict[str, Any]) -> Any:
     at_step = Kink("x a whole number", lambda x: x == math.floor(x), STEP)
+    if name == "trunc":
+        at_step = Kink("x a whole number, not 0", lambda x: x != 0 and x == math.floor(x), STEP)
     if name == "rint":
         at_step = Kink("x half-way between whole numbers", lambda x: (2 * x) % 2 == 1, STEP)
     return row(
@@ -251,6 +256,13 @@ trunc = _stepwise(
     "trunc", math.trunc, "a whole number", {"mpmath": lambda x: x.context.mpf(int(x)), "sympy": ""}
 )
 rint = _stepwise("rint", round, "a whole number", {"mpmath": "nint", "sympy": ""})
+
+
+def _is_half_way(x: Any, digits: int | None) -> Any:
+    digits = digits or 0
+    return 2 * (x * 10**digits if digits >= 0 else x / 10**-digits) % 2 == 1
+
+
 round_ = row(
     "round",
     ZERO,
@@ -261,6 +273,7 @@ round_ = row(
     text="round({0}, {1})",
     latex=r"\operatorname{{round}}({0}, {1})",
     reason="a rounded number does not change by a little",
+    kinks=[Kink("x half-way between rounded numbers", _is_half_way, STEP)],
     real=True,
 )
 stop_gradient = row(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO
-from simpleautodiff.primitives import Domain
+from simpleautodiff.primitives import Domain, Kink
 from simpleautodiff.rules.arithmetic import mod
 from simpleautodiff.rules.choice import choose
 from simpleautodiff.rules.elementary import exp, log, log1p
@@ -183,6 +183,7 @@ gammainc = floats(
     no_rule("gammainc", "a"),
     lambda _v, a, x: exp(poisson_log(a - 1, x)),
     reason="the lower incomplete gamma function is the integral of t^(a-1) exp(-t)/Γ(a)",
+    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "inf, by continuity", (1,)),),
     domain=PAIR,
 )
 gammaincc = floats(
@@ -190,6 +191,7 @@ gammaincc = floats(
     no_rule("gammaincc", "a"),
     lambda _v, a, x: -exp(poisson_log(a - 1, x)),
     reason="the upper incomplete gamma function is 1 minus the lower",
+    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
     domain=PAIR,
 )
 INSIDE = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
@@ -199,12 +201,20 @@ def _beta_density(a: Any, b: Any, x: Any) -> Any:
     return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
+ENDS = "z = 0, x < 1, or z = 1, y < 1"
+
+
+def _is_steep(a: Any, b: Any, x: Any) -> Any:
+    return (x == 0 and a < 1) or (x == 1 and b < 1)
+
+
 betainc = floats(
     "betainc",
     no_rule("betainc", "a"),
     no_rule("betainc", "b"),
     lambda _v, a, b, x: _beta_density(a, b, x),
     reason="the incomplete beta function is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b)",
+    kinks=(Kink(ENDS, _is_steep, "inf, by continuity", (2,)),),
     domain=INSIDE,
 )
 betaincc = floats(
@@ -213,6 +223,7 @@ betaincc = floats(
     no_rule("betaincc", "b"),
     lambda _v, a, b, x: -_beta_density(a, b, x),
     reason="the complement of the incomplete beta function",
+    kinks=(Kink(ENDS, _is_steep, "-inf, by continuity", (2,)),),
     domain=INSIDE,
 )
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.errors import RuleError
+from simpleautodiff.node import apply
 from simpleautodiff.number import Function, Names, is_complex, registered
 from simpleautodiff.primitives import (
     CALL,
@@ -112,6 +115,15 @@ def row(
         if isinstance(getattr(np, ufunc, None), np.ufunc):
             UFUNCS[getattr(np, ufunc)] = wrapping
     return wrapping
+
+
+def with_kinks(wrapping: Wrapping, *kinks: Kink) -> Wrapping:
+    """Return a row for a use in which its derivative is a choice at more points than else.
+
+    So programs that go by plain numbers (sorting, interpolation) tell where these may change.
+    """
+    primitive: Primitive = wrapping.primitive  # type: ignore[attr-defined]
+    return partial(apply, replace(primitive, kinks=(*primitive.kinks, *kinks)))
 
 
 class _Always(ByType):

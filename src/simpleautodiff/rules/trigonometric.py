@@ -87,7 +87,7 @@ atan2 = row(
     reason="the angle of (x, y) turns by (x dy - y dx)/(x² + y²)",
     kinks=[
         Kink(ORIGIN, lambda y, x: x == 0 and y == 0, "0 in both"),
-        Kink("y = 0, x < 0", lambda y, x: y == 0 and x < 0, "as if the angle did not jump"),
+        Kink("y = 0, x < 0", lambda y, x: y == 0 and x < 0, "as if the angle did not jump", (0,)),
     ],
     real=True,
 )

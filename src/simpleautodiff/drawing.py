@@ -1,0 +1,94 @@
+"""Random numbers drawn with a node: which function was asked, and what to write in its place.
+
+NumPy's random functions make plain arrays of what they are given and do not say who they are, so
+the call is read from the user's own line.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+from types import FrameType
+from typing import Any
+
+from simpleautodiff.errors import LostDerivativeError, at_line, user_frame
+
+_WAYS_OUT = {
+    **dict.fromkeys(
+        ("normal", "laplace", "logistic", "gumbel"), "loc + scale * {owner}{name}(size=...)"
+    ),
+    **dict.fromkeys(("exponential", "rayleigh"), "scale * {owner}{name}(size=...)"),
+    "uniform": "low + (high - low) * {owner}uniform(size=...)",
+    "lognormal": "np.exp(mean + sigma * {owner}normal(size=...))",
+    "multivariate_normal": "mean + np.linalg.cholesky(cov) @ {owner}normal(size=...)",
+    "weibull": "{owner}exponential(size=...) ** (1 / a)",
+    "pareto": "np.exp({owner}exponential(size=...) / a) - 1",
+    "chisquare": "np.sum({owner}normal(size=...) ** 2), which is for a fixed number of degrees",
+    **dict.fromkeys(("permutation", "permuted", "shuffle"), "x[{owner}permutation(len(x))]"),
+    "choice": "x[{owner}choice(len(x), ...)]; probabilities p are plain numbers: p.value",
+}
+_ELSE = (
+    "plain numbers, node.value, in the call; the derivative of a mean over such draws is that of "
+    "the logarithm of their density, from scipy.stats, times what is averaged"
+)
+
+
+def drawn_with(x: Any) -> LostDerivativeError | None:
+    """Return what to raise if a random function of NumPy was given a node; None if none was."""
+    frame = user_frame()
+    call = frame and _call(frame)
+    if not frame or not call or not _is_random(call.func, frame):
+        return None
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    owner = f"{owner}." if owner else ""
+    way_out = _WAYS_OUT.get(name, _ELSE).format(owner=owner, name=name)
+    return LostDerivativeError(
+        f"{owner}{name} draws plain random numbers: with {x!r} it would drop its derivative. "
+        f"Draw what does not depend on the node, and move it: write {way_out}{at_line()}"
+    )
+
+
+def _call(frame: FrameType) -> ast.Call | None:
+    """Return the call that a frame is waiting for, as it is written; None if that is not known."""
+    places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    first, last, start, end = next(places, (None,) * 4)
+    if first is None or last is None or start is None or end is None:
+        return None
+    lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)[first - 1 : last]
+    text = [line.encode() for line in lines]
+    if text:
+        text[-1] = text[-1][:end]
+        text[0] = text[0][start:]
+    try:
+        found = ast.parse(b"(" + b"".join(text) + b")", mode="eval").body
+    except SyntaxError:
+        return None
+    return found if isinstance(found, ast.Call) else None
+
+
+def _found(expression: ast.expr, frame: FrameType) -> Any:
+    """Return what a name with dots stands for in a frame, without running anything."""
+    match expression:
+        case ast.Name(id=name):
+            return frame.f_locals.get(name, frame.f_globals.get(name))
+        case ast.Attribute(value=owner, attr=name):
+            return inspect.getattr_static(_found(owner, frame), name, None)
+        case ast.Call(func=maker):  # np.random.default_rng(0).normal(...)
+            made = getattr(_found(maker, frame), "__name__", "")
+            module = inspect.getmodule(_found(maker, frame))
+            return getattr(module, {"default_rng": "Generator"}.get(made, made), None)
+    return None
+
+
+def _is_random(function: ast.expr, frame: FrameType) -> bool:
+    """Tell whether a function is one of NumPy's generators of random numbers."""
+    if isinstance(function, ast.Attribute):
+        owner = _found(function.value, frame)
+    else:
+        owner = getattr(_found(function, frame), "__self__", None)
+    if inspect.ismodule(owner):
+        return owner.__name__ == "numpy.random"
+    kind = owner if inspect.isclass(owner) else type(owner)
+    return kind.__module__.startswith("numpy.random")
