@@ -309,3 +309,116 @@ def test_the_message_says_how_to_write_a_matrix_of_nodes():
     assert ad.grad(lambda a: np.sum(np.block([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
     with pytest.raises(ad.RuleError, match=r"no derivative rule for np\.emath\.sqrt"):
         ad.grad(lambda a: np.emath.sqrt(a))(2.0)
+
+
+def _written_through_split(x):
+    y = x.copy()
+    left, right = np.hsplit(y, [1])
+    y[0] = x[1] ** 2
+    right *= 3.0
+    return y + left, right
+
+
+def _written_at(x):
+    y = np.zeros_like(x)
+    rows = y[1:]
+    np.add.at(y, ([0, 2, 2, 0], [1, 1, 1, 1]), x[0])
+    np.subtract.at(rows, 0, x[2])
+    np.multiply.at(y, ([0, 0, 2],), x[:, :1])
+    return y
+
+
+def _written_out(x):
+    y = x.copy()
+    np.cumsum(y, axis=0, out=y)
+    np.clip(y, -1.0, x[0] + 3.0, y)
+    half, whole = np.zeros_like(x), np.zeros_like(x)
+    np.modf(y * 2, out=(half, whole))
+    return y, half
+
+
+def _written_in_a_row(x):
+    y = x.copy()
+    y.T.flat[1] = x[0, 0] ** 2
+    y[:, 1:].flat = np.arange(9.0) * x[2, 3]
+    flat = y.flatten()
+    flat[0] = 0.0
+    return y, flat
+
+
+def _written_parts(x):
+    z = x * (1.0 + 0.5j)
+    z = z.copy()
+    z.real[0] = x[1]
+    z[1].imag = x[0] ** 2
+    z.imag *= 2.0
+    return z.real, z.imag
+
+
+def _written_at_least(x):
+    y = np.zeros_like(x[0])
+    table = np.atleast_2d(y)
+    seen = np.broadcast_to(y, (2, 4))
+    y[1:] = x[1, 1:] ** 2
+    table[0, 0] = x[2, 2]
+    return y, seen * 1.0
+
+
+WRITTEN = [
+    _written_through_split,
+    _written_at,
+    _written_out,
+    _written_in_a_row,
+    _written_parts,
+    _written_at_least,
+]
+
+
+@pytest.mark.parametrize("f", WRITTEN, ids=lambda f: f.__name__)
+def test_views_and_writers_write_what_numpy_writes(f):
+    x = np.random.default_rng(5).uniform(0.2, 1.0, (3, 4))
+    v = np.random.default_rng(6).uniform(-1.0, 1.0, (3, 4))
+    values, tangents = ad.jvp(f, (x,), (v,))
+    h = 1e-6
+    for value, tangent, expected, up, down in zip(
+        values, tangents, f(x), f(x + h * v), f(x - h * v), strict=True
+    ):
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(tangent, (up - down) / (2 * h), atol=1e-8)
+    total = lambda x: sum(np.sum(np.sin(part)) for part in f(x))
+    slope = (total(x + h * v) - total(x - h * v)) / (2 * h)
+    np.testing.assert_allclose(np.sum(ad.grad(total)(x) * v), slope, rtol=1e-7)
+
+
+def test_a_number_that_was_written_is_read_as_numpy_reads_it():
+    kinds = []
+
+    def f(x):
+        y = np.zeros_like(x)
+        y[0] = 0.1
+        kinds.append((type(y[0]), y[0]))
+        return y.sum() + x.sum()
+
+    ad.grad(f)(np.ones(3, np.float32))
+    assert kinds == [(np.float32, np.float32(0.1))]
+
+
+def test_out_of_a_wrong_shape_is_refused():
+    def f(x):
+        np.multiply(x.copy(), 2.0, out=np.zeros_like(x[0]))
+
+    with pytest.raises(ad.ArgumentError, match=r"out has the shape \(3,\)"):
+        ad.grad(f)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["flat", "shape", "real", "imag"])
+def test_attributes_of_nodes_are_not_written_to(name):
+    with pytest.raises(ad.LostDerivativeError, match=rf"x.{name} = ..."):
+        ad.grad(lambda x: setattr(x, name, 3))(np.ones(3))
+
+
+def test_clip_between_bounds_that_have_changed_places():
+    slopes = ad.grad(lambda x, low, high: np.clip(x, low, high).sum(), (0, 1, 2))
+    x = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0])  # np.clip gives the upper bound, -2
+    got = slopes(x, np.ones(6), np.full(6, -2.0))
+    np.testing.assert_array_equal(got, [np.zeros(6), np.zeros(6), np.ones(6)])

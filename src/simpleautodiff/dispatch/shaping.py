@@ -113,7 +113,10 @@ def _at_least(function: Any) -> Function:
     return lambda *arys: one(*arys) if len(arys) == 1 else tuple(one(each) for each in arys)
 
 
-_MOVING: tuple[Any, ...] = (*(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),)
+_MOVING: tuple[Any, ...] = (
+    *(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),
+    np.lib.stride_tricks.sliding_window_view,
+)
 _SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
 _RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
@@ -142,9 +145,10 @@ def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
         return roll(a, (int(np.sum(shift)),), (0,))
     if axis is None:
         return reshape(roll(reshape(a, (-1,)), (int(np.sum(shift)),), (0,)), shape_of(a))
-    axes = tuple(normalize_axis_tuple(axis, rank, allow_duplicate=True))
-    shifts = np.broadcast_to(shift, len(axes)).tolist()
-    return roll(a, tuple(shifts), axes)
+    shifts, axes = np.broadcast_arrays(
+        np.atleast_1d(shift), normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    )
+    return roll(a, tuple(shifts.tolist()), tuple(axes.tolist()))
 
 
 @answers(np.flip)
