@@ -169,8 +169,10 @@ def test_refusals_that_say_what_to_do():
         ad.vmap(lambda a: scipy.linalg.lu_factor(a)[0])(matrices)
     with pytest.raises(ad.ValueKindError, match=r"sparse matrix.*toarray"):
         ad.grad(lambda x: np.sum(x @ scipy.sparse.csr_matrix(np.eye(3))))(np.ones(3))
-    with pytest.raises(ad.ArgumentError, match="one problem at a time"):
-        ad.vmap(lambda k: plug.solve_root(lambda x, k: x * x - k, 1.0, k))(np.array([1.0, 2.0]))
+    with pytest.raises(ad.ArgumentError, match="pass t_eval"):
+        ad.vmap(lambda k: plug.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=(k,)).y)(
+            np.array([1.0, 2.0])
+        )
     with pytest.raises(ad.ArgumentError, match="out_axes=None"):
         ad.vmap(np.sin, out_axes=None)(np.ones(3))
     assert ad.vmap(lambda x: 3.0, out_axes=None)(np.ones(3)) == 3.0
@@ -422,3 +424,42 @@ def test_clip_between_bounds_that_have_changed_places():
     x = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0])  # np.clip gives the upper bound, -2
     got = slopes(x, np.ones(6), np.full(6, -2.0))
     np.testing.assert_array_equal(got, [np.zeros(6), np.zeros(6), np.ones(6)])
+
+
+def _root_of(a):
+    return plug.solve_root(lambda x, a: x**3 + a * x - 2, 1.0, a)
+
+
+def _minimum_of(a):
+    target = np.stack([a, a**2])
+    return np.sum(plug.solve_minimum(lambda x, p: np.sum((x - p) ** 4 + x**2), np.zeros(2), target))
+
+
+def _area_of(a):
+    return plug.quad(lambda x, a: np.exp(-a * x**2), 0, 1 + a, args=(a,))[0]
+
+
+def _path_of(a):
+    how = {"t_eval": [0.5, 1.0], "rtol": 1e-9, "atol": 1e-10}
+    found = plug.solve_ivp(lambda t, y, k: -k * y**2, (0, 1), [1.0], args=(a,), **how)
+    return np.sum(found.y**2)
+
+
+@pytest.mark.parametrize("solve", [_root_of, _minimum_of, _area_of, _path_of])
+@pytest.mark.parametrize("of", [lambda f: f, ad.grad, lambda f: ad.grad(ad.grad(f))])
+def test_solvers_in_vmap_solve_one_problem_after_the_other(solve, of):
+    numbers = np.array([0.7, 1.0, 1.9])
+    alone = [of(solve)(a) for a in numbers]
+    np.testing.assert_allclose(ad.vmap(of(solve))(numbers), alone, rtol=2e-6)
+    through = ad.grad(lambda numbers: np.sum(ad.vmap(solve)(numbers)))(numbers)
+    np.testing.assert_allclose(through, [ad.grad(solve)(a) for a in numbers], rtol=2e-6)
+
+
+def test_places_found_in_arrays_of_other_libraries_are_whole_numbers():
+    torch = pytest.importorskip("torch")
+    slope = ad.grad(lambda x: x[int(np.argmax(x))] ** 2)(torch.tensor([1.0, 3.0, 2.0]))
+    assert slope.tolist() == [0.0, 6.0, 0.0]
+    assert ad.grad(lambda x: [x[0], x[1]][np.argmax(x)])(torch.tensor([1.0, 3.0])).tolist() == [
+        0,
+        1,
+    ]
