@@ -463,3 +463,31 @@ def test_places_found_in_arrays_of_other_libraries_are_whole_numbers():
         0,
         1,
     ]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.complex64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.sum,
+        lambda x: np.sum(x @ x.T),
+        lambda x: np.sum(np.tanh(x)),
+        lambda x: np.sum(np.pad(x, 1) ** 2),
+        lambda x: np.einsum("ij,ij->", x, x),
+        lambda x: x[0, 0] * x[1, 1],
+    ],
+)
+def test_second_derivatives_keep_the_kind_of_number(kind, f):
+    real = lambda x: np.real(f(x)) if kind is np.complex64 else f(x)
+    x = np.linspace(0.1, 0.9, 6).reshape(2, 3).astype(kind)
+    gradient, product = ad.jvp(ad.grad(real), (x,), (x,))
+    assert gradient.dtype == product.dtype == kind
+    assert ad.hvp(real, (x,), (x,)).dtype == kind
+    assert ad.vmap(ad.grad(real))(x[None]).dtype == kind
+    if kind is not np.complex64:
+        assert ad.hessian(f)(x).dtype == ad.jacfwd(ad.grad(f))(x).dtype == kind
+
+
+def test_a_shape_that_does_not_fit_is_named():
+    with pytest.raises(ad.ArgumentError, match=r"reshape of shape \(3,\): cannot reshape"):
+        ad.grad(lambda x: x.reshape(2, 2)[0, 0])(np.ones(3))

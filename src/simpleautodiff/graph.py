@@ -90,8 +90,9 @@ class Graph:
         bar = self.blank()
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
-                if type(result.value) is not float and has_kind(result.value):
-                    seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
+                like = plain(result.value)
+                if type(like) is not float and has_kind(like):
+                    seed = in_kind(seed, like)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar, once)
