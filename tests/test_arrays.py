@@ -38,6 +38,16 @@ def _matrix_log(a):
     return (v * np.log(w)) @ v.T
 
 
+def _made(x):
+    like = {"like": x} if isinstance(x, Traced) else {}
+    y = np.zeros((4, 2), **like)
+    y[:, 0] = x[0]
+    z = np.empty(4, x.dtype, **like)
+    z[:] = x[1] ** 2
+    grown = np.eye(4, 3, k=1, **like) + np.identity(4, **like)[:, :3]
+    return np.sum(y @ np.ones((2, 3), **like) * grown, axis=1) + z
+
+
 CASES = [
     ("sum", lambda x: np.sum(x), M),
     ("sum axis", lambda x: np.sum(x, axis=1), M),
@@ -274,6 +284,7 @@ CASES = [
     ("window along an axis", lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 0), M),
     ("hypot.reduce of all", lambda x: np.hypot.reduce(x, axis=None, keepdims=True), M),
     ("logaddexp.reduce of two axes", lambda x: np.logaddexp.reduce(x, axis=(0, -1)), T),
+    ("made like x", lambda x: _made(x), M),
     ("roll many", lambda x: np.roll(x, (1, 2), axis=(0, 1)), M),
     ("repeat many", lambda x: np.repeat(x, [1, 0, 2], axis=0), M),
     ("take wrap", lambda x: np.take(x, [5, -1], mode="wrap") * x.take([0, 1]), M),

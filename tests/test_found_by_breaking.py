@@ -491,3 +491,23 @@ def test_second_derivatives_keep_the_kind_of_number(kind, f):
 def test_a_shape_that_does_not_fit_is_named():
     with pytest.raises(ad.ArgumentError, match=r"reshape of shape \(3,\): cannot reshape"):
         ad.grad(lambda x: x.reshape(2, 2)[0, 0])(np.ones(3))
+
+
+def test_places_of_batches_from_differentiated_numbers():
+    image = np.arange(16.0).reshape(4, 4) ** 2
+
+    def between(image, at):
+        low = np.floor(at).astype(int)
+        part = at - low
+        return image[low[0], low[1]] * (1 - part[0]) + image[low[0] + 1, low[1]] * part[0]
+
+    points = np.array([[0.3, 1.6], [2.2, 0.4]])
+    images = np.stack([image, image + 1])
+    slopes = ad.vmap(ad.grad(between, 1))(images, points)
+    np.testing.assert_array_equal(slopes, [[25 - 1, 0], [144 - 64, 0]])
+
+
+def test_arrays_like_a_batch():
+    rows = np.arange(6.0).reshape(3, 2)
+    grown = ad.vmap(lambda x: np.eye(2, like=x) * x + np.asarray(1.0, like=x))(rows)
+    np.testing.assert_array_equal(grown, np.eye(2) * rows[:, None] + 1)

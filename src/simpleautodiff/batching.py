@@ -130,8 +130,8 @@ class Batch(Many):
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
-            f"number of its own. Use functions of NumPy, and np.where(condition, a, b) to "
-            f"choose{at_line()}"
+            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to "
+            f"choose, and (np.arange(len(a)) == i) @ a for a[i] of a plain array{at_line()}"
         )
 
     def __bool__(self) -> bool:

@@ -12,7 +12,7 @@ from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.complexes import real
-from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
+from simpleautodiff.rules.indexing import concatenate, flat_places, getitem, roll, scatter
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
@@ -135,9 +135,9 @@ def take(
     indices = plain(indices)
     if not isinstance(indices, Traced):
         return numbered(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
-    if axis is None:
-        return ravel(a)[indices]
-    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
+    a, axis = (a, axis) if axis is not None else (ravel(a), 0)
+    index = (slice(None),) * (axis % len(shape_of(a))) + (indices,)
+    return getitem(reshape(a, (-1,)), flat_places(index, shape_of(a)))
 
 
 @answers(np.roll)
@@ -338,7 +338,8 @@ def astype_(x: Any, dtype: Any) -> Any:
     """Give another kind of number; as whole numbers or bools the plain ones."""
     new = np.dtype(dtype)
     if new.kind not in "fc":
-        return np.asarray(plain(x)).astype(new)
+        number = plain(x)
+        return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)
     return to_dtype(real(x) if new.kind == "f" else x, new)
 
 

@@ -186,7 +186,8 @@ def written(result: Any, out: Any, name: str) -> Any:
     if not isinstance(out, Writable):
         raise LostDerivativeError(
             f"{name}(..., out=...) would write a node into a plain array and drop its derivative. "
-            f"Use what it returns, or make the array with np.zeros_like(x){at_line()}"
+            f"Use what it returns, or make the array with np.zeros_like(x) or "
+            f"np.zeros(shape, like=x){at_line()}"
         )
     if np.shape(plain(result)) != np.shape(plain(out.current)):
         raise ArgumentError(

@@ -68,6 +68,19 @@ FUNCTIONS.update({function: _likes(function) for function in _LIKES})
 PLAIN.difference_update(_LIKES)
 
 
+def _made(function: Any) -> Callable[..., Writable]:
+    """Answer np.zeros(shape, like=x) and its relatives with an array that can be written to."""
+
+    def program(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
+        return Writable(function(*args, dtype=dtype, **kwargs))
+
+    return program
+
+
+_MADE: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
+FUNCTIONS.update({function: _made(function) for function in _MADE})
+
+
 def _get(self: Writable, index: Any) -> Any:
     return part_of(self, _plain_index(index))
 
