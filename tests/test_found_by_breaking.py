@@ -511,3 +511,28 @@ def test_arrays_like_a_batch():
     rows = np.arange(6.0).reshape(3, 2)
     grown = ad.vmap(lambda x: np.eye(2, like=x) * x + np.asarray(1.0, like=x))(rows)
     np.testing.assert_array_equal(grown, np.eye(2) * rows[:, None] + 1)
+
+
+def test_derivatives_of_derivatives_have_the_precision_of_the_argument():
+    x, wide = np.ones(3, np.float32), np.arange(3.0)
+    f = lambda x: np.sum(wide * x**3)
+    gradient, product = ad.jvp(ad.grad(f), (x,), (x,))
+    assert gradient.dtype == product.dtype == ad.hessian(f)(x).dtype == np.float32
+    assert ad.vmap(ad.grad(f))(x[None]).dtype == np.float32
+    np.testing.assert_allclose(product, 6 * wide)
+
+
+def test_arrays_of_other_libraries_stay_there_in_another_precision():
+    torch = pytest.importorskip("torch")
+    kinds = []
+
+    def f(x):
+        y = x.astype(np.float64)
+        kinds.append(type(y.value.array))
+        return np.sum(y**3)
+
+    assert ad.grad(f)(torch.ones(2)).tolist() == [3.0, 3.0]
+    second = ad.hessian(lambda x: np.sum(np.arange(2.0) * x**3))(torch.ones(2))
+    assert kinds == [torch.Tensor]
+    assert second.dtype == torch.float32
+    assert second.tolist() == [[0.0, 0.0], [0.0, 6.0]]

@@ -143,7 +143,18 @@ def as_number(derivative: Any, like: Any) -> Any:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    return in_kind(still_open(derivative, "the derivative"), plain(like))
+    derivative, like = still_open(derivative, "the derivative"), plain(like)
+    if isinstance(derivative, Traced):
+        return _node_in_kind(derivative, like)
+    return in_kind(derivative, like)
+
+
+def _node_in_kind(derivative: Any, like: Any) -> Any:
+    """Return a derivative that is a node in the precision of what it belongs to."""
+    kind = getattr(like, "dtype", None)
+    if kind is None or kind == derivative.dtype or kind.kind != derivative.dtype.kind:
+        return derivative
+    return derivative.astype(kind)
 
 
 def _copied(x: Any) -> Any:
