@@ -169,8 +169,10 @@ def test_refusals_that_say_what_to_do():
         ad.vmap(lambda a: scipy.linalg.lu_factor(a)[0])(matrices)
     with pytest.raises(ad.ValueKindError, match=r"sparse matrix.*toarray"):
         ad.grad(lambda x: np.sum(x @ scipy.sparse.csr_matrix(np.eye(3))))(np.ones(3))
-    with pytest.raises(ad.ArgumentError, match="one problem at a time"):
-        ad.vmap(lambda k: plug.solve_root(lambda x, k: x * x - k, 1.0, k))(np.array([1.0, 2.0]))
+    with pytest.raises(ad.ArgumentError, match="pass t_eval"):
+        ad.vmap(lambda k: plug.solve_ivp(lambda t, y, k: -k * y, (0, 1), [1.0], args=(k,)).y)(
+            np.array([1.0, 2.0])
+        )
     with pytest.raises(ad.ArgumentError, match="out_axes=None"):
         ad.vmap(np.sin, out_axes=None)(np.ones(3))
     assert ad.vmap(lambda x: 3.0, out_axes=None)(np.ones(3)) == 3.0
@@ -309,3 +311,228 @@ def test_the_message_says_how_to_write_a_matrix_of_nodes():
     assert ad.grad(lambda a: np.sum(np.block([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
     with pytest.raises(ad.RuleError, match=r"no derivative rule for np\.emath\.sqrt"):
         ad.grad(lambda a: np.emath.sqrt(a))(2.0)
+
+
+def _written_through_split(x):
+    y = x.copy()
+    left, right = np.hsplit(y, [1])
+    y[0] = x[1] ** 2
+    right *= 3.0
+    return y + left, right
+
+
+def _written_at(x):
+    y = np.zeros_like(x)
+    rows = y[1:]
+    np.add.at(y, ([0, 2, 2, 0], [1, 1, 1, 1]), x[0])
+    np.subtract.at(rows, 0, x[2])
+    np.multiply.at(y, ([0, 0, 2],), x[:, :1])
+    return y
+
+
+def _written_out(x):
+    y = x.copy()
+    np.cumsum(y, axis=0, out=y)
+    np.clip(y, -1.0, x[0] + 3.0, y)
+    half, whole = np.zeros_like(x), np.zeros_like(x)
+    np.modf(y * 2, out=(half, whole))
+    return y, half
+
+
+def _written_in_a_row(x):
+    y = x.copy()
+    y.T.flat[1] = x[0, 0] ** 2
+    y[:, 1:].flat = np.arange(9.0) * x[2, 3]
+    flat = y.flatten()
+    flat[0] = 0.0
+    return y, flat
+
+
+def _written_parts(x):
+    z = x * (1.0 + 0.5j)
+    z = z.copy()
+    z.real[0] = x[1]
+    z[1].imag = x[0] ** 2
+    z.imag *= 2.0
+    return z.real, z.imag
+
+
+def _written_at_least(x):
+    y = np.zeros_like(x[0])
+    table = np.atleast_2d(y)
+    seen = np.broadcast_to(y, (2, 4))
+    y[1:] = x[1, 1:] ** 2
+    table[0, 0] = x[2, 2]
+    return y, seen * 1.0
+
+
+WRITTEN = [
+    _written_through_split,
+    _written_at,
+    _written_out,
+    _written_in_a_row,
+    _written_parts,
+    _written_at_least,
+]
+
+
+@pytest.mark.parametrize("f", WRITTEN, ids=lambda f: f.__name__)
+def test_views_and_writers_write_what_numpy_writes(f):
+    x = np.random.default_rng(5).uniform(0.2, 1.0, (3, 4))
+    v = np.random.default_rng(6).uniform(-1.0, 1.0, (3, 4))
+    values, tangents = ad.jvp(f, (x,), (v,))
+    h = 1e-6
+    for value, tangent, expected, up, down in zip(
+        values, tangents, f(x), f(x + h * v), f(x - h * v), strict=True
+    ):
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        np.testing.assert_allclose(tangent, (up - down) / (2 * h), atol=1e-8)
+    total = lambda x: sum(np.sum(np.sin(part)) for part in f(x))
+    slope = (total(x + h * v) - total(x - h * v)) / (2 * h)
+    np.testing.assert_allclose(np.sum(ad.grad(total)(x) * v), slope, rtol=1e-7)
+
+
+def test_a_number_that_was_written_is_read_as_numpy_reads_it():
+    kinds = []
+
+    def f(x):
+        y = np.zeros_like(x)
+        y[0] = 0.1
+        kinds.append((type(y[0]), y[0]))
+        return y.sum() + x.sum()
+
+    ad.grad(f)(np.ones(3, np.float32))
+    assert kinds == [(np.float32, np.float32(0.1))]
+
+
+def test_out_of_a_wrong_shape_is_refused():
+    def f(x):
+        np.multiply(x.copy(), 2.0, out=np.zeros_like(x[0]))
+
+    with pytest.raises(ad.ArgumentError, match=r"out has the shape \(3,\)"):
+        ad.grad(f)(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("name", ["flat", "shape", "real", "imag"])
+def test_attributes_of_nodes_are_not_written_to(name):
+    with pytest.raises(ad.LostDerivativeError, match=rf"x.{name} = ..."):
+        ad.grad(lambda x: setattr(x, name, 3))(np.ones(3))
+
+
+def test_clip_between_bounds_that_have_changed_places():
+    slopes = ad.grad(lambda x, low, high: np.clip(x, low, high).sum(), (0, 1, 2))
+    x = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0])  # np.clip gives the upper bound, -2
+    got = slopes(x, np.ones(6), np.full(6, -2.0))
+    np.testing.assert_array_equal(got, [np.zeros(6), np.zeros(6), np.ones(6)])
+
+
+def _root_of(a):
+    return plug.solve_root(lambda x, a: x**3 + a * x - 2, 1.0, a)
+
+
+def _minimum_of(a):
+    target = np.stack([a, a**2])
+    return np.sum(plug.solve_minimum(lambda x, p: np.sum((x - p) ** 4 + x**2), np.zeros(2), target))
+
+
+def _area_of(a):
+    return plug.quad(lambda x, a: np.exp(-a * x**2), 0, 1 + a, args=(a,))[0]
+
+
+def _path_of(a):
+    how = {"t_eval": [0.5, 1.0], "rtol": 1e-9, "atol": 1e-10}
+    found = plug.solve_ivp(lambda t, y, k: -k * y**2, (0, 1), [1.0], args=(a,), **how)
+    return np.sum(found.y**2)
+
+
+@pytest.mark.parametrize("solve", [_root_of, _minimum_of, _area_of, _path_of])
+@pytest.mark.parametrize("of", [lambda f: f, ad.grad, lambda f: ad.grad(ad.grad(f))])
+def test_solvers_in_vmap_solve_one_problem_after_the_other(solve, of):
+    numbers = np.array([0.7, 1.0, 1.9])
+    alone = [of(solve)(a) for a in numbers]
+    np.testing.assert_allclose(ad.vmap(of(solve))(numbers), alone, rtol=2e-6)
+    through = ad.grad(lambda numbers: np.sum(ad.vmap(solve)(numbers)))(numbers)
+    np.testing.assert_allclose(through, [ad.grad(solve)(a) for a in numbers], rtol=2e-6)
+
+
+def test_places_found_in_arrays_of_other_libraries_are_whole_numbers():
+    torch = pytest.importorskip("torch")
+    slope = ad.grad(lambda x: x[int(np.argmax(x))] ** 2)(torch.tensor([1.0, 3.0, 2.0]))
+    assert slope.tolist() == [0.0, 6.0, 0.0]
+    assert ad.grad(lambda x: [x[0], x[1]][np.argmax(x)])(torch.tensor([1.0, 3.0])).tolist() == [
+        0,
+        1,
+    ]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble, np.complex64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.sum,
+        lambda x: np.sum(x @ x.T),
+        lambda x: np.sum(np.tanh(x)),
+        lambda x: np.sum(np.pad(x, 1) ** 2),
+        lambda x: np.einsum("ij,ij->", x, x),
+        lambda x: x[0, 0] * x[1, 1],
+    ],
+)
+def test_second_derivatives_keep_the_kind_of_number(kind, f):
+    real = lambda x: np.real(f(x)) if kind is np.complex64 else f(x)
+    x = np.linspace(0.1, 0.9, 6).reshape(2, 3).astype(kind)
+    gradient, product = ad.jvp(ad.grad(real), (x,), (x,))
+    assert gradient.dtype == product.dtype == kind
+    assert ad.hvp(real, (x,), (x,)).dtype == kind
+    assert ad.vmap(ad.grad(real))(x[None]).dtype == kind
+    if kind is not np.complex64:
+        assert ad.hessian(f)(x).dtype == ad.jacfwd(ad.grad(f))(x).dtype == kind
+
+
+def test_a_shape_that_does_not_fit_is_named():
+    with pytest.raises(ad.ArgumentError, match=r"reshape of shape \(3,\): cannot reshape"):
+        ad.grad(lambda x: x.reshape(2, 2)[0, 0])(np.ones(3))
+
+
+def test_places_of_batches_from_differentiated_numbers():
+    image = np.arange(16.0).reshape(4, 4) ** 2
+
+    def between(image, at):
+        low = np.floor(at).astype(int)
+        part = at - low
+        return image[low[0], low[1]] * (1 - part[0]) + image[low[0] + 1, low[1]] * part[0]
+
+    points = np.array([[0.3, 1.6], [2.2, 0.4]])
+    images = np.stack([image, image + 1])
+    slopes = ad.vmap(ad.grad(between, 1))(images, points)
+    np.testing.assert_array_equal(slopes, [[25 - 1, 0], [144 - 64, 0]])
+
+
+def test_arrays_like_a_batch():
+    rows = np.arange(6.0).reshape(3, 2)
+    grown = ad.vmap(lambda x: np.eye(2, like=x) * x + np.asarray(1.0, like=x))(rows)
+    np.testing.assert_array_equal(grown, np.eye(2) * rows[:, None] + 1)
+
+
+def test_derivatives_of_derivatives_have_the_precision_of_the_argument():
+    x, wide = np.ones(3, np.float32), np.arange(3.0)
+    f = lambda x: np.sum(wide * x**3)
+    gradient, product = ad.jvp(ad.grad(f), (x,), (x,))
+    assert gradient.dtype == product.dtype == ad.hessian(f)(x).dtype == np.float32
+    assert ad.vmap(ad.grad(f))(x[None]).dtype == np.float32
+    np.testing.assert_allclose(product, 6 * wide)
+
+
+def test_arrays_of_other_libraries_stay_there_in_another_precision():
+    torch = pytest.importorskip("torch")
+    kinds = []
+
+    def f(x):
+        y = x.astype(np.float64)
+        kinds.append(type(y.value.array))
+        return np.sum(y**3)
+
+    assert ad.grad(f)(torch.ones(2)).tolist() == [3.0, 3.0]
+    second = ad.hessian(lambda x: np.sum(np.arange(2.0) * x**3))(torch.ones(2))
+    assert kinds == [torch.Tensor]
+    assert second.dtype == torch.float32
+    assert second.tolist() == [[0.0, 0.0], [0.0, 6.0]]

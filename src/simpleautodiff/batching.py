@@ -133,8 +133,9 @@ class Batch(Many):
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
-            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, and "
-            f"an array made with np.zeros_like(x) to write to{at_line()}"
+            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
+            f"array made with np.zeros_like(x) to write to, and (np.arange(len(a)) == i) @ a for "
+            f"a[i] of a plain array{at_line()}"
         )
 
     def __bool__(self) -> bool:

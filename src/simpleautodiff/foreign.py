@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, final
 
@@ -255,6 +256,15 @@ class Foreign:
         source[places.ravel()] = source.size + np.arange(places.size)
         both = self.xp.concat([self._flat().array, new._flat().array])
         return Foreign(both, self.xp)._taken(source.reshape(self.shape))
+
+    def __int__(self) -> int:
+        return int(self.array)
+
+    def __float__(self) -> float:
+        return float(self.array)
+
+    def __index__(self) -> int:
+        return operator.index(self.array)
 
     def __bool__(self) -> bool:
         return bool(self.array)

@@ -90,8 +90,9 @@ class Graph:
         bar = self.blank()
         for result, seed in seeds:
             if self.recorded(result) and seed is not ZERO:
-                if type(result.value) is not float and has_kind(result.value):
-                    seed = in_kind(seed, result.value)  # a plain 1 is no float32 once it is copied
+                like = plain(result.value)
+                if type(like) is not float and has_kind(like):
+                    seed = in_kind(seed, like)  # a plain 1 is no float32 once it is copied
                 old = bar[result.index]
                 bar[result.index] = seed if old is None else old + seed
         reverse_sweep(self.tape, bar, once)
@@ -142,7 +143,18 @@ def as_number(derivative: Any, like: Any) -> Any:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    return in_kind(still_open(derivative, "the derivative"), plain(like))
+    derivative, like = still_open(derivative, "the derivative"), plain(like)
+    if isinstance(derivative, Traced):
+        return _node_in_kind(derivative, like)
+    return in_kind(derivative, like)
+
+
+def _node_in_kind(derivative: Any, like: Any) -> Any:
+    """Return a derivative that is a node in the precision of what it belongs to."""
+    kind = getattr(like, "dtype", None)
+    if kind is None or kind == derivative.dtype or kind.kind != derivative.dtype.kind:
+        return derivative
+    return derivative.astype(kind)
 
 
 def _copied(x: Any) -> Any:

@@ -78,14 +78,14 @@ class Many(Traced):
             return array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        level, again = highest((args, kwargs)), is_differentiated((args, kwargs))
+        level, again = highest((self, args, kwargs)), is_differentiated((args, kwargs))
         if function in FUNCTIONS and (again or function not in level.running):
             with level.running_program_of(function):
                 return array_function(self, function, types, args, kwargs)
         args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
         if function in _SHAPES:
             return function(*map_leaves(_outline, args), **kwargs)
-        return highest((args, kwargs)).answer(function, args, kwargs)
+        return highest((plain(self), args, kwargs)).answer(function, args, kwargs)
 
 
 _SHAPES = {np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj}

@@ -44,7 +44,7 @@ class Traced:
         return LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
             f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
-            f"into an array, make it with np.zeros_like(x){at_line()}"
+            f"into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x){at_line()}"
         )
 
     def __float__(self) -> float:
@@ -76,7 +76,7 @@ class Traced:
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
             "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
             "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
-            f"array, make it with np.zeros_like(x){at_line()}"
+            f"array, make it with np.zeros_like(x) or np.zeros(shape, like=x){at_line()}"
         )
 
     def __format__(self, spec: str) -> str:

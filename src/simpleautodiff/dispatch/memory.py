@@ -17,6 +17,7 @@ import numpy as np
 from simpleautodiff.dispatch.each import is_single, put_each, take_each
 from simpleautodiff.dispatch.shaping import stack
 from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
@@ -96,7 +97,10 @@ def kind(self: Writable) -> Any:
 
 def in_kind_of(self: Writable, value: Any) -> Any:
     """Return what is written in the kind of the array, as NumPy casts it."""
-    wanted, given = kind(self), dtype_of(plain(value))
+    wanted = kind(self)
+    if isinstance(value, (int, float)):
+        return wanted.type(value)
+    given = dtype_of(plain(value))
     if given == wanted or not (isinstance(value, Traced) or hasattr(value, "astype")):
         return value
     if not np.can_cast(given, wanted, "same_kind"):
@@ -171,6 +175,18 @@ def _read(array: Any, index: Any) -> Any:
     return array[index] if isinstance(array, np.ndarray) else getitem(array, index)
 
 
+def views(self: Writable, move: Callable[[Any], Any]) -> Any:
+    """Return what a function that only moves elements gives: one array, or several."""
+    parts = move(_outline(self))
+    if isinstance(parts, (list, tuple)):
+        return type(parts)(moved(self, _part_of(move, k)) for k in range(len(parts)))
+    return moved(self, move)
+
+
+def _part_of(move: Callable[[Any], Any], k: int) -> Callable[[Any], Any]:
+    return lambda x: move(x)[k]
+
+
 def moved(self: Writable, move: Callable[[Any], Any]) -> Any:
     """Return what a function that only moves elements gives: a view where NumPy gives one."""
     laid_out = _memory(self)
@@ -184,6 +200,33 @@ def moved(self: Writable, move: Callable[[Any], Any]) -> Any:
         return reshape(set_item(reshape(base, (-1,)), new, places), full)
 
     return Writable(None, View(self, there.shape, move, write))
+
+
+def in_a_row(self: Writable) -> Any:
+    """Return all elements as one row that writes through to them, wherever they lie in memory."""
+    full = shape(self)
+    return Writable(
+        None,
+        View(self, (math.prod(full),), np.ravel, lambda base, new: reshape(new, full)),
+    )
+
+
+def real_part(self: Writable) -> Any:
+    """Return a view of the real parts."""
+    if kind(self).kind != "c":
+        return moved(self, lambda x: x)
+    return Writable(
+        None, View(self, shape(self), real, lambda base, new: real(new) + 1j * imag(base))
+    )
+
+
+def imaginary_part(self: Writable) -> Any:
+    """Return a view of the imaginary parts; those of real numbers are 0."""
+    if kind(self).kind != "c":
+        return self.current.imag
+    return Writable(
+        None, View(self, shape(self), imag, lambda base, new: real(base) + 1j * real(new))
+    )
 
 
 def _memory(self: Writable) -> Any:

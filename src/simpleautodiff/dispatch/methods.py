@@ -87,6 +87,7 @@ def _refuse(call: str, instead: str) -> Function:
     return refused
 
 
+_COPY = "nodes are never written to; write into a copy: y = x.copy()"
 _SAME = (  # methods that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
@@ -108,19 +109,19 @@ METHODS |= {
     "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
-    "flatten": lambda self, order="C": ravel(self, order),
-    "flat": property(ravel),
+    "flatten": lambda self, order="C": FUNCTIONS[np.copy](ravel(self, order)),
+    "flat": property(ravel, _refuse("flat = ...", _COPY)),
     "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
     "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
     "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
     "item": _item,
     "tolist": _to_list,
-    "shape": property(shape_of),
+    "shape": property(shape_of, _refuse("shape = ...", "write x = x.reshape(...)")),
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
     "dtype": property(lambda self: np.result_type(plain(self))),
-    "real": property(lambda self: real(self)),
-    "imag": property(lambda self: imag(self)),
+    "real": property(lambda self: real(self), _refuse("real = ...", _COPY)),
+    "imag": property(lambda self: imag(self), _refuse("imag = ...", _COPY)),
     "conj": lambda self: conj(self),
     "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),

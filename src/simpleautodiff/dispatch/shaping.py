@@ -12,7 +12,7 @@ from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.complexes import real
-from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
+from simpleautodiff.rules.indexing import concatenate, flat_places, getitem, roll, scatter
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
@@ -23,7 +23,10 @@ from simpleautodiff.traced import Traced, plain
 @answers(np.reshape)
 def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
     """Give another shape."""
-    new = np.empty(shape_of(a), bool).reshape(shape).shape
+    try:
+        new = np.empty(shape_of(a), bool).reshape(shape).shape
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(f"reshape of shape {shape_of(a)}: {error}{at_line()}") from None
     if _by_columns(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)
@@ -113,7 +116,10 @@ def _at_least(function: Any) -> Function:
     return lambda *arys: one(*arys) if len(arys) == 1 else tuple(one(each) for each in arys)
 
 
-_MOVING: tuple[Any, ...] = (*(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),)
+_MOVING: tuple[Any, ...] = (
+    *(np.tile, np.repeat, np.take_along_axis, np.resize, np.delete),
+    np.lib.stride_tricks.sliding_window_view,
+)
 _SHAPING: tuple[Any, ...] = (np.expand_dims, np.squeeze)
 _RANKS: tuple[Any, ...] = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 FUNCTIONS.update({function: _by_index(function) for function in _MOVING})
@@ -129,9 +135,9 @@ def take(
     indices = plain(indices)
     if not isinstance(indices, Traced):
         return numbered(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
-    if axis is None:
-        return ravel(a)[indices]
-    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
+    a, axis = (a, axis) if axis is not None else (ravel(a), 0)
+    index = (slice(None),) * (axis % len(shape_of(a))) + (indices,)
+    return getitem(reshape(a, (-1,)), flat_places(index, shape_of(a)))
 
 
 @answers(np.roll)
@@ -142,9 +148,10 @@ def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
         return roll(a, (int(np.sum(shift)),), (0,))
     if axis is None:
         return reshape(roll(reshape(a, (-1,)), (int(np.sum(shift)),), (0,)), shape_of(a))
-    axes = tuple(normalize_axis_tuple(axis, rank, allow_duplicate=True))
-    shifts = np.broadcast_to(shift, len(axes)).tolist()
-    return roll(a, tuple(shifts), axes)
+    shifts, axes = np.broadcast_arrays(
+        np.atleast_1d(shift), normalize_axis_tuple(axis, rank, allow_duplicate=True)
+    )
+    return roll(a, tuple(shifts.tolist()), tuple(axes.tolist()))
 
 
 @answers(np.flip)
@@ -331,7 +338,8 @@ def astype_(x: Any, dtype: Any) -> Any:
     """Give another kind of number; as whole numbers or bools the plain ones."""
     new = np.dtype(dtype)
     if new.kind not in "fc":
-        return np.asarray(plain(x)).astype(new)
+        number = plain(x)
+        return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)
     return to_dtype(real(x) if new.kind == "f" else x, new)
 
 

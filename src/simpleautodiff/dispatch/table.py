@@ -49,11 +49,11 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         if function not in PLAIN:
             raise no_rule(name_of(function))
         return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
-    args = [arg.current if type(arg) is Writable else arg for arg in args]
     if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
-        return program(*args, **kwargs)
-    args, given = _arguments(function, args, kwargs)
+        return program(*map(unwrapped, args), **kwargs)
+    args, given = arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
+    args = [unwrapped(arg) for arg in args]
     takes = _parameters(program)
     if dtype is not None and "dtype" not in takes:
         args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
@@ -128,7 +128,7 @@ def _parameters(program: Function) -> set[str | None]:
     return {None if p.kind is p.VAR_KEYWORD else p.name for p in parameters}
 
 
-def _arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+def arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return what a call needs in its order, and by name what differs from the defaults."""
     signature = _signature(function)
     kinds = {p.kind for p in signature.parameters.values()} if signature else set()
@@ -178,15 +178,21 @@ def to_dtype(x: Any, dtype: Any) -> Any:
 
 
 def written(result: Any, out: Any, name: str) -> Any:
-    """Return a result, or write it to the array that `out` names."""
+    """Return a result, or write it to the array that `out` names; of several, each to its own."""
+    if isinstance(result, tuple) and isinstance(out, tuple):
+        return tuple(written(each, to, name) for each, to in zip(result, out, strict=True))
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if out is None or (isinstance(out, tuple) and set(out) == {None}):
         return result
+    if not isinstance(out, Writable) and not isinstance(result, Traced):
+        np.copyto(out, result, "same_kind")
+        return out
     if not isinstance(out, Writable):
         raise LostDerivativeError(
             f"{name}(..., out=...) would write a node into a plain array and drop its derivative. "
-            f"Use what it returns, or make the array with np.zeros_like(x){at_line()}"
+            f"Use what it returns, or make the array with np.zeros_like(x) or "
+            f"np.zeros(shape, like=x){at_line()}"
         )
     if np.shape(plain(result)) != np.shape(plain(out.current)):
         raise ArgumentError(

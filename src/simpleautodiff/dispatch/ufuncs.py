@@ -6,7 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.sums import axes_of, cumprod, cumsum_, max_, min_, prod, sum_
+from simpleautodiff.dispatch.sums import (
+    axes_of,
+    cumprod,
+    cumsum_,
+    flattened,
+    max_,
+    min_,
+    prod,
+    sum_,
+)
 from simpleautodiff.dispatch.table import (
     Function,
     as_array,
@@ -136,8 +145,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     name = f"{library}.{ufunc.__name__}"
     if method == "at":
         raise LostDerivativeError(
-            f"{name}.at writes into an array. Make it with y = np.zeros_like(x); where no place "
-            f"comes twice write y[i] += ..., otherwise np.bincount(i, weights=x){at_line()}"
+            f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "
+            f"then write {name}.at(y, ...){at_line()}"
         )
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
@@ -171,10 +180,6 @@ def _called(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> 
     if where is not True:
         before = 0.0 if out is None else unwrapped(out[0])
         result = where_row(plain(where), result, before)
-    if isinstance(result, tuple) and isinstance(out, tuple):
-        return tuple(
-            written(r, o, f"np.{ufunc.__name__}") for r, o in zip(result, out, strict=True)
-        )
     return written(result, out, f"np.{ufunc.__name__}")
 
 
@@ -185,23 +190,16 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
     kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
     if ufunc in _REDUCING:
         return _REDUCING[ufunc](x, axis, **kwargs)
-    keepdims = kwargs.pop("keepdims", False)
-    parts = _parts(ufunc, x, axis, kwargs)
-    result: Any = kwargs.get("initial")
-    for part in parts:
-        result = part if result is None else ufunc(result, part)
-    return np.expand_dims(result, axes_of(x, axis)) if keepdims else result
-
-
-def _parts(ufunc: Any, x: Any, axis: Any, kwargs: Any) -> Any:
-    axes = axes_of(x, axis)
-    unknown = sorted(set(kwargs) - {"initial"})
-    if len(axes) != 1 or unknown or not shape_of(x)[axes[0]]:
+    keepdims, result = kwargs.pop("keepdims", False), kwargs.pop("initial", None)
+    parts, kept_shape = flattened(x, axis)
+    if kwargs or not shape_of(parts)[0]:
         raise RuleError(
-            f"np.{ufunc.__name__}.reduce of a node takes one axis that is not empty, and "
+            f"np.{ufunc.__name__}.reduce of a node takes axes that are not empty, and "
             f"initial={at_line()}"
         )
-    return iter(np.moveaxis(x, axes[0], 0))
+    for part in parts:
+        result = part if result is None else ufunc(result, part)
+    return reshape(result, kept_shape) if keepdims else result
 
 
 def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.dispatch.table import WRITERS, as_array, is_batch
 from simpleautodiff.errors import RuleError, at_line
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.indexing import getitem, scatter
+from simpleautodiff.rules.shapes import reshape
+from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Writable, plain, unwrapped
 
 
@@ -70,6 +73,35 @@ def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
     shape = _shape(a)
     i = np.arange(min(shape))
     a[(i,) * len(shape)] = _repeated(val, i.size)  # type: ignore[index]
+
+
+def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
+    """Change elements in place; one that the indices name several times is changed as often."""
+    indices = map_leaves(lambda each: plain(unwrapped(each)), indices)
+    if type(a) is not Writable:
+        return ufunc.at(a, indices, *map(unwrapped, values))  # type: ignore[no-any-return]
+    places = _numbers(a)[indices]
+    given = [np.broadcast_to(as_array(unwrapped(v)), places.shape).reshape(-1) for v in values]
+    places = places.reshape(-1)
+    if ufunc in (np.add, np.subtract):
+        total = scatter(*given, places, (math.prod(_shape(a)),))
+        a.current = ufunc(a.current, reshape(total, _shape(a)))
+        return None
+    turns = _turns(places)
+    for turn in range(turns.max(initial=-1) + 1):
+        now = np.flatnonzero(turns == turn)
+        before = reshape(a.current, (-1,))[places[now]]
+        _write(a, places[now], ufunc(before, *[value[now] for value in given]))
+    return None
+
+
+def _turns(places: Any) -> Any:
+    """Return how often each place was named before."""
+    order = np.argsort(places, kind="stable")
+    first = np.searchsorted(places[order], places[order])
+    turns = np.empty(places.size, int)
+    turns[order] = np.arange(places.size) - first
+    return turns
 
 
 WRITERS.update(

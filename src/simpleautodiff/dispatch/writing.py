@@ -16,14 +16,27 @@ from simpleautodiff.dispatch.each import check_once, put_each
 from simpleautodiff.dispatch.memory import (
     as_cell,
     current,
+    imaginary_part,
+    in_a_row,
     kind,
     moved,
     part_of,
+    real_part,
     replace,
     shape,
+    views,
     write_cell,
 )
-from simpleautodiff.dispatch.table import FUNCTIONS, PLAIN, WRITERS, answers
+from simpleautodiff.dispatch.table import (
+    FUNCTIONS,
+    PLAIN,
+    WRITERS,
+    answers,
+    arguments,
+    name_of,
+    written,
+)
+from simpleautodiff.dispatch.updating import write_at
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
 from simpleautodiff.number import is_array
 from simpleautodiff.rules.indexing import batches_in, is_basic, set_item
@@ -54,6 +67,19 @@ def _outline(a: Any) -> Any:
 _LIKES: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
 FUNCTIONS.update({function: _likes(function) for function in _LIKES})
 PLAIN.difference_update(_LIKES)
+
+
+def _made(function: Any) -> Callable[..., Writable]:
+    """Answer np.zeros(shape, like=x) and its relatives with an array that can be written to."""
+
+    def program(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
+        return Writable(function(*args, dtype=dtype, **kwargs))
+
+    return program
+
+
+_MADE: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
+FUNCTIONS.update({function: _made(function) for function in _MADE})
 
 
 def _get(self: Writable, index: Any) -> Any:
@@ -115,29 +141,37 @@ def _refuse(name: str) -> Callable[..., Any]:
 
 
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    target = kwargs.pop("out", (None,))[0]
+    if method == "at":
+        return write_at(ufunc, *inputs)
+    out = kwargs.pop("out", (None,))
     where = kwargs.pop("where", True) if method == "__call__" else True
     with np.errstate(all=None if where is True else "ignore"):
         result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
     if where is not True:  # the other elements stay as they are
-        result = np.where(plain(where), result, 0.0 if target is None else unwrapped(target))
-    if type(target) is not Writable:
-        return result
-    target.current = result
-    return target
+        result = np.where(
+            plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
+        )
+    return written(result, out, f"np.{ufunc.__name__}")
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     if function in WRITERS and type(args[0]) is Writable:
         return WRITERS[function](*args, **kwargs)
     if function in _VIEWS and type(args[0]) is Writable:
-        return moved(args[0], lambda x: function(x, *args[1:], **kwargs))
-    return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+        return views(args[0], lambda x: function(x, *args[1:], **kwargs))
+    needed, given = arguments(function, args, kwargs)
+    out = given.pop("out", None)
+    if type(out) is not Writable:
+        return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+    result = function(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
+    return written(result, out, name_of(function))
 
 
 _VIEWS: set[Any] = {
     *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
     *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
+    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.broadcast_to),
+    *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.diagonal, np.linalg.matrix_transpose),
 }
 
 
@@ -167,10 +201,6 @@ def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self.current)
 
 
-def _write_flat(self: Writable, value: Any) -> None:
-    moved(self, np.ravel)[...] = value
-
-
 def _not_pickled(self: Writable) -> Any:
     raise TraceError(f"{self!r} belongs to a derivative that is being computed; pickle its value")
 
@@ -190,10 +220,11 @@ def install() -> None:
         "current": property(current, replace),
         "T": property(lambda self: moved(self, np.transpose)),
         "mT": property(lambda self: moved(self, np.matrix_transpose)),
-        "flat": property(lambda self: moved(self, np.ravel), _write_flat),
-        "real": property(
-            lambda self: moved(self, lambda x: x) if kind(self).kind == "f" else self.current.real
-        ),
+        "flat": property(in_a_row, lambda self, new: _set(in_a_row(self), ..., new)),
+        "real": property(real_part, lambda self, new: _set(real_part(self), ..., new)),
+        "imag": property(imaginary_part, lambda self, new: _set(imaginary_part(self), ..., new)),
+        "diagonal": lambda self, *args, **how: moved(self, lambda x: x.diagonal(*args, **how)),
+        "flatten": lambda self, order="C": Writable(np.ravel(self.current, order)),
         "transpose": lambda self, *axes: moved(self, lambda x: np.transpose(x, _axes(axes))),
         "reshape": lambda self, *new, **how: moved(
             self, lambda x: np.reshape(x, _axes(new), **how)

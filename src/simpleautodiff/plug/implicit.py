@@ -7,6 +7,7 @@ the third all up to seven, and as many are made as there are orders being comput
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,17 @@ from simpleautodiff.jacobians import hessian, jacobian
 from simpleautodiff.plug.inputs import (
     F,
     checked,
+    each,
     has_nodes,
     in_shape,
     newton_steps,
     plain_tree,
-    refuse_batches,
     scipy_module,
+    vector,
     without_nodes,
 )
 from simpleautodiff.plug.optimize import minimize
-from simpleautodiff.rules.shapes import reshape
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.transform import grad
 
 _NEAR = 1e-7  # a step of Newton's method this small, relative to x, says that x is a root
@@ -53,21 +55,25 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     (np.float64(0.25), np.float64(-0.03125))
     """
     check_function(f)
-    refuse_batches((x0, parameters), "solve_root")
-    start = np.asarray(plain_tree(x0), dtype=float)
+    start = vector(plain_tree(x0))
+    x = each(functools.partial(_root, f, options), start, *plain_tree(parameters))
+    flat = _flat(f, shape_of(start))
+    for _ in newton_steps(parameters):
+        x = x - _newton(flat, x, parameters)
+    return in_shape(x, shape_of(start))
+
+
+def _root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
+    """Return a root as a vector, of plain numbers."""
+    start = np.asarray(start, dtype=float)
     flat = _flat(f, start.shape)
-    fixed = plain_tree(parameters)
-    of_x = lambda x: flat(x, *fixed)  # noqa: E731
+    of_x = lambda x: flat(x, *parameters)  # noqa: E731
     found = scipy_module("optimize").root(
         without_nodes(of_x), start.ravel(), **{"jac": jacobian(of_x), "tol": 1e-13, **options}
     )
-    x: Any = found.x
     if not _is_root(of_x, start.ravel(), found):
         raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")
-    if has_nodes(parameters):
-        for _ in newton_steps(parameters):
-            x = x - _newton(flat, x, parameters)
-    return in_shape(x, start.shape)
+    return found.x
 
 
 def _flat(f: F, shape: tuple[int, ...]) -> F:
@@ -128,8 +134,14 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
             "solve_minimum is without bounds and constraints; add a penalty, or write the "
             "conditions of the minimum as equations for solve_root"
         )
-    start = np.asarray(plain_tree(x0), dtype=float)
-    fixed = plain_tree(parameters)
+    start = vector(plain_tree(x0))
+    x = each(functools.partial(_minimum, f, options), start, *plain_tree(parameters))
+    return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
+
+
+def _minimum(f: F, options: dict[str, Any], start: Any, *fixed: Any) -> Any:
+    """Return where a function is smallest, of plain numbers."""
+    start = np.asarray(start, dtype=float)
     of_flat = lambda x: f(in_shape(x, start.shape), *fixed)  # noqa: E731
     found = minimize(of_flat, start.ravel(), **options)
     try:
@@ -145,7 +157,7 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
             f"no minimum of {name_of(f)} was found from {start!r}: the slope is 0 at {x!r}, but "
             f"there are lower values. minimize says: {found.message}"
         )
-    return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
+    return x
 
 
 def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:
@@ -163,6 +175,6 @@ def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     >>> bool(abs(ad.grad(x)(1.0) - expected) < 1e-12)
     True
     """
-    shape = np.shape(plain_tree(x0))
+    shape = shape_of(vector(plain_tree(x0)))
     same = checked(g, shape, "g(x) must have the shape of x0")
     return solve_root(lambda x, *rest: same(x, *rest) - x, x0, *parameters, **options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import math
 from collections.abc import Callable
@@ -86,18 +87,18 @@ def newton_steps(tree: Any) -> range:
     return range(order_of(tree).bit_length())
 
 
-def refuse_batches(tree: Any, what: str) -> None:
-    """Say that a solver works on one problem at a time."""
-    if any(getattr(plain(leaf), "many", False) for leaf in flatten(map_leaves(unwrapped, tree))[0]):
-        raise ArgumentError(
-            f"{what} solves one problem at a time: inside vmap, or for arrays of other libraries, "
-            "it is not there. Solve in a loop, and join the results with np.stack"
-        )
+def each(solve: F, *args: Any) -> Any:
+    """Solve a problem of plain numbers; one for each example, where they are batches."""
+    levels = [leaf.level for leaf in flatten(args)[0] if isinstance(leaf, Traced)]
+    if not levels:
+        return solve(*args)
+    level: Any = max(levels, key=lambda level: level.number)
+    return level.one_by_one(functools.partial(each, solve), args)
 
 
 def check_real(number: Any, what: str) -> None:
     """Refuse what is no float and no array of floats."""
-    kind = np.asarray(number).dtype.kind
+    kind = (number if hasattr(number, "dtype") else np.asarray(number)).dtype.kind
     if kind == "c":
         raise ArgumentError(
             f"{what} has derivatives with respect to real numbers only, got {number!r}; "

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import check_function
+from simpleautodiff.dispatch.table import is_batch
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.jacobians import jacobian
 from simpleautodiff.node import apply
@@ -164,6 +165,8 @@ def _solve(
     inputs = Inputs((y0, args), "solve_ivp")
     z = inputs.joined()
     problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
+    if is_batch(z):
+        return _of_a_batch(problem, z, events)
     numbers = np.array(plain(z), dtype=float)
     found = problem.solve(numbers, events and [_of_plain(e, inputs, numbers) for e in events])
     problem.ask_for(found)
@@ -180,6 +183,19 @@ def _solve(
     result.y = moved(right, result.t, found.t, y, args)
     result.sol = None
     return result
+
+
+def _of_a_batch(problem: Problem, z: Any, events: list[F]) -> Any:
+    """Solve for every example, at the same times; matrices of slopes are of one problem alone."""
+    if problem.times is None or events:
+        raise ArgumentError(
+            "inside vmap solve_ivp has the same times for all examples: pass t_eval, and no events"
+        )
+    problem.adjoint = True
+    y = apply(problem.flow, z)
+    return scipy_module("optimize").OptimizeResult(
+        t=problem.times, y=y, sol=None, t_events=None, y_events=None, status=0, success=True
+    )
 
 
 def _problem(

@@ -17,6 +17,7 @@ from simpleautodiff.plug.inputs import (
     as_tuple,
     check_real,
     checked,
+    each,
     has_nodes,
     in_shape,
     plain_tree,
@@ -26,7 +27,7 @@ from simpleautodiff.plug.inputs import (
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import concatenate
 from simpleautodiff.rules.shapes import shape_of
-from simpleautodiff.traced import plain, unwrapped
+from simpleautodiff.traced import Traced, plain, unwrapped
 from simpleautodiff.transform import jvp, vjp
 
 
@@ -57,7 +58,8 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
         check_real(limit, "quad")
     inputs = Inputs(args, "quad")
     integrand = checked(f, (), "the integrand is one number")
-    found = compute(without_nodes(integrand), plain(a), plain(b), plain_tree(args))
+    alone = lambda a, b, args: compute(without_nodes(integrand), a, b, args)  # noqa: E731
+    found = each(alone, plain(a), plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
     return (_integral(of_vector, (), a, b, inputs.joined(), options), *found[1:])
 
@@ -100,7 +102,8 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
 
 def _at_limit(f: F, x: Any, z: Any, sign: int) -> Any:
     """Return the derivative in a limit; one at infinity does not move."""
-    if math.isinf(plain(x)):
+    limit = plain(x)
+    if not isinstance(limit, Traced) and math.isinf(limit):
         return ZERO
     value = sign * f(x, z)
     if not shape_of(value):

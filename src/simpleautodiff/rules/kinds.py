@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.row import Wrapping, row
@@ -22,6 +23,10 @@ def real_dtype(x: Any) -> Any:
     return dtype_of(x).type(0).real.dtype
 
 
+def _astype(x: Any, dtype: Any) -> Any:
+    return x.astype(dtype) if type(x) is Foreign else np.asarray(x).astype(dtype)[()]
+
+
 def _astype_back(bar: Any, x: Any) -> Any:
     return bar if is_complex(plain(bar)) != is_complex(plain(x)) else astype(bar, dtype_of(x))
 
@@ -32,7 +37,7 @@ astype: Wrapping = row(
         lambda dot: astype(dot, dtype), lambda bar: _astype_back(bar, x), True
     ),
     ZERO,
-    value=lambda x, dtype: np.asarray(x).astype(dtype)[()],
+    value=_astype,
     numpy=(),
     settings=(1,),
     text="astype({0}, {1})",

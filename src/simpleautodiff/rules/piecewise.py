@@ -161,7 +161,7 @@ fmin = row(
 def _inside(x: Any, low: Any, high: Any) -> Any:
     """Return how much of clip(x, low, high) comes from x."""
     edge = (x == low) | (x == high)
-    outside = (x < low) | (x > high)
+    outside = (x < low) | (x > high) | (low > high)
     inside_or_nan = lambda: choose(x == x, 1, x)  # noqa: E731
     return choose(outside, ZERO, lambda: choose(edge, half(x), inside_or_nan))
 
@@ -169,8 +169,12 @@ def _inside(x: Any, low: Any, high: Any) -> Any:
 clip = row(
     "clip",
     lambda _v, x, low, high: _inside(x, low, high),
-    lambda _v, x, low, _high: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO)),
-    lambda _v, x, _low, high: choose(x > high, 1, lambda: choose(x == high, half(x), ZERO)),
+    lambda _v, x, low, high: choose(
+        low > high, ZERO, lambda: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO))
+    ),
+    lambda _v, x, low, high: choose(
+        (x > high) | (low > high), 1, lambda: choose(x == high, half(x), ZERO)
+    ),
     define=lambda x, low, high: _minimum(_maximum(x, low), high),
     names={"sympy": lambda x, low, high: _sympy_min(_sympy_max(x, low), high)},
     numpy=(),
