@@ -12,13 +12,13 @@ import numpy as np
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, Scaled, pull
 from simpleautodiff.node import Held, Node, Result
-from simpleautodiff.recycling import STORE, has_own_memory, in_place
+from simpleautodiff.pieces import add_scaled, pieces
+from simpleautodiff.recycling import STORE, has_own_memory, in_place, is_lent
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit, shape_of
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
-PIECE = 2**14  # numbers
 ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
 
 
@@ -42,6 +42,23 @@ def _alone() -> int:
 
 
 ALONE = _alone()
+
+
+def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[int, int]:
+    """Count the references to an argument and to its value."""
+    return getrefcount(args[j]), getrefcount(values[j])
+
+
+def _sole() -> tuple[int, int]:
+    """Return these counts where the argument is in `args` alone."""
+    node: Node = Result()
+    node.value = np.empty(0)
+    args, values = (node,), (node.value,)
+    del node
+    return _holders(args, values, 0)
+
+
+SOLE = _sole()
 
 
 class ArraySweep:
@@ -117,8 +134,9 @@ class ArraySweep:
             return Term(pulled, factor, new, not new)
         if type(rule) is int:
             return self._by_number(adjoint, rule)
+        place = array if spare else self._free(node, k, array, values)
         if primitive is not TIMES:  # whose slopes are there already
-            product = _by_pieces(node, k, array, values, spare)
+            product = _by_pieces(node, k, array, values, place)
             if product is not None:
                 return Term(product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
@@ -126,9 +144,22 @@ class ArraySweep:
             return Term(pull(slope, scaled(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
             return self._by_number(adjoint, slope)
-        if spare and _alike(slope, array):
-            return Term(np.multiply(array, slope, out=array), factor, True, True)
+        if place is not None and _alike(slope, array):
+            return Term(np.multiply(array, slope, out=place), factor, True, spare)
         return Term(in_place(operator.mul, array, slope), factor, True, False)
+
+    def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
+        """Return an operand, like the adjoint, that nobody has and no further rule reads."""
+        args, primitive = node.args, node.primitive
+        if not self.once or primitive is None:
+            return None
+        later = tuple([j for j in range(k + 1, len(args)) if type(args[j]) is Result])
+        read = primitive.read(later)
+        for j in range(len(args)):
+            free = type(args[j]) is Result and j not in read and is_lent(values[j])
+            if free and _alike(values[j], adjoint) and _holders(args, values, j) == SOLE:
+                return values[j]
+        return None
 
     def _by_number(self, adjoint: Term, slope: float) -> Term:
         """Multiply an adjoint by a number: that waits, if it can."""
@@ -172,17 +203,8 @@ class ArraySweep:
         if array is before and self.once and _can_wait(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
-        if abs(factor) != abs(of_old):
-            if i in self.owned and not new:
-                before *= of_old / factor
-                of_old = factor
-            else:
-                array = np.multiply(
-                    array, factor / of_old, out=array if new else STORE.place(array)
-                )
-                factor, new = of_old, True
         place = before if i in self.owned else array if new else STORE.place(before)
-        total = (np.add if factor == of_old else np.subtract)(before, array, out=place)
+        total = add_scaled(before, array, factor / of_old, place)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
         return total is array
@@ -190,7 +212,7 @@ class ArraySweep:
     def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
         """Add the adjoint of a few elements of a large array in place, if that can be done."""
         like, i = arg.value, arg.index
-        adjoint, factor, spare, _ = term
+        adjoint, factor, _, _ = term
         if type(like) is not np.ndarray or like.size <= SMALL:
             return False
         if not isinstance(adjoint, (np.ndarray, np.generic)):
@@ -205,7 +227,7 @@ class ArraySweep:
             total, of_old = STORE.zeros(like), factor
         elif i not in self.owned:
             total = total.copy()
-        add(total, scaled(adjoint, factor / of_old, spare), *values)
+        add(total, adjoint, factor / of_old, *values)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
         return True
@@ -226,11 +248,12 @@ class ArraySweep:
 
 
 def _by_pieces(
-    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], spare: bool
+    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
 ) -> Any | None:
     """Multiply an adjoint by a slope that has to be computed, in pieces that the caches hold.
 
-    None says that the slope is no array, or one that is there already, or not one of each number.
+    The product goes into an array that is free for it, if there is one. None says that the slope is
+    no array, or one that is there already, or not one of each number.
     """
     primitive = node.primitive
     assert primitive is not None
@@ -241,10 +264,7 @@ def _by_pieces(
         [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
-    product = adjoint if spare else None
-    step = max(1, PIECE * len(adjoint) // adjoint.size)
-    for start in range(0, len(adjoint), step):
-        piece = slice(start, start + step)
+    for piece in pieces(adjoint):
         v, *xs = [x[piece] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
         if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):

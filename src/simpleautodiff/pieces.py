@@ -1,0 +1,44 @@
+"""Large arrays in pieces that the caches hold: several steps in one pass over the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+PIECE = 2**16  # numbers
+
+
+def pieces(array: Any) -> Iterator[slice]:
+    """Divide an array along its first axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [piece.start for piece in pieces(np.zeros((20, 2**14)))]
+    [0, 4, 8, 12, 16]
+    """
+    step = max(1, PIECE * len(array) // array.size)
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
+
+
+def add_scaled(total: Any, array: Any, factor: float, out: Any) -> Any:
+    """Compute total + factor × array of arrays that are alike; `out` may be one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> add_scaled(np.ones(2), np.arange(2.0), 10.0, None)
+    array([ 1., 11.])
+    """
+    if abs(factor) == 1:
+        return (np.add if factor == 1 else np.subtract)(total, array, out=out)
+    if array.ndim == 0 or array.size <= PIECE:
+        return np.add(total, array * factor, out=out)
+    if out is None:
+        out = np.empty(array.shape, array.dtype)
+    for piece in pieces(array):
+        np.add(total[piece], array[piece] * factor, out=out[piece])
+    return out
