@@ -31,7 +31,7 @@ class Term(NamedTuple):
     shared: bool  # it is, or is a view of, the adjoint it comes from
 
 
-TIMES = TABLE["mul"]
+PLUS, MINUS, TIMES, OVER = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"]
 NOTHING = Term(ZERO, 1.0, False, False)
 
 
@@ -75,38 +75,86 @@ class ArraySweep:
         self.owned: set[int] = set()
 
     def pull_small(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
-        args, value, bar, primitive = node.args, node.value, self.bar, node.primitive
-        values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]
-        for k, arg in enumerate(args):
-            if type(arg) is not Result:
-                continue
-            rule, like, i = primitive.partials[k], arg.value, arg.index  # type: ignore[union-attr]
-            if type(rule) is LinearRule:
-                if rule.add and type(like) is np.ndarray and like.size > SMALL:
-                    given = Term(adjoint, 1.0, False, False)
-                    if self._add_in_place(rule.add, arg, given, values):
-                        continue
-                term = rule.pull(adjoint, *values)
-            elif type(rule) is int:
-                term = adjoint if rule == 1 else -adjoint
-            else:
-                try:
-                    slope = rule(value, *values)
-                except REFUSED:
-                    slope = primitive.partial(k, value, tuple(values))  # type: ignore[union-attr]
-                term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
-            if term is ZERO:
-                continue
-            if (
-                type(term) is not np.ndarray
-                or type(like) is not np.ndarray
-                or term.shape != like.shape
-                or term.dtype is not like.dtype
-            ):
-                term = _fitted(term, like)
-            old = bar[i]
-            bar[i] = term if old is None else joined(old, term)
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's.
+
+        What it takes beside NumPy's work counts here, so the commonest rows are written out.
+        """
+        primitive, args = node.primitive, node.args
+        if primitive is PLUS or primitive is MINUS:
+            a, b = args
+            if type(a) is Result:
+                self._gain(a, adjoint)
+            if type(b) is Result:
+                self._gain(b, adjoint if primitive is PLUS else -adjoint)
+        elif primitive is TIMES:
+            a, b = args
+            if type(a) is Result:
+                y = b.value if type(b) is Result or type(b) is Held else b
+                self._gain(a, adjoint * y)
+            if type(b) is Result:
+                x = a.value if type(a) is Result or type(a) is Held else a
+                self._gain(b, adjoint * x)
+        elif len(args) == 1:
+            (arg,) = args
+            term = self._pulled(node, 0, adjoint, (arg.value,))
+            if term is not ZERO:
+                self._gain(arg, term)
+        elif primitive is not OVER or not self._pull_quotient(node, adjoint):
+            values = [x.value if type(x) is Result or type(x) is Held else x for x in args]
+            for k, arg in enumerate(args):
+                if type(arg) is Result:
+                    term = self._pulled(node, k, adjoint, values)
+                    if term is not ZERO:
+                        self._gain(arg, term)
+
+    def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
+        """Carry an adjoint back through x / y with one division, if y is NumPy's or a float."""
+        a, b = node.args
+        y = b.value if type(b) is Result else b
+        if type(adjoint) is not np.ndarray or (type(y) is not np.ndarray and type(y) is not float):
+            return False
+        if type(node.value) is not np.ndarray:
+            return False
+        term = adjoint / y
+        if type(a) is Result:
+            self._gain(a, term)
+        if type(b) is Result:
+            self._gain(b, -node.value * term)
+        return True
+
+    def _pulled(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
+        """Return the contribution of a small adjoint to an argument, by its rule."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        if type(rule) is LinearRule:
+            arg = node.args[k]
+            if rule.add and type(arg.value) is np.ndarray and arg.value.size > SMALL:
+                given = Term(adjoint, 1.0, False, False)
+                if self._add_in_place(rule.add, arg, given, values):
+                    return ZERO
+            return rule.pull(adjoint, *values)
+        if type(rule) is int:
+            return adjoint if rule == 1 else -adjoint
+        try:
+            slope = rule(node.value, *values)
+        except REFUSED:
+            slope = primitive.partial(k, node.value, tuple(values))
+        return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+
+    def _gain(self, arg: Node, term: Any) -> None:
+        """Add a contribution to the adjoint of a parent."""
+        like, i, bar = arg.value, arg.index, self.bar
+        if (
+            type(term) is not np.ndarray
+            or type(like) is not np.ndarray
+            or term.shape != like.shape
+            or term.dtype is not like.dtype
+        ):
+            term = _fitted(term, like)
+        old = bar[i]
+        if old is not None:
+            term = old + term if type(term) is np.ndarray else joined(old, term)
+        bar[i] = term
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
         """Carry back an adjoint of many numbers, with as few new arrays as can be."""

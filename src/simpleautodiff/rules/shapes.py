@@ -63,8 +63,12 @@ def linear(
 
 def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
     """Add up what broadcasting from shape `new` had copied."""
+    if not new:
+        return _sum(x, None, False)
     lead = len(np.shape(x)) - len(new)
     total = _sum(x, tuple(range(lead)), False) if lead else x
+    if 1 not in new:
+        return total
     stretched = tuple([i for i, n in enumerate(new) if n == 1 and total.shape[i] != 1])
     return _sum(total, stretched, True) if stretched else total
 
@@ -182,6 +186,8 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the shape after a reduction that keeps its axes with length 1."""
     if axis is None:
         return (1,) * len(full)
+    if type(axis) is int and 0 <= axis < len(full):
+        return (*full[:axis], 1, *full[axis + 1 :])
     axes = (axis,) if type(axis) is int else axis if type(axis) is tuple else np.atleast_1d(axis)
     reduced = {int(i) % len(full) for i in axes} if full else set()
     return tuple(1 if i in reduced else n for i, n in enumerate(full))
