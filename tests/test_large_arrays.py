@@ -28,7 +28,8 @@ def all_large(monkeypatch):
         monkeypatch.setattr(module, "SMALL", 0)
     for module in (recycling, lean):
         monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(pieces, "PIECE", 2)
+    for module in (pieces, array_sweep):
+        monkeypatch.setattr(module, "PIECE", 2)
     for function in {id(f): f for f in UFUNCS.values()}.values():
         names = getattr(function, "__globals__", {})
         if names.get("SMALL"):
@@ -300,3 +301,15 @@ def test_terms_with_different_numbers_are_added_in_one_pass(kind):
     expected[:, 1:-1] += (1 / 0.7 - 0.6) * bar
     tolerance = 1e-12 if kind is np.float64 else 1e-5
     np.testing.assert_allclose(slope, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_captured_view_is_not_copied():
+    matrix = np.random.default_rng(1).normal(size=(1000, 1000))[1:, :-2]
+    tracemalloc.start()
+    try:
+        slope = ad.grad(lambda x: np.sum(matrix @ x))(np.ones(998))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10, atol=1e-10)
+    assert peak < matrix.nbytes / 10

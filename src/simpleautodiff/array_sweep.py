@@ -12,7 +12,7 @@ import numpy as np
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, Scaled, pull
 from simpleautodiff.node import Held, Node, Result
-from simpleautodiff.pieces import add_scaled, pieces
+from simpleautodiff.pieces import PIECE, add_scaled, pieces
 from simpleautodiff.recycling import STORE, has_own_memory, in_place, is_lent
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import TABLE
@@ -32,6 +32,8 @@ class Term(NamedTuple):
 
 
 PLUS, MINUS, TIMES, OVER = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"]
+NUMPY = {np.ndarray, np.float64}
+DIVISORS = {*NUMPY, float, int}
 NOTHING = Term(ZERO, 1.0, False, False)
 
 
@@ -108,18 +110,21 @@ class ArraySweep:
                         self._gain(arg, term)
 
     def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
-        """Carry an adjoint back through x / y with one division, if y is NumPy's or a float."""
-        a, b = node.args
+        """Carry an adjoint back through x / y with one reciprocal, if all are NumPy's numbers."""
+        (a, b), v = node.args, node.value
         y = b.value if type(b) is Result else b
-        if type(adjoint) is not np.ndarray or (type(y) is not np.ndarray and type(y) is not float):
+        if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in DIVISORS:
             return False
-        if type(node.value) is not np.ndarray:
-            return False
-        term = adjoint / y
+        if type(y) is not np.ndarray:
+            if not y:
+                return False
+            slope = 1 / y
+        else:
+            slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
         if type(a) is Result:
-            self._gain(a, term)
+            self._gain(a, adjoint * slope)
         if type(b) is Result:
-            self._gain(b, -node.value * term)
+            self._gain(b, adjoint * (-v * slope))
         return True
 
     def _pulled(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
@@ -312,7 +317,7 @@ def _by_pieces(
         [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
-    for piece in pieces(adjoint):
+    for piece in pieces(adjoint, PIECE):
         v, *xs = [x[piece] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
         if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
