@@ -23,7 +23,9 @@ from simpleautodiff.traced import Traced, plain
 @answers(np.reshape)
 def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
     """Give another shape."""
-    new = np.empty(shape_of(a), bool).reshape(shape).shape
+    new = shape
+    if type(shape) is not tuple or {*map(type, shape)} != {int} or min(shape) < 0:
+        new = np.empty(shape_of(a), bool).reshape(shape).shape
     if _by_columns(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)

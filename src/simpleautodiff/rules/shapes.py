@@ -65,7 +65,7 @@ def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
     """Add up what broadcasting from shape `new` had copied."""
     if not new:
         return _sum(x, None, False)
-    lead = len(np.shape(x)) - len(new)
+    lead = len(shape_of(x)) - len(new)
     total = _sum(x, tuple(range(lead)), False) if lead else x
     if 1 not in new:
         return total
@@ -179,6 +179,8 @@ def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
 def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
     """Copy the adjoint of a sum to all elements that were added."""
     full = shape_of(_x)
+    if type(bar) is np.ndarray:
+        return _broadcast_to(bar if keepdims else bar.reshape(kept(full, axis)), full)
     if shape_of(bar) and not keepdims:
         bar = reshape(bar, kept(full, axis))
     return broadcast_to(bar, full)
