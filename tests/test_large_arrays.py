@@ -313,3 +313,27 @@ def test_a_captured_view_is_not_copied():
         tracemalloc.stop()
     np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10, atol=1e-10)
     assert peak < matrix.nbytes / 10
+
+
+@pytest.mark.parametrize("number", [1e-200, 1e200, 0.0, -3.0, np.inf, np.nan])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_number_waits_beside_the_slope(number, kind):
+    x = POINTS[:20_000].astype(kind)
+    with np.errstate(all="ignore"):
+        number = kind(number)
+        slope = ad.grad(lambda x: np.sum(np.sin(x)) * number)(x)
+        expected = np.cos(x) * number
+    assert slope.dtype == kind
+    np.testing.assert_allclose(slope, expected, rtol=1e-14 if kind is np.float64 else 1e-6)
+
+
+def test_a_slope_that_is_the_value_is_not_multiplied_by_a_number():
+    seen = []
+
+    def f(x):
+        seen.append(np.exp(x))
+        return np.mean(seen[-1])
+
+    x = POINTS[:20_000]
+    np.testing.assert_allclose(ad.grad(f)(x), np.exp(x) / x.size, rtol=1e-14)
+    np.testing.assert_array_equal(seen[0].value, np.exp(x))

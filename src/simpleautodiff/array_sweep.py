@@ -11,12 +11,11 @@ import numpy as np
 
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, Scaled, pull
+from simpleautodiff.masking import fitted, joined, pulled_masked
 from simpleautodiff.node import Held, Node, Result
 from simpleautodiff.pieces import PIECE, add_scaled, pieces
 from simpleautodiff.recycling import STORE, has_own_memory, in_place, is_lent
-from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.rules.shapes import fit, shape_of
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
 ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
@@ -155,7 +154,7 @@ class ArraySweep:
             or term.shape != like.shape
             or term.dtype is not like.dtype
         ):
-            term = _fitted(term, like)
+            term = fitted(term, like)
         old = bar[i]
         if old is not None:
             term = old + term if type(term) is np.ndarray else joined(old, term)
@@ -189,6 +188,9 @@ class ArraySweep:
             return self._by_number(adjoint, rule)
         place = array if spare else self._free(node, k, array, values)
         if primitive is not TIMES:  # whose slopes are there already
+            waiting = self._number_waits(node, k, adjoint, values)
+            if waiting is not None:
+                return waiting
             product = _by_pieces(node, k, array, values, place)
             if product is not None:
                 return Term(product, factor, True, spare)
@@ -200,6 +202,22 @@ class ArraySweep:
         if place is not None and _alike(slope, array):
             return Term(np.multiply(array, slope, out=place), factor, True, spare)
         return Term(in_place(operator.mul, array, slope), factor, True, False)
+
+    def _number_waits(
+        self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
+    ) -> Term | None:
+        """Take the slope for the product, if the adjoint is one number, over and over, that waits.
+
+        Larger slopes are better computed in pieces.
+        """
+        array, factor, _, _ = adjoint
+        if not self.once or array.size > 4 * PIECE or any(array.strides):
+            return None
+        number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
+        slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
+        if _alike(slope, array) and getrefcount(slope) == ALONE and _can_wait(number, array):
+            return Term(slope, number, True, False)
+        return None
 
     def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
         """Return an operand, like the adjoint, that nobody has and no further rule reads."""
@@ -230,7 +248,7 @@ class ArraySweep:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
         array, factor, new, _ = term
         if not _alike(array, arg.value):
-            array, new = _fitted(array, arg.value), False
+            array, new = fitted(array, arg.value), False
         if factor != 1 and (type(array) is not np.ndarray or array.size <= SMALL):
             array, factor = array * factor, 1.0
         i = arg.index
@@ -293,9 +311,9 @@ class ArraySweep:
         """Carry back an adjoint some of whose elements are structural zeros."""
         values = node.values()
         for k, arg in enumerate(node.args):
-            term = _pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
+            term = pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
             if term is not ZERO:
-                term, old = _fitted(term, arg.value), self.bar[arg.index]
+                term, old = fitted(term, arg.value), self.bar[arg.index]
                 self.bar[arg.index] = term if old is None else joined(old, term)
                 self.owned.discard(arg.index)
 
@@ -349,44 +367,3 @@ def _alike(a: Any, b: Any) -> bool:
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False
     return a.shape == b.shape and a.dtype is b.dtype
-
-
-def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
-    """Carry back an adjoint some of whose elements are structural zeros, and keep them so."""
-    assert node.primitive is not None
-    with np.errstate(all="ignore"):  # what happens where nothing counts is nobody's business
-        derivative = node.primitive.partial(k, node.value, values)
-    if isinstance(derivative, Linear) and derivative.moves:
-        return _moved(adjoint, derivative.pull)
-    if derivative is ZERO or isinstance(derivative, Linear):
-        pulled = pull(derivative, adjoint.array)
-        both = type(pulled) is Masked and pulled.keep.shape == adjoint.keep.shape
-        return Masked(pulled.array, pulled.keep & adjoint.keep) if both else pulled
-    if shape_of(derivative) == adjoint.keep.shape:
-        derivative = where(adjoint.keep, derivative, 0)
-    return Masked(adjoint.array * derivative, adjoint.keep)
-
-
-def _fitted(term: Any, like: Any) -> Any:
-    if type(term) is not Masked:
-        return fit(term, like)
-    if term.keep.shape == shape_of(like):
-        return Masked(fit(term.array, like), term.keep)
-    return _moved(term, lambda bar: fit(bar, like))
-
-
-def _moved(adjoint: Masked, move: Any) -> Any:
-    """Move the elements of a masked adjoint, and the mask with them."""
-    moved = unmasked(move(adjoint.array))
-    keep = unmasked(move(adjoint.keep.astype(float))) > 0
-    return Masked(moved, keep) if shape_of(keep) else moved
-
-
-def joined(old: Any, term: Any) -> Any:
-    """Add a term to an adjoint; either may be masked."""
-    return term + old if type(term) is Masked else old + term
-
-
-def unmasked(adjoint: Any) -> Any:
-    """Return an adjoint as an ordinary array, with zeros where nothing counts."""
-    return adjoint.array if type(adjoint) is Masked else adjoint
