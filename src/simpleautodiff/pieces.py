@@ -10,6 +10,8 @@ import numpy as np
 
 PIECE = 2**14  # numbers: of several arrays at once in the caches of a core
 
+NEAR = 2**20  # numbers: up to here one pass more costs less than pieces
+
 
 def pieces(array: Any, size: int) -> Iterator[slice]:
     """Divide an array along its first axis, as evenly as can be, into pieces of so many numbers.
@@ -37,10 +39,12 @@ def add_scaled(total: Any, array: Any, factor: float, out: Any) -> Any:
     """
     if abs(factor) == 1:
         return (np.add if factor == 1 else np.subtract)(total, array, out=out)
-    if array.ndim == 0 or array.size <= 4 * PIECE:
-        return np.add(total, array * factor, out=out)
     if out is None:
         out = np.empty(array.shape, array.dtype)
+    if out is not total and array.size <= NEAR:
+        return np.add(total, np.multiply(array, factor, out=out), out=out)
+    if array.ndim == 0 or array.size <= 4 * PIECE:
+        return np.add(total, array * factor, out=out)
     for piece in pieces(array, 4 * PIECE):
         np.add(total[piece], array[piece] * factor, out=out[piece])
     return out

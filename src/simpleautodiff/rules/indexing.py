@@ -50,7 +50,8 @@ def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
     if factor == 1 and is_basic(index):
         total[index] += bar
     elif is_basic(index) and bar.ndim:
-        add_scaled(total[index], bar, factor, total[index])
+        chosen = total[index]
+        add_scaled(chosen, bar, factor, chosen)
     else:
         np.add.at(total, index, bar if factor == 1 else bar * factor)
 
