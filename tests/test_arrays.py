@@ -970,3 +970,32 @@ def test_what_is_missing_says_what_is_near():
         np.array([ad.Node(1.0), ad.Node(2.0)])
     with pytest.raises(ad.RuleError, match=r"np.put.* y\[\.\.\.\] = "):
         np.put(ad.Node(V), 0, 1.0)
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("shapes", [((3,), (3,)), ((2, 3), (3,)), ((3,), (2, 1)), ((), (3,))])
+def test_quotients_of_every_pair_of_shapes(shapes, kind):
+    x, y = (
+        np.linspace(start, start + 1, int(np.prod(s))).reshape(s)
+        for s, start in zip(shapes, (1, 2), strict=True)
+    )
+    x, y = x.astype(kind)[()], y.astype(kind)[()]
+    weights = np.cos(np.arange(np.size(x / y), dtype=kind)).reshape(np.shape(x / y))
+    of_x, of_y = ad.grad(lambda x, y: np.sum(weights * (x / y) / 4), (0, 1))(x, y)
+    for found, like, full in ((of_x, x, weights / y / 4), (of_y, y, -weights * x / y**2 / 4)):
+        lead = tuple(range(full.ndim - np.ndim(like)))
+        expected = full.sum(lead)
+        ones = tuple(i for i, n in enumerate(np.shape(like)) if n == 1)
+        expected = expected.sum(ones, keepdims=True) if ones else expected
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if kind is np.float32 else 1e-13)
+        assert found.dtype == kind
+        assert np.shape(found) == np.shape(like)
+
+
+def test_a_quotient_by_a_whole_number_or_by_nothing():
+    x = np.array([1.0, 2.0])
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(x * x) / 4)(x), x / 2)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.mean(x / 8))(x), [1 / 16, 1 / 16])
+    with np.errstate(all="ignore"):
+        slope = ad.grad(lambda y: np.sum(x / y))(np.array([0.0, -0.0]))
+    np.testing.assert_array_equal(slope, [-np.inf, -np.inf])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff import array_sweep, keeping, lean, node, recycling, sweep, wrapping
+from simpleautodiff import array_sweep, keeping, lean, node, pieces, recycling, sweep, wrapping
 from simpleautodiff.rules import TABLE, shapes
 from simpleautodiff.rules.row import UFUNCS
 
@@ -28,7 +28,8 @@ def all_large(monkeypatch):
         monkeypatch.setattr(module, "SMALL", 0)
     for module in (recycling, lean):
         monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(array_sweep, "PIECE", 2)
+    for module in (pieces, array_sweep):
+        monkeypatch.setattr(module, "PIECE", 2)
     for function in {id(f): f for f in UFUNCS.values()}.values():
         names = getattr(function, "__globals__", {})
         if names.get("SMALL"):
@@ -217,3 +218,122 @@ def test_a_sum_with_a_matrix_is_a_fast_product():
     matrix = np.random.default_rng(1).normal(size=(30_000, 4))
     slope = ad.grad(lambda x: np.sum(matrix @ x))(np.ones(4))
     np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10)
+
+
+def spent_operands(x, keep):
+    """Make arrays that the sweep reads once: it may write over those that nobody has."""
+    low, high = x - 1.0, x * 3.0
+    keep(low, high)
+    return np.sum((low * high) ** 2) + np.sum((x + 2.0) ** 2) + np.sum((x - 3.0) * (x - 3.0))
+
+
+def in_an_array(*nodes):
+    array = np.empty(len(nodes), object)
+    for i, one in enumerate(nodes):
+        array[i] = one
+    return array
+
+
+SPENT_SLOPE = 6 * (POINTS - 1) * POINTS * (6 * POINTS - 3) + 2 * (POINTS + 2) + 2 * (POINTS - 3)
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        lambda low, high: (low, high),
+        lambda low, high: (low.value, high.value),
+        lambda low, high: (low.value[:], high.value[:]),
+        lambda low, high: (low[:], high[:]),
+        lambda low, high: (memoryview(low.value), memoryview(high.value)),
+        lambda low, high: in_an_array(low, high),
+    ],
+    ids=["nodes", "values", "views", "nodes of views", "buffers", "an array of nodes"],
+)
+def test_operands_that_a_function_keeps_are_not_written_over(kept):
+    seen = []
+    slope = ad.grad(spent_operands)(POINTS, lambda *operands: seen.extend(kept(*operands)))
+    np.testing.assert_allclose(slope, SPENT_SLOPE, rtol=1e-12, atol=1e-12)
+    for found, expected in zip(seen, (POINTS - 1, POINTS * 3), strict=True):
+        np.testing.assert_array_equal(np.asarray(getattr(found, "value", found)), expected)
+
+
+def test_operands_in_auxiliary_results_are_not_written_over():
+    def f(x):
+        kept = []
+        result = spent_operands(x, lambda *operands: kept.extend(operands))
+        return result, kept
+
+    slope, (low, high) = ad.grad(f, has_aux=True)(POINTS)
+    np.testing.assert_allclose(slope, SPENT_SLOPE, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(low, POINTS - 1)
+    np.testing.assert_array_equal(high, POINTS * 3)
+
+
+def test_operands_that_nobody_keeps_take_the_adjoint():
+    recycling.STORE.free.clear()
+    tracemalloc.start()
+    try:
+        slope = ad.grad(lambda x: np.sum((x - 1.0) * np.cos(x)) + np.sum(x * x))(POINTS)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(
+        slope, np.cos(POINTS) - (POINTS - 1) * np.sin(POINTS) + 2 * POINTS, rtol=1e-13
+    )
+    assert peak < 5 * POINTS.nbytes  # one more if the product needs memory of its own
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_terms_with_different_numbers_are_added_in_one_pass(kind):
+    x = POINTS.astype(kind).reshape(400, 500)
+
+    def f(x):
+        bend = 0.3 * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2]) + x[:, 1:-1] / 0.7
+        return np.sum(bend**2) + np.sum(2.5 * bend - x[:, 2:] * 0.1)
+
+    slope = ad.grad(f)(x)
+    assert slope.dtype == kind
+    x = x.astype(float)
+    bar = 2 * (0.3 * (x[:, 2:] - 2 * x[:, 1:-1] + x[:, :-2]) + x[:, 1:-1] / 0.7) + 2.5
+    expected = np.zeros_like(x)
+    expected[:, 2:] += 0.3 * bar - 0.1
+    expected[:, :-2] += 0.3 * bar
+    expected[:, 1:-1] += (1 / 0.7 - 0.6) * bar
+    tolerance = 1e-12 if kind is np.float64 else 1e-5
+    np.testing.assert_allclose(slope, expected, rtol=tolerance, atol=tolerance)
+
+
+def test_a_captured_view_is_not_copied():
+    matrix = np.random.default_rng(1).normal(size=(1000, 1000))[1:, :-2]
+    tracemalloc.start()
+    try:
+        slope = ad.grad(lambda x: np.sum(matrix @ x))(np.ones(998))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(slope, matrix.sum(0), rtol=1e-10, atol=1e-10)
+    assert peak < matrix.nbytes / 10
+
+
+@pytest.mark.parametrize("number", [1e-200, 1e200, 0.0, -3.0, np.inf, np.nan])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_number_waits_beside_the_slope(number, kind):
+    x = POINTS[:20_000].astype(kind)
+    with np.errstate(all="ignore"):
+        number = kind(number)
+        slope = ad.grad(lambda x: np.sum(np.sin(x)) * number)(x)
+        expected = np.cos(x) * number
+    assert slope.dtype == kind
+    np.testing.assert_allclose(slope, expected, rtol=1e-14 if kind is np.float64 else 1e-6)
+
+
+def test_a_slope_that_is_the_value_is_not_multiplied_by_a_number():
+    seen = []
+
+    def f(x):
+        seen.append(np.exp(x))
+        return np.mean(seen[-1])
+
+    x = POINTS[:20_000]
+    np.testing.assert_allclose(ad.grad(f)(x), np.exp(x) / x.size, rtol=1e-14)
+    np.testing.assert_array_equal(seen[0].value, np.exp(x))

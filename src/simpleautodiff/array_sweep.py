@@ -11,14 +11,13 @@ import numpy as np
 
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Linear, LinearRule, Masked, Scaled, pull
+from simpleautodiff.masking import fitted, joined, pulled_masked
 from simpleautodiff.node import Held, Node, Result
-from simpleautodiff.recycling import STORE, has_own_memory, in_place
-from simpleautodiff.rules.piecewise import where
+from simpleautodiff.pieces import PIECE, add_scaled, pieces
+from simpleautodiff.recycling import STORE, has_own_memory, in_place, is_lent
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.rules.shapes import fit, shape_of
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise in a rule
-PIECE = 2**14  # numbers
 ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
 
 
@@ -31,7 +30,9 @@ class Term(NamedTuple):
     shared: bool  # it is, or is a view of, the adjoint it comes from
 
 
-TIMES = TABLE["mul"]
+PLUS, MINUS, TIMES, OVER = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"]
+NUMPY = {np.ndarray, np.float64}
+DIVISORS = {*NUMPY, float, int}
 NOTHING = Term(ZERO, 1.0, False, False)
 
 
@@ -42,6 +43,23 @@ def _alone() -> int:
 
 
 ALONE = _alone()
+
+
+def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[int, int]:
+    """Count the references to an argument and to its value."""
+    return getrefcount(args[j]), getrefcount(values[j])
+
+
+def _sole() -> tuple[int, int]:
+    """Return these counts where the argument is in `args` alone."""
+    node: Node = Result()
+    node.value = np.empty(0)
+    args, values = (node,), (node.value,)
+    del node
+    return _holders(args, values, 0)
+
+
+SOLE = _sole()
 
 
 class ArraySweep:
@@ -58,38 +76,89 @@ class ArraySweep:
         self.owned: set[int] = set()
 
     def pull_small(self, node: Node, adjoint: Any) -> None:
-        """Carry back an adjoint of few numbers, or of another kind than NumPy's."""
-        args, value, bar, primitive = node.args, node.value, self.bar, node.primitive
-        values = [arg.value if type(arg) is Result or type(arg) is Held else arg for arg in args]
-        for k, arg in enumerate(args):
-            if type(arg) is not Result:
-                continue
-            rule, like, i = primitive.partials[k], arg.value, arg.index  # type: ignore[union-attr]
-            if type(rule) is LinearRule:
-                if rule.add and type(like) is np.ndarray and like.size > SMALL:
-                    given = Term(adjoint, 1.0, False, False)
-                    if self._add_in_place(rule.add, arg, given, values):
-                        continue
-                term = rule.pull(adjoint, *values)
-            elif type(rule) is int:
-                term = adjoint if rule == 1 else -adjoint
-            else:
-                try:
-                    slope = rule(value, *values)
-                except REFUSED:
-                    slope = primitive.partial(k, value, tuple(values))  # type: ignore[union-attr]
-                term = adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
-            if term is ZERO:
-                continue
-            if (
-                type(term) is not np.ndarray
-                or type(like) is not np.ndarray
-                or term.shape != like.shape
-                or term.dtype is not like.dtype
-            ):
-                term = _fitted(term, like)
-            old = bar[i]
-            bar[i] = term if old is None else joined(old, term)
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's.
+
+        What it takes beside NumPy's work counts here, so the commonest rows are written out.
+        """
+        primitive, args = node.primitive, node.args
+        if primitive is PLUS or primitive is MINUS:
+            a, b = args
+            if type(a) is Result:
+                self._gain(a, adjoint)
+            if type(b) is Result:
+                self._gain(b, adjoint if primitive is PLUS else -adjoint)
+        elif primitive is TIMES:
+            a, b = args
+            if type(a) is Result:
+                y = b.value if type(b) is Result or type(b) is Held else b
+                self._gain(a, adjoint * y)
+            if type(b) is Result:
+                x = a.value if type(a) is Result or type(a) is Held else a
+                self._gain(b, adjoint * x)
+        elif len(args) == 1:
+            (arg,) = args
+            term = self._pulled(node, 0, adjoint, (arg.value,))
+            if term is not ZERO:
+                self._gain(arg, term)
+        elif primitive is not OVER or not self._pull_quotient(node, adjoint):
+            values = [x.value if type(x) is Result or type(x) is Held else x for x in args]
+            for k, arg in enumerate(args):
+                if type(arg) is Result:
+                    term = self._pulled(node, k, adjoint, values)
+                    if term is not ZERO:
+                        self._gain(arg, term)
+
+    def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
+        """Carry an adjoint back through x / y with one reciprocal, if all are NumPy's numbers."""
+        (a, b), v = node.args, node.value
+        y = b.value if type(b) is Result else b
+        if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in DIVISORS:
+            return False
+        if type(y) is not np.ndarray:
+            if not y:
+                return False
+            slope = 1 / y
+        else:
+            slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
+        if type(a) is Result:
+            self._gain(a, adjoint * slope)
+        if type(b) is Result:
+            self._gain(b, adjoint * (-v * slope))
+        return True
+
+    def _pulled(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
+        """Return the contribution of a small adjoint to an argument, by its rule."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        if type(rule) is LinearRule:
+            arg = node.args[k]
+            if rule.add and type(arg.value) is np.ndarray and arg.value.size > SMALL:
+                given = Term(adjoint, 1.0, False, False)
+                if self._add_in_place(rule.add, arg, given, values):
+                    return ZERO
+            return rule.pull(adjoint, *values)
+        if type(rule) is int:
+            return adjoint if rule == 1 else -adjoint
+        try:
+            slope = rule(node.value, *values)
+        except REFUSED:
+            slope = primitive.partial(k, node.value, tuple(values))
+        return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+
+    def _gain(self, arg: Node, term: Any) -> None:
+        """Add a contribution to the adjoint of a parent."""
+        like, i, bar = arg.value, arg.index, self.bar
+        if (
+            type(term) is not np.ndarray
+            or type(like) is not np.ndarray
+            or term.shape != like.shape
+            or term.dtype is not like.dtype
+        ):
+            term = fitted(term, like)
+        old = bar[i]
+        if old is not None:
+            term = old + term if type(term) is np.ndarray else joined(old, term)
+        bar[i] = term
 
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
         """Carry back an adjoint of many numbers, with as few new arrays as can be."""
@@ -117,8 +186,12 @@ class ArraySweep:
             return Term(pulled, factor, new, not new)
         if type(rule) is int:
             return self._by_number(adjoint, rule)
+        place = array if spare else self._free(node, k, array, values)
         if primitive is not TIMES:  # whose slopes are there already
-            product = _by_pieces(node, k, array, values, spare)
+            waiting = self._number_waits(node, k, adjoint, values)
+            if waiting is not None:
+                return waiting
+            product = _by_pieces(node, k, array, values, place)
             if product is not None:
                 return Term(product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
@@ -126,9 +199,38 @@ class ArraySweep:
             return Term(pull(slope, scaled(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
             return self._by_number(adjoint, slope)
-        if spare and _alike(slope, array):
-            return Term(np.multiply(array, slope, out=array), factor, True, True)
+        if place is not None and _alike(slope, array):
+            return Term(np.multiply(array, slope, out=place), factor, True, spare)
         return Term(in_place(operator.mul, array, slope), factor, True, False)
+
+    def _number_waits(
+        self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
+    ) -> Term | None:
+        """Take the slope for the product, if the adjoint is one number, over and over, that waits.
+
+        Larger slopes are better computed in pieces.
+        """
+        array, factor, _, _ = adjoint
+        if not self.once or array.size > 4 * PIECE or any(array.strides):
+            return None
+        number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
+        slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
+        if _alike(slope, array) and getrefcount(slope) == ALONE and _can_wait(number, array):
+            return Term(slope, number, True, False)
+        return None
+
+    def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
+        """Return an operand, like the adjoint, that nobody has and no further rule reads."""
+        args, primitive = node.args, node.primitive
+        if not self.once or primitive is None:
+            return None
+        later = tuple([j for j in range(k + 1, len(args)) if type(args[j]) is Result])
+        read = primitive.read(later)
+        for j in range(len(args)):
+            free = type(args[j]) is Result and j not in read and is_lent(values[j])
+            if free and _alike(values[j], adjoint) and _holders(args, values, j) == SOLE:
+                return values[j]
+        return None
 
     def _by_number(self, adjoint: Term, slope: float) -> Term:
         """Multiply an adjoint by a number: that waits, if it can."""
@@ -146,7 +248,7 @@ class ArraySweep:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
         array, factor, new, _ = term
         if not _alike(array, arg.value):
-            array, new = _fitted(array, arg.value), False
+            array, new = fitted(array, arg.value), False
         if factor != 1 and (type(array) is not np.ndarray or array.size <= SMALL):
             array, factor = array * factor, 1.0
         i = arg.index
@@ -172,17 +274,8 @@ class ArraySweep:
         if array is before and self.once and _can_wait(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
-        if abs(factor) != abs(of_old):
-            if i in self.owned and not new:
-                before *= of_old / factor
-                of_old = factor
-            else:
-                array = np.multiply(
-                    array, factor / of_old, out=array if new else STORE.place(array)
-                )
-                factor, new = of_old, True
         place = before if i in self.owned else array if new else STORE.place(before)
-        total = (np.add if factor == of_old else np.subtract)(before, array, out=place)
+        total = add_scaled(before, array, factor / of_old, place)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
         return total is array
@@ -190,7 +283,7 @@ class ArraySweep:
     def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
         """Add the adjoint of a few elements of a large array in place, if that can be done."""
         like, i = arg.value, arg.index
-        adjoint, factor, spare, _ = term
+        adjoint, factor, _, _ = term
         if type(like) is not np.ndarray or like.size <= SMALL:
             return False
         if not isinstance(adjoint, (np.ndarray, np.generic)):
@@ -205,7 +298,7 @@ class ArraySweep:
             total, of_old = STORE.zeros(like), factor
         elif i not in self.owned:
             total = total.copy()
-        add(total, scaled(adjoint, factor / of_old, spare), *values)
+        add(total, adjoint, factor / of_old, *values)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
         return True
@@ -218,19 +311,20 @@ class ArraySweep:
         """Carry back an adjoint some of whose elements are structural zeros."""
         values = node.values()
         for k, arg in enumerate(node.args):
-            term = _pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
+            term = pulled_masked(node, k, adjoint, *values) if type(arg) is Result else ZERO
             if term is not ZERO:
-                term, old = _fitted(term, arg.value), self.bar[arg.index]
+                term, old = fitted(term, arg.value), self.bar[arg.index]
                 self.bar[arg.index] = term if old is None else joined(old, term)
                 self.owned.discard(arg.index)
 
 
 def _by_pieces(
-    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], spare: bool
+    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
 ) -> Any | None:
     """Multiply an adjoint by a slope that has to be computed, in pieces that the caches hold.
 
-    None says that the slope is no array, or one that is there already, or not one of each number.
+    The product goes into an array that is free for it, if there is one. None says that the slope is
+    no array, or one that is there already, or not one of each number.
     """
     primitive = node.primitive
     assert primitive is not None
@@ -241,10 +335,7 @@ def _by_pieces(
         [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
-    product = adjoint if spare else None
-    step = max(1, PIECE * len(adjoint) // adjoint.size)
-    for start in range(0, len(adjoint), step):
-        piece = slice(start, start + step)
+    for piece in pieces(adjoint, PIECE):
         v, *xs = [x[piece] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
         if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
@@ -276,44 +367,3 @@ def _alike(a: Any, b: Any) -> bool:
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False
     return a.shape == b.shape and a.dtype is b.dtype
-
-
-def _pulled_masked(node: Node, k: int, adjoint: Masked, *values: Any) -> Any:
-    """Carry back an adjoint some of whose elements are structural zeros, and keep them so."""
-    assert node.primitive is not None
-    with np.errstate(all="ignore"):  # what happens where nothing counts is nobody's business
-        derivative = node.primitive.partial(k, node.value, values)
-    if isinstance(derivative, Linear) and derivative.moves:
-        return _moved(adjoint, derivative.pull)
-    if derivative is ZERO or isinstance(derivative, Linear):
-        pulled = pull(derivative, adjoint.array)
-        both = type(pulled) is Masked and pulled.keep.shape == adjoint.keep.shape
-        return Masked(pulled.array, pulled.keep & adjoint.keep) if both else pulled
-    if shape_of(derivative) == adjoint.keep.shape:
-        derivative = where(adjoint.keep, derivative, 0)
-    return Masked(adjoint.array * derivative, adjoint.keep)
-
-
-def _fitted(term: Any, like: Any) -> Any:
-    if type(term) is not Masked:
-        return fit(term, like)
-    if term.keep.shape == shape_of(like):
-        return Masked(fit(term.array, like), term.keep)
-    return _moved(term, lambda bar: fit(bar, like))
-
-
-def _moved(adjoint: Masked, move: Any) -> Any:
-    """Move the elements of a masked adjoint, and the mask with them."""
-    moved = unmasked(move(adjoint.array))
-    keep = unmasked(move(adjoint.keep.astype(float))) > 0
-    return Masked(moved, keep) if shape_of(keep) else moved
-
-
-def joined(old: Any, term: Any) -> Any:
-    """Add a term to an adjoint; either may be masked."""
-    return term + old if type(term) is Masked else old + term
-
-
-def unmasked(adjoint: Any) -> Any:
-    """Return an adjoint as an ordinary array, with zeros where nothing counts."""
-    return adjoint.array if type(adjoint) is Masked else adjoint

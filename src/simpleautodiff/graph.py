@@ -23,6 +23,8 @@ from simpleautodiff.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.traced import Traced, plain
 
 F = Callable[..., Any]
+_FLOAT = np.dtype(float)
+_REAL = {float, np.float64}
 
 
 class Graph:
@@ -72,7 +74,7 @@ class Graph:
 
         `once` says that this is the last sweep, so that it may use up the graph.
         """
-        if type(result) is Result and type(result.value) is float:
+        if type(result) is Result and type(result.value) in _REAL:
             return self.pull([(result, unit)], once)
         if not is_complex(plain(result)):
             return self.pull([(result, unit)], once)
@@ -141,6 +143,9 @@ def as_number(derivative: Any, like: Any) -> Any:
     """
     if type(derivative) is float and type(like) is float:
         return derivative
+    alike = type(derivative) is type(like) is np.ndarray and derivative.dtype is like.dtype
+    if alike and derivative.flags.writeable:
+        return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
     derivative, like = still_open(derivative, "the derivative"), plain(like)
@@ -180,7 +185,9 @@ def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     """Return an argument as it is recorded: a number or an array that nobody changes."""
     if type(argument) is float:
         return argument
-    value = check_value(argument, f"an argument of {name_of(f)}")
+    value = argument
+    if type(argument) is not np.ndarray or not argument.ndim or argument.dtype is not _FLOAT:
+        value = check_value(argument, f"an argument of {name_of(f)}")
     if not isinstance(value, np.ndarray):
         return value
     return value.copy() if tape is None else tape.keep(value)

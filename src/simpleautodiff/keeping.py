@@ -76,8 +76,7 @@ class Keeper:
 
 def _sample(array: Any) -> bytes:
     """Return the bits of about a hundred elements, from all over the array."""
-    flat = array.reshape(-1) if array.flags.c_contiguous else array.T.reshape(-1)
-    bits: bytes = flat[:: max(1, array.size // 128)].tobytes()
+    bits: bytes = array.flat[:: max(1, array.size // 128)].tobytes()
     return bits
 
 

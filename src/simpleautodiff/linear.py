@@ -46,8 +46,9 @@ class LinearRule:
     """The rule of an argument in which a primitive is linear: how it pushes and how it pulls.
 
     `push(dot, *args)` and `pull(bar, *args)` get the arguments of the primitive. A sweep calls them
-    without making the map first; `add(total, bar, *args)`, where there is one, adds the pulled
-    adjoint to an array in place, which for one of a few elements is much less than making it.
+    without making the map first; `add(total, bar, factor, *args)`, where there is one, adds the
+    pulled adjoint times a number to an array in place, which for one of a few elements is much less
+    than making it.
     """
 
     __slots__ = ("add", "moves", "pull", "push")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from simpleautodiff.array_sweep import unmasked
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
+from simpleautodiff.masking import unmasked
 from simpleautodiff.node import Hand, Node, Tape
 from simpleautodiff.number import check_value
 from simpleautodiff.order import connected, ends, execution_order, topological_order

@@ -198,11 +198,16 @@ def no_function(name: str, kind: type) -> RuleError:
     )
 
 
+_COMMONEST = {int, float, np.ndarray}
+
+
 def by_widest(by_type: ByType) -> Function:
     """Compute a primitive of several arguments by the function of the widest kind among them."""
 
     def compute(*args: Any) -> Any:
-        kinds = [type(arg) for arg in args]
-        return by_type[kinds[0] if len(set(kinds)) == 1 else max(kinds, key=width)](*args)
+        kinds = {*map(type, args)}
+        if len(kinds) > 1 and kinds <= _COMMONEST:
+            return by_type[np.ndarray if np.ndarray in kinds else float](*args)
+        return by_type[kinds.pop() if len(kinds) == 1 else max(map(type, args), key=width)](*args)
 
     return compute

@@ -17,7 +17,7 @@ from weakref import ref
 import numpy as np
 
 LARGE = 2**19  # bytes: less stays with the process and in its caches
-KEPT = 2**27  # bytes at most that stay for the next derivative
+KEPT = 2**28  # bytes at most that stay for the next derivative
 
 
 class _Block(np.ndarray[Any, Any]):
@@ -147,6 +147,11 @@ def _fits(x: Any, like: Any) -> bool:
     return (
         x.dtype is like.dtype and x.ndim <= like.ndim and all([n in (1, full) for n, full in pairs])
     )
+
+
+def is_lent(x: Any) -> bool:
+    """Tell whether x is an array that lies in a block."""
+    return type(x) is np.ndarray and type(x.base) is _Block
 
 
 def has_own_memory(x: Any) -> bool:

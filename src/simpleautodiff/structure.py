@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.errors import ArgumentError
 
 Rebuild = Callable[[Iterator[Any]], Any]
+_COMMONEST = {float, np.ndarray}  # leaves
 
 
 def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
@@ -26,7 +29,7 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild(iter([10.0, 20.0, 30.0]))
     {'w': [10.0, 20.0], 'b': 30.0}
     """
-    if type(tree) is tuple and {*map(type, tree)} == {float}:
+    if type(tree) is tuple and tree and _COMMONEST.issuperset(map(type, tree)):
         return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.array_sweep import ArraySweep, joined, unmasked
+from simpleautodiff.array_sweep import ArraySweep
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Masked, Scaled, pull, push
+from simpleautodiff.masking import joined, unmasked
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit

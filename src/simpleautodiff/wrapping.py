@@ -16,8 +16,9 @@ from simpleautodiff.recycling import STORE, in_place
 from simpleautodiff.traced import Traced
 
 ARRAYS = {np.ndarray, np.float64}
-FIXED = {Result, int, float, bool, slice, str, type(None), np.float64}  # nobody changes them
-SETTINGS = {*FIXED, tuple, np.ndarray}
+UNCHANGED = {int, float, bool, slice, str, type(None), np.float64}  # nobody can write to them
+FIXED = {Result, *UNCHANGED}
+SETTINGS = {*UNCHANGED, tuple, np.ndarray}
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what plain numbers raise; `apply` explains
 
 
@@ -28,6 +29,8 @@ def wrap(primitive: Primitive) -> Callable[..., Any]:
             wrapping = _wrap_unary(primitive)
         case 2 if not primitive.settings:
             wrapping = _wrap_binary(primitive)
+        case arity if primitive.settings == tuple(range(1, arity)):
+            wrapping = _wrap_set(primitive)
         case _:
             wrapping = _wrap_many(primitive)
 
@@ -79,10 +82,46 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
     return wrapping
 
 
+def _wrap_set(primitive: Primitive) -> Callable[..., Any]:
+    """Make a wrapping with a short way for one array and plain settings, such as axes."""
+    compute, arity = primitive.compute, primitive.arity
+    by_shape = 0 not in primitive.read((0,))
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != arity:
+            return apply(primitive, *args)
+        x, *settings = args
+        for setting in settings:
+            if type(setting) not in SETTINGS:
+                return apply(primitive, *args)
+        recorded = type(x) is Result
+        plain = x.value if recorded else x
+        if type(plain) is not np.ndarray and (recorded or type(plain) is not np.float64):
+            return apply(primitive, *args)
+        try:
+            value = compute(plain, *settings)
+        except REFUSED:
+            return apply(primitive, *args)
+        if not recorded:
+            return value
+        level = x.level
+        if by_shape and level.lean:
+            x = level[x.index]  # of which perhaps only the shape is kept
+        node = Result()
+        node.value = value
+        node.primitive = primitive
+        node.args = (x, *[s if type(s) in UNCHANGED else constant(s, level) for s in settings])
+        node.level = level
+        node.index = len(level)
+        level.append(node)
+        return level.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+
+    return wrapping
+
+
 def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
     compute, arity = primitive.compute, primitive.arity
-    by_shape = primitive.settings == tuple(range(1, arity)) and 0 not in primitive.read((0,))
 
     def wrapping(*args: Any) -> Any:
         level, values, arrays = None, [], False
@@ -111,8 +150,6 @@ def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
         node = Result()
         node.value = value
         node.primitive = primitive
-        if by_shape and level.lean:
-            args = (level[args[0].index], *args[1:])  # of which perhaps only the shape is kept
         node.args = tuple([arg if type(arg) in FIXED else constant(arg, level) for arg in args])
         node.level = level
         node.index = len(level)

@@ -31,11 +31,15 @@ from simpleautodiff.traced import Traced, plain, unwrapped
 
 
 def _index(self: Any, index: Any) -> Any:
+    if type(index) is int or type(index) is slice:
+        return getitem(self, index) if shape_of(self) else _index_number(self, index)
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
     if isinstance(index, tuple) and batches_in(index):
         return getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
-    if shape_of(self):
-        return getitem(self, index)
+    return getitem(self, index) if shape_of(self) else _index_number(self, index)
+
+
+def _index_number(self: Any, index: Any) -> Any:
     try:
         new = np.empty((), bool)[index].shape
     except IndexError:

@@ -23,10 +23,12 @@ from simpleautodiff.traced import Traced, plain
 @answers(np.reshape)
 def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
     """Give another shape."""
-    try:
-        new = np.empty(shape_of(a), bool).reshape(shape).shape
-    except (ValueError, TypeError) as error:
-        raise ArgumentError(f"reshape of shape {shape_of(a)}: {error}{at_line()}") from None
+    new = shape
+    if type(shape) is not tuple or {*map(type, shape)} != {int} or min(shape) < 0:
+        try:
+            new = np.empty(shape_of(a), bool).reshape(shape).shape
+        except (ValueError, TypeError) as error:
+            raise ArgumentError(f"reshape of shape {shape_of(a)}: {error}{at_line()}") from None
     if _by_columns(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)

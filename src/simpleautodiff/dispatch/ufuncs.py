@@ -139,7 +139,9 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     """Answer a ufunc, or one of its methods, with a node among its arguments."""
     if method == "__call__" and not kwargs:
         wrapping = UFUNCS.get(ufunc)
-        if hasattr(wrapping, "primitive") and not any([type(x) in _NESTED for x in inputs]):
+        if hasattr(wrapping, "primitive") and (
+            len(inputs) == 1 or not any([type(x) in _NESTED for x in inputs])
+        ):
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple, SupportsIndex
 
 from simpleautodiff.arguments import Selection
-from simpleautodiff.array_sweep import unmasked
 from simpleautodiff.display.asked import asked, question_of
 from simpleautodiff.graph import Graph
 from simpleautodiff.jet import Jet, JetLevel
 from simpleautodiff.kinks import LocatedTape
+from simpleautodiff.masking import unmasked
 from simpleautodiff.node import Held, Node, Result, Tape
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.traced import Traced

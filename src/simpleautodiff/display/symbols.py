@@ -16,9 +16,9 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.array_sweep import unmasked
 from simpleautodiff.errors import AutodiffError, DomainWarning
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.masking import unmasked
 from simpleautodiff.node import Held, Level, Node, Result
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.program import Program

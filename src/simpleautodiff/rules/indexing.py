@@ -12,6 +12,7 @@ import numpy as np
 
 from simpleautodiff.foreign import Foreign
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.pieces import add_scaled
 from simpleautodiff.primitives import Kink
 from simpleautodiff.recycling import STORE
 from simpleautodiff.rules.row import Wrapping, row, with_kinks
@@ -46,12 +47,15 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     return out
 
 
-def _add_at(total: Any, bar: Any, _x: Any, index: Any) -> None:
-    """Add elements to those of an array, in place."""
-    if is_basic(index):
+def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
+    """Add elements, times a number, to those of an array, in place."""
+    if factor == 1 and is_basic(index):
         total[index] += bar
+    elif is_basic(index) and bar.ndim:
+        chosen = total[index]
+        add_scaled(chosen, bar, factor, chosen)
     else:
-        np.add.at(total, index, bar)
+        np.add.at(total, index, bar if factor == 1 else bar * factor)
 
 
 def is_basic(index: Any) -> bool:

@@ -63,8 +63,12 @@ def linear(
 
 def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
     """Add up what broadcasting from shape `new` had copied."""
-    lead = len(np.shape(x)) - len(new)
+    if not new:
+        return _sum(x, None, False)
+    lead = len(shape_of(x)) - len(new)
     total = _sum(x, tuple(range(lead)), False) if lead else x
+    if 1 not in new:
+        return total
     stretched = tuple([i for i, n in enumerate(new) if n == 1 and total.shape[i] != 1])
     return _sum(total, stretched, True) if stretched else total
 
@@ -139,6 +143,8 @@ def fit(derivative: Any, like: Any) -> Any:
 
     That of a real number is real: of a complex adjoint only the real part counts.
     """
+    if type(derivative) is np.float64 and type(like) is np.float64:
+        return derivative
     if type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic)):
         if derivative.shape == like.shape and derivative.dtype is like.dtype:
             return derivative
@@ -173,6 +179,8 @@ def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
 def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
     """Copy the adjoint of a sum to all elements that were added."""
     full = shape_of(_x)
+    if type(bar) is np.ndarray:
+        return _broadcast_to(bar if keepdims else bar.reshape(kept(full, axis)), full)
     if shape_of(bar) and not keepdims:
         bar = reshape(bar, kept(full, axis))
     return broadcast_to(bar, full)
@@ -182,6 +190,8 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     """Return the shape after a reduction that keeps its axes with length 1."""
     if axis is None:
         return (1,) * len(full)
+    if type(axis) is int and 0 <= axis < len(full):
+        return (*full[:axis], 1, *full[axis + 1 :])
     axes = (axis,) if type(axis) is int else axis if type(axis) is tuple else np.atleast_1d(axis)
     reduced = {int(i) % len(full) for i in axes} if full else set()
     return tuple(1 if i in reduced else n for i, n in enumerate(full))

@@ -1,0 +1,50 @@
+"""Large arrays in pieces that the caches hold: several steps in one pass over the memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+PIECE = 2**14  # numbers: of several arrays at once in the caches of a core
+
+NEAR = 2**20  # numbers: up to here one pass more costs less than pieces
+
+
+def pieces(array: Any, size: int) -> Iterator[slice]:
+    """Divide an array along its first axis, as evenly as can be, into pieces of so many numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [piece.start for piece in pieces(np.zeros((20, 3)), 12)]
+    [0, 4, 8, 12, 16]
+    """
+    length = len(array)
+    step = max(1, math.ceil(length / math.ceil(array.size / size)))
+    for start in range(0, length, step):
+        yield slice(start, start + step)
+
+
+def add_scaled(total: Any, array: Any, factor: float, out: Any) -> Any:
+    """Compute total + factor × array of arrays that are alike; `out` may be one of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> add_scaled(np.ones(2), np.arange(2.0), 10.0, None)
+    array([ 1., 11.])
+    """
+    if abs(factor) == 1:
+        return (np.add if factor == 1 else np.subtract)(total, array, out=out)
+    if out is None:
+        out = np.empty(array.shape, array.dtype)
+    if out is not total and array.size <= NEAR:
+        return np.add(total, np.multiply(array, factor, out=out), out=out)
+    if array.ndim == 0 or array.size <= 4 * PIECE:
+        return np.add(total, array * factor, out=out)
+    for piece in pieces(array, 4 * PIECE):
+        np.add(total[piece], array[piece] * factor, out=out[piece])
+    return out
