@@ -489,7 +489,9 @@ def test_second_derivatives_keep_the_kind_of_number(kind, f):
 
 
 def test_a_shape_that_does_not_fit_is_named():
-    with pytest.raises(ad.ArgumentError, match=r"reshape of (arrays of )?shape \(3,\): cannot reshape"):
+    with pytest.raises(
+        ad.ArgumentError, match=r"reshape of (arrays of )?shape \(3,\): cannot reshape"
+    ):
         ad.grad(lambda x: x.reshape(2, 2)[0, 0])(np.ones(3))
 
 

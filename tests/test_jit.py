@@ -456,3 +456,20 @@ def test_every_operation_takes_columns():
                 whole = operation.compute(*[column] * operation.arity)
                 each = [operation.compute(*[x] * operation.arity) for x in column]
             np.testing.assert_allclose(whole, each, rtol=1e-15)
+
+
+def test_a_function_with_an_argument_called_out_gets_it():
+    f = ad.jit(lambda x, out=1.0: x * out, tier="optimised")
+    x = np.arange(3.0)
+    for _ in range(3):
+        np.testing.assert_array_equal(f(x), x)
+        np.testing.assert_array_equal(f(x, out=np.full(3, 2.0)), 2 * x)
+
+
+def test_out_on_every_path():
+    f = ad.jit(lambda x: 2 * x if x[0] > 0 else np.sin(x), tier="optimised")
+    for _ in range(3):
+        for x in (np.array([1.0, 2.0]), np.array([-1.0, 2.0])):
+            out = np.empty(2)
+            assert f(x, out=out) is out
+            np.testing.assert_allclose(out, 2 * x if x[0] > 0 else np.sin(x), 1e-15)

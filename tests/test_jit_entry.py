@@ -661,3 +661,45 @@ def test_parts_begin_at_multiples_of_the_step(rows):
     assert all(start % 8 == 0 for start, _ in parts)
     assert [row for part in sorted(parts) for row in range(*part)] == list(range(rows))
     assert len(parts) <= 3
+
+
+def with_out(level=1):
+    text = declarations(arrays=True) + GRADIENT
+    return called(text + arrays_entry("f", "of_array", [PAIR], [PAIR], 0, out=True), level)
+
+
+@pytest.mark.parametrize("level", [0, 1, 2])
+def test_a_result_is_put_into_the_array_that_is_given(level):
+    function, x, out = with_out(level), np.array([2.0, 5.0]), np.zeros(2)
+    before = sys.getrefcount(out)
+    assert function(x, out=out) is out
+    assert out == pytest.approx(gradient(2.0, 5.0), rel=1e-15)
+    assert sys.getrefcount(out) == before
+    new = function(x)
+    assert new is not out
+    np.testing.assert_array_equal(new, out)
+
+
+def test_arrays_that_cannot_be_filled_take_the_slow_way():
+    function, x = with_out(), np.array([2.0, 5.0])
+    shared = np.zeros(4)
+    shared[:2] = x
+    fixed = np.zeros(2)
+    fixed.flags.writeable = False
+    others = [np.zeros(3), np.zeros(2, np.float32), np.zeros((1, 2)), np.zeros(4)[::2], fixed, None]
+    for out in others:
+        assert function(x, out=out)[0] == "slow"
+    assert function(x, out=x)[0] == "slow"  # it is read while the result is written
+    assert function(shared[:2], out=shared[1:3])[0] == "slow"
+    assert function(x, into=np.zeros(2))[0] == "slow"
+    assert function(x, out=np.zeros(2), more=1)[0] == "slow"
+    assert function(out=np.zeros(2))[0] == "slow"
+    beside = shared[2:]
+    assert function(shared[:2], out=beside) is beside
+
+
+def test_a_name_that_is_made_while_the_program_runs_is_known():
+    function, x, out = with_out(), np.array([2.0, 5.0]), np.zeros(2)
+    name = "".join(["o", "u", "t"])
+    answer = function(x, **{name: out})
+    assert answer is out or answer[0] == "slow"  # never anything else

@@ -49,7 +49,8 @@ class Jitted(Slot):
             jitted = itself()
             if jitted is not None and isinstance(path.program, Entered):
                 path.program.on_entry = lambda: _repoint(itself)
-                path.program.form = _form(described, path, path.program.results, result)
+                out = "out" not in jitted.function.parameters
+                path.program.form = _form(described, path, path.program.results, result, out)
 
         self.function.on_path = on_path
 
@@ -204,7 +205,7 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, path: Path, results: int, result: Any) -> Form | None:
+def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> Form | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
@@ -219,7 +220,7 @@ def _form(described: Call, path: Path, results: int, result: Any) -> Form | None
     if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
            for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
         return None
-    return Form(tuple(inputs), tuple(outputs), structure)  # type: ignore[arg-type]
+    return Form(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
 
 
 def _part(leaf: Any) -> Number | Array | None:

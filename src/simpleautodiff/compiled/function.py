@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -87,9 +88,17 @@ class Function:
         self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
         self._recording = threading.RLock()
 
+    @cached_property
+    def parameters(self) -> set[str]:
+        """The names of what it takes."""
+        try:
+            return set(inspect.signature(self.f).parameters)
+        except (TypeError, ValueError):
+            return set()
+
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Answer a call: by a program if there is one that fits, or by running the function."""
-        if "out" in kwargs and "out" not in _parameters(self.f):
+        if "out" in kwargs and "out" not in self.parameters:
             out = kwargs["out"]
             return _written(self._answer(args, without_out(kwargs), out), out)
         return self._answer(args, kwargs)
@@ -232,13 +241,6 @@ def _quietly() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
-
-
-def _parameters(f: F) -> set[str]:
-    try:
-        return set(inspect.signature(f).parameters)
-    except (TypeError, ValueError):
-        return set()
 
 
 def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:

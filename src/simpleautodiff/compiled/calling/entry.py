@@ -14,11 +14,13 @@ a caller who holds a result until the next one is there: `result = f(x)` in a lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from simpleautodiff.compiled.calling.entrytext import UNROLLED, EntryText
-from simpleautodiff.compiled.calling.layout import ALIGNED, C_CONTIGUOUS, layout
+from simpleautodiff.compiled.calling.externals import OUT
+from simpleautodiff.compiled.calling.layout import ALIGNED, C_CONTIGUOUS, WRITEABLE, layout
 
 _DECLARED = """\
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -39,6 +41,7 @@ declare void @PyEval_RestoreThread(ptr)
 @numpy.float32 = external global i8
 @numpy.type.float64 = external global i8
 @numpy.type.float32 = external global i8
+@python.out = external global i8
 """
 
 Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
@@ -141,6 +144,7 @@ def arrays_entry(
     *,
     guarded: bool = False,
     unlocked: bool = False,
+    out: bool = False,
 ) -> str:
     """Return an entry for numbers and arrays in, new arrays and numbers out.
 
@@ -155,6 +159,8 @@ def arrays_entry(
         Which result stands where: 0 for a single one, `(0, 1)` for a tuple; each array somewhere.
     unlocked : bool
         Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
+    out : bool
+        A result that is one array may be put into one that is given by the name `out`.
 
     Examples
     --------
@@ -162,7 +168,8 @@ def arrays_entry(
     >>> "@PyArray_Type" in text
     True
     """
-    text = EntryText(name, len(inputs))
+    out = out and structure == 0 and isinstance(outputs[0], Array)
+    text = EntryText(name, len(inputs), named=out)
     text.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
     text.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
     for index, kind in enumerate(inputs):
@@ -175,7 +182,10 @@ def arrays_entry(
         if leaf in arrays:
             text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
         elif isinstance(kind, Array):
-            arrays[leaf] = _new_array(text, kind, leaf)
+            filled = _array_to_fill(text, kind, inputs) if out else _new_array(text, kind)
+            arrays[leaf] = filled
+            data = text.field(arrays[leaf], layout().data, "ptr")
+            text.put("%out", str(leaf), "ptr", data)
         return arrays.get(leaf)
 
     for index, cell in enumerate(cells):
@@ -217,28 +227,61 @@ def _cell(text: EntryText, kind: Number) -> str:
 
 
 def _array(text: EntryText, at: str, kind: Array) -> str:
-    known = layout()
     argument = text.get("%args", at, "ptr")
+    _require_array(text, argument, kind, C_CONTIGUOUS | ALIGNED)
+    return text.field(argument, layout().data, "ptr")
+
+
+def _require_array(text: EntryText, argument: str, kind: Array, wanted: int) -> None:
+    """Try the next entry unless an argument is such an array, with these flags."""
+    known = layout()
     text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, @PyArray_Type")
     text.require(f"icmp eq i32 {text.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
     text.require(f"icmp eq ptr {text.field(argument, known.dtype, 'ptr')}, @numpy.{kind.kind}")
-    wanted = C_CONTIGUOUS | ALIGNED
     flags = text.new(f"and i32 {text.field(argument, known.flags, 'i32')}, {wanted}")
     text.require(f"icmp eq i32 {flags}, {wanted}")
     shape = text.field(argument, known.shape, "ptr")
     for axis, size in enumerate(kind.shape):
         text.require(f"icmp eq i64 {text.get(shape, str(axis), 'i64')}, {size}")
-    return text.field(argument, known.data, "ptr")
 
 
-def _new_array(text: EntryText, kind: Array, leaf: int) -> str:
+def _array_to_fill(text: EntryText, kind: Array, inputs: Sequence[Number | Array]) -> str:
+    """Return the array that was given by the name `out`, or else a new one."""
+
+    def given() -> str:
+        text.require(f"icmp eq i64 {text.field('%names', layout().length, 'i64')}, 1")
+        text.require(f"icmp eq ptr {text.field('%names', layout().items, 'ptr')}, @{OUT}")
+        array = text.get("%args", str(len(inputs)), "ptr")
+        _require_array(text, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
+        start = text.field(array, layout().data, "i64")
+        stop = text.plus(start, _bytes(kind))
+        for k, one in enumerate(inputs):
+            if isinstance(one, Array):
+                _require_apart(text, text.get("%in", str(k), "i64"), _bytes(one), start, stop)
+        text.line(f"call void @Py_IncRef(ptr {array})")
+        return array
+
+    return text.choose("icmp eq ptr %names, null", lambda: _new_array(text, kind), given)
+
+
+def _bytes(kind: Array) -> int:
+    return math.prod(kind.shape) * (4 if kind.kind == "float32" else 8)
+
+
+def _require_apart(text: EntryText, first: str, size: int, start: str, stop: str) -> None:
+    """Try the next entry if an input shares memory with what lies between two addresses."""
+    before = text.new(f"icmp ule i64 {text.plus(first, size)}, {start}")
+    after = text.new(f"icmp uge i64 {first}, {stop}")
+    text.require(f"or i1 {before}, {after}")
+
+
+def _new_array(text: EntryText, kind: Array) -> str:
     shape = text.constant([*kind.shape, 0])
     made = text.new(
         f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(kind.shape)}, ptr {shape}, "
         f"i32 {_NUMBER_OF_DTYPE[kind.kind]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
     )
     text.need(made)
-    text.put("%out", str(leaf), "ptr", text.field(made, layout().data, "ptr"))
     return made
 
 

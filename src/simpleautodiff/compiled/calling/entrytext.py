@@ -14,7 +14,7 @@ _NO_FLAG = (1 << 63) - 1  # Python marks in the number of arguments that it may 
 class EntryText:
     """An entry while it is written."""
 
-    def __init__(self, name: str, arguments: int) -> None:
+    def __init__(self, name: str, arguments: int, *, named: bool = False) -> None:
         self.name = name
         self.first: list[str] = []  # room on the stack, which belongs into the first block
         self.lines: list[str] = []
@@ -24,7 +24,8 @@ class EntryText:
         self.root("null")
         number = self.new(f"and i64 %flags, {_NO_FLAG}")
         self.require(f"icmp eq i64 {number}, {arguments}")
-        self.require("icmp eq ptr %names, null")
+        if not named:  # nothing is given by its name
+            self.require("icmp eq ptr %names, null")
 
     def line(self, line: str, *, first: bool = False) -> None:
         """Add a line, or one among the first."""
@@ -74,29 +75,38 @@ class EntryText:
         self.put(table, at, "ptr", new)
         self.line(f"call void @Py_DecRef(ptr {old})")
 
+    def choose(self, condition: str, one: Callable[[], str], other: Callable[[], str]) -> str:
+        """Return the pointer that one of two pieces of text finds, by a condition."""
+        cell = self.new("alloca ptr", first=True)
+        first, second, done = self.fresh(), self.fresh(), self.fresh()
+        self.line(f"br i1 {self.new(condition)}, label %{first}, label %{second}")
+        for label, find in ((first, one), (second, other)):
+            self.lines.append(f"{label}:")
+            self.line(f"store ptr {find()}, ptr {cell}")
+            self.line(f"br label %{done}")
+        self.lines.append(f"{done}:")
+        return self.new(f"load ptr, ptr {cell}")
+
     def either(
         self, old: str, make: str, made: Callable[[str], None], again: Callable[[], None]
     ) -> str:
         """Take an object again if it is held in one place only; if not, or for none, make one."""
-        cell = self.new("alloca ptr", first=True)
-        look, free, other, done = (self.fresh() for _ in range(4))
-        missing = self.new(f"icmp eq ptr {old}, null")
-        self.line(f"br i1 {missing}, label %{other}, label %{look}")
-        self.lines.append(f"{look}:")
-        alone = self.new(f"icmp eq i64 {self.field(old, layout().holders, 'i64')}, 1")
-        self.line(f"br i1 {alone}, label %{free}, label %{other}")
-        self.lines.append(f"{free}:")
-        again()
-        self.line(f"store ptr {old}, ptr {cell}")
-        self.line(f"br label %{done}")
-        self.lines.append(f"{other}:")
-        new = self.new(make)
-        self.need(new)
-        made(new)
-        self.line(f"store ptr {new}, ptr {cell}")
-        self.line(f"br label %{done}")
-        self.lines.append(f"{done}:")
-        return self.new(f"load ptr, ptr {cell}")
+
+        def other() -> str:
+            new = self.new(make)
+            self.need(new)
+            made(new)
+            return new
+
+        def same() -> str:
+            again()
+            return old
+
+        def present() -> str:
+            holders = self.field(old, layout().holders, "i64")
+            return self.choose(f"icmp eq i64 {holders}, 1", same, other)
+
+        return self.choose(f"icmp eq ptr {old}, null", other, present)
 
     def hold(self, spare: str) -> None:
         """Count the caller among those who hold the spare result: two."""

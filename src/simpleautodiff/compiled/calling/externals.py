@@ -20,7 +20,9 @@ import numpy as np
 from simpleautodiff.number import optional
 
 FLOAT64, FLOAT32 = "numpy.float64", "numpy.float32"  # the dtypes, as symbols
+OUT = "python.out"  # the word, as Python passes it with what is given by that name
 _OBJECTS = {
+    OUT: sys.intern("out"),
     "PyFloat_Type": float,
     "PyArray_Type": np.ndarray,
     "numpy.type.float64": np.float64,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-C_CONTIGUOUS, ALIGNED = 0x1, 0x100  # bits of NumPy's flags
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # bits of NumPy's flags
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
@@ -30,6 +30,7 @@ class Layout(NamedTuple):
     holders: int  # how many references there are to it
     float64: int  # of a float, its value; and of a np.float64
     float32: int  # of a np.float32
+    length: int  # of a tuple, how many items it has
     items: int  # of a tuple, the first item
     data: int  # of an array, what follows
     nd: int
@@ -55,6 +56,7 @@ def layout() -> Layout:
         holders=_holders(head),
         float64=head,
         float32=head,
+        length=head,
         items=tuple.__basicsize__,
         data=head + fields.data.offset,
         nd=head + fields.nd.offset,
@@ -128,6 +130,7 @@ def _holds(found: Layout) -> bool:
         all(_number(ctypes.c_double, x, found.float64) == x for x in (2.5, -1e300))
         and all(_number(ctypes.c_double, np.float64(x), found.float64) == x for x in (2.5, -1e300))
         and all(_number(ctypes.c_float, np.float32(x), found.float32) == x for x in (2.5, -7.0))
+        and _word(pair, found.length) == len(pair)
         and [_word(pair, found.items + i * _WORD) for i in (0, 1)] == [id(x) for x in pair]
         and all(_array_holds(found, array) for array in _known_arrays())
     )

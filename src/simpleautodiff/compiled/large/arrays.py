@@ -131,10 +131,11 @@ class ArrayProgram:
         written = {_OWN: own} | ({ENTRY: form} if form and _fits(form, own) else {})
         unlocked = any(np.prod(line.shape) >= _UNLOCKED for line in lines)
         module.functions.append(declarations(arrays=True))
-        for name, (taken, given, structure) in written.items():
+        for name, (taken, given, structure, out) in written.items():
             module.functions.append(
-                arrays_entry(name, BODY, taken, given, structure, guarded=True, unlocked=unlocked)
-            )
+                arrays_entry(name, BODY, taken, given, structure,
+                             guarded=True, unlocked=unlocked, out=out)
+            )  # fmt: skip
         return list(written)
 
     def _computed(self) -> list[Place]:

@@ -31,6 +31,7 @@ class Form(NamedTuple):
     inputs: tuple[Number | Array, ...]
     outputs: tuple[Number | Array, ...]
     structure: Structure
+    out: bool = False  # whether a result that is one array may be put into one that is given
 
     @property
     def floats(self) -> bool:
@@ -71,7 +72,7 @@ def text(kernel: Kernel, level: int, form: Form | None) -> str:
             )
         else:
             parts.append(arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
-                                      guarded=True))  # fmt: skip
+                                      guarded=True, out=form.out))  # fmt: skip
     return "\n".join(parts)
 
 
@@ -124,7 +125,7 @@ def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> 
     end = [f"  call void @{ROWS_CODE}(i64 0, i64 {size}, ptr %table)", "  ret i32 0", "}", ""]
     unlocked = size * len(kernel.flat) > LONG
     entry = arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
-                         guarded=True, unlocked=unlocked)  # fmt: skip
+                         guarded=True, unlocked=unlocked, out=form.out)  # fmt: skip
     return "\n".join([head, *lines, *end, declarations(arrays=True), entry])
 
 
