@@ -264,6 +264,8 @@ class Foreign:
         return float(self.array)
 
     def __index__(self) -> int:
+        if self.shape:  # PyTorch and Dask would take an array of one number for it
+            raise TypeError("only a single whole number can be an index")
         return operator.index(self.array)
 
     def __bool__(self) -> bool:
