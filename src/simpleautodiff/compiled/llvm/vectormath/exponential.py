@@ -91,8 +91,16 @@ def exp_of(parts: Reduced) -> Number:
 
 
 def exp(x: Number) -> Number:
-    """Emit exp(x)."""
-    return exp_of(reduce(clamped(x)))
+    """Emit exp(x): one polynomial of r, whose own error is small beside 1."""
+    bounded = clamped(x)
+    constants = x.lanes.constants
+    k, steps = nearest(bounded, constants("LOG2_E")[0])
+    high, low, _ = constants("LN2")
+    r = fma(k, -low, fma(k, -high, bounded))
+    even, odd = constants("COSH"), constants("SINH")
+    terms = [term for pair in zip(even[::-1], odd[::-1], strict=False) for term in pair]
+    second = polynomial(r, (*even[: len(even) - len(odd)], *terms[::-1]))
+    return scale(fma(r, fma(r, second, 1.0), 1.0), steps)
 
 
 def exp2(x: Number) -> Number:
