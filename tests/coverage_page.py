@@ -45,11 +45,15 @@ def page() -> str:
     parts = [
         "# What is differentiated",
         "",
-        f"{answered} functions of NumPy and SciPy are answered for nodes. This page is generated "
-        "by trying them, with arrays: a tick is a result that was compared, forward with "
-        "differences, reverse with forward, second derivatives with each other, complex numbers "
-        "by the convention of [conventions](conventions.md), a batch with its examples. A test "
-        "keeps the page true.",
+        f"{answered} functions of NumPy and SciPy can be differentiated. This page is generated "
+        "by trying them with arrays. A tick stands for a result that was compared: forward mode "
+        "with differences, reverse mode with forward mode, second derivatives of both modes, "
+        "complex numbers by the [convention](conventions.md#complex-numbers), a batch with its "
+        "examples. A test keeps the page true.",
+        "",
+        "Functions that make an array (`array`, `asarray`, `empty`, `eye`, `full`, `identity`, "
+        "`ones`, `zeros`) need `like=x`: "
+        "[why, and what else to write](arrays.md#what-has-to-be-written-another-way).",
         "",
         "## NumPy's functions",
         "",
@@ -65,9 +69,9 @@ def page() -> str:
         "",
         "## Functions of SciPy that are written in Python",
         "",
-        "They take plain arrays when they are imported by name before the first derivative is "
-        "asked for; `scipy.linalg.expm(x)` and `from simpleautodiff.scipy.linalg import expm` "
-        "take nodes.",
+        "`scipy.linalg.expm(x)` can be differentiated, and so can `expm(x)` after `from "
+        "simpleautodiff.scipy.linalg import expm`. After `from scipy.linalg import expm` above "
+        "the first derivative it is SciPy's own, which takes plain arrays; the error says so.",
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
         "",
