@@ -224,16 +224,8 @@ _SAME = (
     *("sqrt", "square", "abs", "sign", "floor", "ceil", "trunc", "exp2", "maximum", "minimum"),
     *("hypot", "logaddexp", "matmul", "outer", "where", "stack", "sum", "mean", "cumsum"),
     *("arctan2", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "reciprocal"),
-    *(
-        "reshape",
-        "broadcast_to",
-        "kron",
-        "einsum",
-        "less",
-        "greater",
-        "less_equal",
-        "greater_equal",
-    ),
+    *("reshape", "broadcast_to", "kron", "einsum"),
+    *("less", "greater", "less_equal", "greater_equal"),
 )
 _TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
     "add": np.add,
