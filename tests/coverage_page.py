@@ -7,14 +7,13 @@ batches. Nothing here is stated.
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
-from pathlib import Path
 
 import numpy as np
 import scipy.special
 
 import simpleautodiff as ad
+import test_arrays as cases
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
 from simpleautodiff.dispatch.table import WRITERS, name_of
 from simpleautodiff.dispatch.teaching import MODULES
@@ -27,14 +26,6 @@ COLUMNS = ("forward", "reverse", "second order", "complex", "batched")
 
 
 ALIASES = {"amax": "max", "amin": "min", "asanyarray": "asarray", "empty_like": "zeros_like"}
-
-
-def load_cases():
-    path = Path(__file__).parent / "test_arrays.py"
-    spec = importlib.util.spec_from_file_location("cases", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def page() -> str:
@@ -94,7 +85,6 @@ def page() -> str:
 
 def tried_functions():
     """Return what came out right for every function, by the cases that use it."""
-    cases = load_cases()
     found = {_name(function): set() for function in FUNCTIONS}
     original = Traced.__array_function__
     for _, f, x in [*cases.CASES, *cases.NOT_IN_BATCHES]:
