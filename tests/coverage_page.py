@@ -7,14 +7,13 @@ batches. Nothing here is stated.
 
 from __future__ import annotations
 
-import importlib.util
 import warnings
-from pathlib import Path
 
 import numpy as np
 import scipy.special
 
 import simpleautodiff as ad
+import test_arrays as cases
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
 from simpleautodiff.dispatch.table import WRITERS, name_of
 from simpleautodiff.dispatch.teaching import MODULES
@@ -29,14 +28,6 @@ COLUMNS = ("forward", "reverse", "second order", "complex", "batched")
 ALIASES = {"amax": "max", "amin": "min", "asanyarray": "asarray", "empty_like": "zeros_like"}
 
 
-def load_cases():
-    path = Path(__file__).parent / "test_arrays.py"
-    spec = importlib.util.spec_from_file_location("cases", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def page() -> str:
     """Try everything and write the page."""
     elementwise = [row for row in TABLE.values() if not row.arrays]
@@ -45,11 +36,15 @@ def page() -> str:
     parts = [
         "# What is differentiated",
         "",
-        f"{answered} functions of NumPy and SciPy are answered for nodes. This page is generated "
-        "by trying them, with arrays: a tick is a result that was compared, forward with "
-        "differences, reverse with forward, second derivatives with each other, complex numbers "
-        "by the convention of [conventions](conventions.md), a batch with its examples. A test "
-        "keeps the page true.",
+        f"{answered} functions of NumPy and SciPy can be differentiated. This page is generated "
+        "by trying them with arrays. A tick stands for a result that was compared: forward mode "
+        "with differences, reverse mode with forward mode, second derivatives of both modes, "
+        "complex numbers by the [convention](conventions.md#complex-numbers), a batch with its "
+        "examples. A test keeps the page true.",
+        "",
+        "Functions that make an array (`array`, `asarray`, `empty`, `eye`, `full`, `identity`, "
+        "`ones`, `zeros`) need `like=x`: "
+        "[why, and what else to write](arrays.md#what-has-to-be-written-another-way).",
         "",
         "## NumPy's functions",
         "",
@@ -65,9 +60,9 @@ def page() -> str:
         "",
         "## Functions of SciPy that are written in Python",
         "",
-        "They take plain arrays when they are imported by name before the first derivative is "
-        "asked for; `scipy.linalg.expm(x)` and `from simpleautodiff.scipy.linalg import expm` "
-        "take nodes.",
+        "`scipy.linalg.expm(x)` can be differentiated, and so can `expm(x)` after `from "
+        "simpleautodiff.scipy.linalg import expm`. After `from scipy.linalg import expm` above "
+        "the first derivative it is SciPy's own, which takes plain arrays; the error says so.",
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
         "",
@@ -90,7 +85,6 @@ def page() -> str:
 
 def tried_functions():
     """Return what came out right for every function, by the cases that use it."""
-    cases = load_cases()
     found = {_name(function): set() for function in FUNCTIONS}
     original = Traced.__array_function__
     for _, f, x in [*cases.CASES, *cases.NOT_IN_BATCHES]:

@@ -2,7 +2,6 @@
 
 import ast
 import doctest
-import importlib.util
 import pathlib
 import re
 import subprocess
@@ -10,6 +9,7 @@ import sys
 
 import pytest
 
+import coverage_page
 import simpleautodiff as ad
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -60,10 +60,30 @@ def test_the_documents_examples_run():
 
 
 def test_the_coverage_page_is_true():
-    spec = importlib.util.spec_from_file_location("page", ROOT / "tests" / "coverage_page.py")
-    coverage = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(coverage)
-    assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == coverage.page()
+    assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == coverage_page.page()
+
+
+def test_links_lead_somewhere():
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]:
+        for link in re.findall(r"\]\((?!http)([\w./-]*\.\w+|)(#[\w-]+)?\)", _prose(page)):
+            target = (page.parent / link[0]).resolve() if link[0] else page
+            assert target.exists(), (page.name, link)
+            assert not link[1] or link[1] in _anchors(target), (page.name, link)
+
+
+def _prose(page):
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+def _anchors(page):
+    titles = re.findall(r"^#+ (.+)$", _prose(page), re.M)
+    return {"#" + re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+def test_every_module_is_on_the_map():
+    named = set(re.findall(r"`(\w+)/?`", (ROOT / "docs" / "architecture.md").read_text("utf-8")))
+    modules = {path.stem for path in (ROOT / "src").rglob("[!_]*.py")}
+    assert modules - named == set()
 
 
 def test_the_wrapping_functions_document_their_rows():

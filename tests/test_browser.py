@@ -256,7 +256,8 @@ IRISES = np.array(  # Anderson's, five of each kind: length and width of sepals 
 )
 
 
-def test_a_network_of_two_layers_is_explored(tab, tmp_path):
+def network():
+    """Return the loss of a network of two layers, and its weights."""
     rng = np.random.default_rng(0)
     x = IRISES - IRISES.mean(0)
 
@@ -267,6 +268,11 @@ def test_a_network_of_two_layers_is_explored(tab, tmp_path):
         return -np.mean(likelihood[np.arange(15), np.repeat([0, 1, 2], 5)])
 
     weights = (rng.normal(size=(4, 8)), np.zeros(8), rng.normal(size=(8, 3)), np.zeros(3))
+    return loss, weights
+
+
+def test_a_network_of_two_layers_is_explored(tab, tmp_path):
+    loss, weights = network()
     tab.goto(ad.explore(loss, *weights, path=tmp_path / "page.html").as_uri())
     assert "single numbers" in tab.inner_text(".sliders")
     for name in PHASES:
@@ -514,16 +520,7 @@ def test_what_is_pointed_at_tells_its_name_and_its_slopes(shown):
 
 @pytest.mark.parametrize("size", [(1280, 800), (1920, 1080)])
 def test_a_network_fits_its_window_and_its_table(tab, tmp_path, size):
-    rng = np.random.default_rng(0)
-    x = IRISES - IRISES.mean(0)
-
-    def loss(w1, b1, w2, b2):
-        hidden = np.tanh(x @ w1 + b1)
-        scores = hidden @ w2 + b2
-        likelihood = scores - np.log(np.sum(np.exp(scores), axis=1, keepdims=True))
-        return -np.mean(likelihood[np.arange(15), np.repeat([0, 1, 2], 5)])
-
-    weights = (rng.normal(size=(4, 8)), np.zeros(8), rng.normal(size=(8, 3)), np.zeros(3))
+    loss, weights = network()
     tab.set_viewport_size({"width": size[0], "height": size[1]})
     tab.goto(ad.explore(loss, *weights, path=tmp_path / "page.html").as_uri())
     fits = """() => {

@@ -1,9 +1,7 @@
 """Exported functions as their users meet them: eager = C = NumPy, on every path that was met."""
 
-import importlib.util
 import re
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,13 +10,10 @@ import scipy.special
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exports
 import simpleautodiff as ad
 from simpleautodiff.scipy.special import logsumexp
 from simpleautodiff.structure import flatten
-
-_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
-exports = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(exports)
 
 pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
 RANDOM = np.random.default_rng(0)

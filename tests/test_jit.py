@@ -215,7 +215,7 @@ def test_too_many_ways_are_refused_with_the_line():
     jitted = ad.jit(f, max_paths=5, tier="tape")
     for k in range(5):
         assert jitted(k + 0.5) == (k + 1) * (k + 0.5)
-    with pytest.raises(ad.TraceError, match=r"5 different ways.*while x > n"):
+    with pytest.raises(ad.PathLimitError, match=r"5 different ways.*while x > n"):
         jitted(9.5)
     assert jitted(2.5) == 7.5
 

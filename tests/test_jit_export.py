@@ -1,24 +1,17 @@
 """Exported programs compute what the program says: C files that a compiler took, NumPy modules."""
 
 import ctypes
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import exports
+import flats
 from simpleautodiff.compiled.exporting import numbers_c, numbers_python
 from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 
-_spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))
-flats = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(flats)
-
-_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
-exports = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(exports)
 compiled, imported, needs_compiler = exports.compiled, exports.imported, exports.needs_compiler
 
 

@@ -1,16 +1,15 @@
 """The tape machine computes what the program says: to the bit where there is one right result."""
 
 import ctypes
-import importlib.util
 import itertools
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import flats
 from simpleautodiff.compiled.calling.engine import build
 from simpleautodiff.compiled.interpreting import machine as machines
 from simpleautodiff.compiled.interpreting import tape
@@ -20,10 +19,6 @@ from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
 from simpleautodiff.compiled.numbers.operations import KINDS
 from simpleautodiff.errors import ArgumentError, ValueKindError
-
-_spec = importlib.util.spec_from_file_location("flats", Path(__file__).with_name("flats.py"))
-flats = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(flats)
 
 
 def ulps(name):

@@ -1,18 +1,13 @@
 """Random functions and their gradients: eager = tape = LLVM = NumPy export = C export."""
 
-import importlib.util
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
+import exports
 import simpleautodiff as ad
 from simpleautodiff.structure import flatten
-
-_spec = importlib.util.spec_from_file_location("exports", Path(__file__).with_name("exports.py"))
-exports = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(exports)
 
 pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
 TIERS = ("numpy", "tape", "cheap", "optimised")

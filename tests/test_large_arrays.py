@@ -4,22 +4,17 @@ Large arrays are locked instead of copied, values that no rule reads are let go,
 added up in place. Here every array counts as large.
 """
 
-import importlib.util
 import threading
 import tracemalloc
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+import test_arrays as cases
 from simpleautodiff import array_sweep, keeping, lean, node, pieces, recycling, sweep, wrapping
 from simpleautodiff.rules import TABLE, shapes
 from simpleautodiff.rules.row import UFUNCS
-
-spec = importlib.util.spec_from_file_location("cases", Path(__file__).parent / "test_arrays.py")
-cases = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cases)
 
 
 @pytest.fixture

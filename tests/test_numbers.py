@@ -2,12 +2,10 @@
 
 import cmath
 import decimal
-import importlib.util
 import math
 import operator
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -15,29 +13,12 @@ import pytest
 import sympy
 from mpmath import iv, mpc, mpf
 
+import references as refs
 import simpleautodiff as ad
-from simpleautodiff.rules import TABLE as ROWS
-from simpleautodiff.rules import (
-    arithmetic,
-    complexes,
-    elementary,
-    piecewise,
-    special,
-    trigonometric,
-)
 
-TABLE = {name: row for name, row in ROWS.items() if not row.arrays and not row.floats}
+TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 
-_spec = importlib.util.spec_from_file_location("refs", Path(__file__).with_name("references.py"))
-refs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(refs)
 
-WRAPPINGS = {
-    wrapping.primitive.name: wrapping
-    for module in (arithmetic, complexes, elementary, piecewise, special, trigonometric)
-    for wrapping in vars(module).values()
-    if hasattr(wrapping, "primitive")
-}
 SPECIAL = ("erf", "erfc", "gamma", "lgamma", "digamma", "polygamma")
 
 

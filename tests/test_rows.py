@@ -1,38 +1,18 @@
 """Every row of the table against mpmath at 50 digits, its conventions, and the domain edges."""
 
-import importlib.util
 import math
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.special
 
+import references as refs
 import simpleautodiff as ad
-from simpleautodiff.rules import TABLE as ROWS
-from simpleautodiff.rules import (
-    arithmetic,
-    complexes,
-    elementary,
-    piecewise,
-    special,
-    trigonometric,
-)
 
-TABLE = {name: row for name, row in ROWS.items() if not row.arrays and not row.floats}
+TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 
-_spec = importlib.util.spec_from_file_location("refs", Path(__file__).with_name("references.py"))
-refs = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(refs)
-
-WRAPPINGS = {
-    wrapping.primitive.name: wrapping
-    for module in (arithmetic, complexes, elementary, piecewise, special, trigonometric)
-    for wrapping in vars(module).values()
-    if hasattr(wrapping, "primitive")
-}
 
 every_row = pytest.mark.parametrize("row", [pytest.param(row, id=n) for n, row in TABLE.items()])
 

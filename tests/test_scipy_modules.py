@@ -24,7 +24,6 @@ S = A @ A.T + np.diag([1.0, 2.0, 3.5])  # positive definite, its eigenvalues far
 B = GENERATOR.normal(size=(N, 2))
 V = GENERATOR.normal(size=N)
 E1 = 3 * np.eye(N)[0]
-FLIP = np.eye(N)[::-1]
 
 
 def early(function):

@@ -7,17 +7,13 @@ import re
 import struct
 import warnings
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+import test_arrays as cases
 from simpleautodiff.structure import flatten
-
-spec = importlib.util.spec_from_file_location("cases", Path(__file__).parent / "test_arrays.py")
-cases = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cases)
 
 
 def paper(x1, x2):

@@ -1,19 +1,14 @@
 """vmap: what is done for a batch at once equals what is done example by example."""
 
-import importlib.util
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+import test_arrays as cases
 
 jax.config.update("jax_enable_x64", True)
-spec = importlib.util.spec_from_file_location("cases", Path(__file__).parent / "test_arrays.py")
-cases = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(cases)
 NOT_OF_ONE_SHAPE = {"boolean"}  # the examples have results of different shapes
 CASES = [case for case in cases.CASES if case[0] not in NOT_OF_ONE_SHAPE]
 every_case = pytest.mark.parametrize(("name", "f", "x"), CASES, ids=[case[0] for case in CASES])

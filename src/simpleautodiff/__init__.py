@@ -38,6 +38,7 @@ from simpleautodiff.errors import KinkWarning as KinkWarning
 from simpleautodiff.errors import LostDerivativeError as LostDerivativeError
 from simpleautodiff.errors import MissingExtraError as MissingExtraError
 from simpleautodiff.errors import OrderError as OrderError
+from simpleautodiff.errors import PathLimitError as PathLimitError
 from simpleautodiff.errors import ResultError as ResultError
 from simpleautodiff.errors import RuleError as RuleError
 from simpleautodiff.errors import TraceError as TraceError
@@ -172,6 +173,7 @@ __all__ = [
     "MissingExtraError",
     "Node",
     "OrderError",
+    "PathLimitError",
     "Program",
     "ResultError",
     "RuleError",

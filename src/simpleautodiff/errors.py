@@ -58,7 +58,11 @@ class ArgumentError(AutodiffError, TypeError):
 
 
 class TraceError(AutodiffError, RuntimeError):
-    """A node of a finished trace was used in another one."""
+    """A node of a finished recording was used, or a function cannot be recorded."""
+
+
+class PathLimitError(TraceError):
+    """A compiled function went more ways through its code than may be kept."""
 
 
 class OrderError(AutodiffError, ValueError):

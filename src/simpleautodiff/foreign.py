@@ -33,8 +33,6 @@ _OTHER_NAMES = {  # what the standard calls a ufunc of NumPy
     "power": "pow",
     "float_power": "pow",
     "rint": "round",
-    "divide": "divide",
-    "fmod": "remainder",
 }
 _BY_HAND: dict[str, Callable[..., Any]] = {  # what the standard does not have
     "cbrt": lambda xp, x: xp.sign(x) * xp.abs(x) ** (1 / 3),

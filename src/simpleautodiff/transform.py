@@ -1,4 +1,4 @@
-"""Functions to functions: grad, jvp, vjp, linearize, jacobian, hessian, hvp, derivative.
+"""Functions to functions: grad, jvp, vjp, linearize, hvp, derivative.
 
 Every call opens a level of its own, so any nesting is right by construction, and leaves nothing
 behind when the function raises. Names and signatures are those of JAX where JAX has them.
@@ -208,12 +208,12 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
 
     def nth_derivative(*args: Any, **kwargs: Any) -> Any:
         selection = select(f, argnums, args, kwargs)
-        many = selection.trees[0]
-        if not selection.single or isinstance(many, (list, tuple, dict)) or shape_of(many):
+        x = selection.trees[0]
+        if not selection.single or isinstance(x, (list, tuple, dict)) or shape_of(x):
             raise ArgumentError(
                 "derivative is with respect to one number; use grad or jacobian for several"
             )
-        x = checked(selection.trees[0], f)
+        x = checked(x, f)
         if n == 0:
             return call(f, selection, selection.trees)
         nth = _along(f, selection, x, n, 1)

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, leaf_paths, signature
 from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
-from simpleautodiff.errors import ArgumentError, DomainError, TraceError
+from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
 from simpleautodiff.recording import paused_gc
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import unwrapped
@@ -30,10 +30,6 @@ from simpleautodiff.traced import unwrapped
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
 _FLOATS = {float}
-
-
-class PathLimitError(TraceError):
-    """A function went more ways through its code than may be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +187,8 @@ class Function:
         result: Any,
     ) -> Path | None:
         """Record a way and give it its place among the others; None if it is known."""
-        if found.root is not None if branch is None else branch[1] in branch[0].turns:
+        known = branch[1] in branch[0].turns if branch else found.root is not None
+        if known:
             return None  # another thread has recorded it meanwhile
         path = self._record(described, args, kwargs, result)
         if branch is None:

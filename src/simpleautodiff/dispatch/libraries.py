@@ -14,6 +14,7 @@ import numpy as np
 from simpleautodiff.dispatch.table import FUNCTIONS, array_function
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.foreign import Foreign
+from simpleautodiff.operators import COMPARISONS
 from simpleautodiff.rules import elementary, piecewise, special
 from simpleautodiff.structure import flatten, map_leaves
 from simpleautodiff.traced import Traced
@@ -47,7 +48,7 @@ for _name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"):
 
 
 @_kernel(np.reshape)
-def _reshape(x: Foreign, shape: Any, order: str = "C") -> Foreign:
+def _reshape(x: Foreign, shape: Any) -> Foreign:
     return x.reshape(np.empty(x.shape, bool).reshape(shape).shape)
 
 
@@ -87,8 +88,7 @@ def _where(condition: Any, x: Any, y: Any) -> Foreign:
 def _free(condition: Foreign, x: Any, y: Any) -> tuple[Any, Any]:
     """Return two branches, neither of which is an array of the library yet."""
     kind = np.result_type(x, y)
-    pair = (condition.own(np.asarray(x, kind)), condition.own(np.asarray(y, kind)))
-    return pair
+    return condition.own(np.asarray(x, kind)), condition.own(np.asarray(y, kind))
 
 
 @_kernel(np.einsum)
@@ -138,12 +138,12 @@ def _argsort(x: Foreign, axis: int = -1, kind: Any = None) -> Foreign:
 
 
 @_kernel(np.zeros_like, np.empty_like)
-def _zeros_like(x: Foreign, dtype: Any = None) -> Foreign:
+def _zeros_like(x: Foreign) -> Foreign:
     return x.zeros()
 
 
 @_kernel(np.ones_like)
-def _ones_like(x: Foreign, dtype: Any = None) -> Foreign:
+def _ones_like(x: Foreign) -> Foreign:
     return Foreign(x.xp.ones_like(x.array), x.xp)
 
 
@@ -222,20 +222,10 @@ def _by_numpy(like: Foreign, function: Any, args: Any, kwargs: Any) -> Any:
 _SAME = (
     *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10"),
     *("sqrt", "square", "abs", "sign", "floor", "ceil", "trunc", "exp2", "maximum", "minimum"),
-    *(
-        "hypot",
-        "logaddexp",
-        "matmul",
-        "outer",
-        "where",
-        "stack",
-        "sum",
-        "mean",
-        "cumsum",
-        "reshape",
-    ),
+    *("hypot", "logaddexp", "matmul", "outer", "where", "stack", "sum", "mean", "cumsum"),
     *("arctan2", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "reciprocal"),
-    *("broadcast_to", "kron", "einsum", "less", "greater", "less_equal", "greater_equal"),
+    *("reshape", "broadcast_to", "kron", "einsum"),
+    *("less", "greater", "less_equal", "greater_equal"),
 )
 _TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
     "add": np.add,
@@ -260,12 +250,7 @@ _TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
     "relu": piecewise.relu,
     "softplus": elementary.softplus,
     "erf": special.erf,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
+    **COMPARISONS,
 }
 _KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 

@@ -47,13 +47,13 @@ def can_call(plan: Plan, line: Line) -> bool:
     kinds = [plan.kind(place) for place in places((line.args, line.kwargs))]
     if None in kinds or kind_of(line.dtype) is None:
         return False
-    return not math.prod(line.shape) or _writer_of(plan, line) is not None
+    return not math.prod(line.shape) or _writer_of(line) is not None
 
 
 def call_lines(writer: Writer, number: int) -> list[str]:
     """Write a line that `can_call` accepts."""
     line = writer.plan.lines[number]
-    write = _writer_of(writer.plan, line)
+    write = _writer_of(line)
     if not math.prod(line.shape):
         writer.taken(number, kind_of(line.dtype) or "", 1)
         return []
@@ -290,7 +290,7 @@ _CALLS: dict[str, Callable[[_Call], list[str]]] = {
 }
 
 
-def _writer_of(plan: Plan, line: Line) -> Callable[[_Call], list[str]] | None:
+def _writer_of(line: Line) -> Callable[[_Call], list[str]] | None:
     """Return what writes a line, or None."""
     if isinstance(line.what, Primitive) and not line.what.arrays:
         if kind_of(line.dtype) == "l":

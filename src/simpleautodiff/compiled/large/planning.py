@@ -186,7 +186,7 @@ class Plan:
     def _how(self, line: Line) -> str:
         if line.what is None:
             return INPUT
-        given = [place for place in places((line.args, line.kwargs))]
+        given = list(places((line.args, line.kwargs)))
         kinds = [self.kind(place) for place in given]
         shapes = [line.shape, *[self.lines[place].shape for place in given]]
         if None in kinds or kind_of(line.dtype) is None or any(0 in shape for shape in shapes):

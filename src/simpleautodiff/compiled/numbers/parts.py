@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.numbers.kernel import Kernel
 
 
 class Part(NamedTuple):
@@ -35,6 +35,7 @@ def to_parts(kernel: Kernel, length: int) -> Parts:
     Examples
     --------
     >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> for _ in range(3):
@@ -94,8 +95,3 @@ def _slots(
             leaving.setdefault(last[place], []).append(slots[place])
         free += leaving.pop(number, [])
     return slots, size
-
-
-def names_of(leaves: tuple[Leaf, ...], prefix: str) -> list[str]:
-    """Return how to write each number of some leaves: in0[0], in0[1], in1[0], ..."""
-    return [f"{prefix}{n}[{i}]" for n, leaf in enumerate(leaves) for i in range(leaf.size)]
