@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ SPECIAL: dict[
     str, Callable[..., Any]
 ] = {}  # names of scipy.special's ufuncs, which may not be loaded
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
+INSTEAD: dict[str, str] = {}  # "linalg.orth" -> what to write, as it has no derivative
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -68,9 +70,10 @@ class Traced:
                 f"or `from simpleautodiff.{module} import {name}`{at_line()}"
             )
         if asked:
+            instead = INSTEAD.get(asked, "write it with functions that have one")
             raise LostDerivativeError(
-                f"no derivative rule for scipy.{asked}; write it with functions that have one, or "
-                f"declare it with @simpleautodiff.primitive{at_line()}"
+                f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
+                f"@simpleautodiff.primitive{at_line()}"
             )
         raise drawn_with(self) or LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
@@ -155,8 +158,13 @@ def _names(frame: FrameType) -> list[str]:
         found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
     else:
         found = [(frame.f_globals["__name__"], frame.f_code.co_qualname)]
-    parts = [(module.split(".")[1], name) for module, name in found]
-    return [f"{part}.{name}" for part, name in parts if part[0] != "_" and "<" not in name]
+    parts = [(_public(module), name) for module, name in found]
+    return [f"{part}.{name}" for part, name in parts if part and "<" not in name]
+
+
+def _public(module: str) -> str:
+    """Return the public part of a module's name: ``linalg`` of ``scipy.linalg._basic``."""
+    return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
 
 
 def plain(x: Any) -> Any:

@@ -21,7 +21,18 @@ from simpleautodiff.number import is_complex, optional
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
-MODULES = ("linalg", "special", "stats")
+MODULES = (
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "sparse.linalg"),
+    *("spatial.distance", "special", "stats"),
+)
+_COMPLEX = {  # modules and functions whose programs take complex numbers, too
+    *("fft", "integrate", "signal", "sparse", "sparse.linalg", "linalg.block_diag"),
+    *("linalg.circulant", "linalg.companion", "linalg.cosm", "linalg.coshm", "linalg.det"),
+    *("linalg.eig", "linalg.eigvals", "linalg.expm", "linalg.hankel", "linalg.inv", "linalg.kron"),
+    *("linalg.logm", "linalg.lstsq", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.sinhm"),
+    *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
+    *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
+}
 _waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
 _loaded = 0  # how many modules there were when this was last looked at
 
@@ -65,12 +76,20 @@ def _is_loading(module: Any) -> bool:
 
 def _teach(module: Any, prefix: str) -> None:
     for key, program in SCIPY.items():
-        first, name, *method = key.split(".")
-        found = getattr(module, name, None) if first == prefix else None
+        if module_of(key) != prefix:
+            continue
+        name, *method = key.removeprefix(f"{prefix}.").split(".")
+        found = getattr(module, name, None)
         if found is not None and method:
-            _teach_method(type(found), method[0], f"scipy.{key}", program)
+            kind = found if isinstance(found, type) else type(found)
+            _teach_method(kind, method[0], f"scipy.{key}", program, isinstance(found, type))
         elif found is not None:
             setattr(module, name, _in_front(found, f"scipy.{key}", program))
+
+
+def module_of(key: str) -> str:
+    """Return the module of a function of SciPy: ``sparse.linalg`` of ``sparse.linalg.spsolve``."""
+    return max((name for name in MODULES if key.startswith(f"{name}.")), key=len)
 
 
 def _in_front(original: Any, name: str, program: Function) -> Function:
@@ -86,14 +105,17 @@ def _in_front(original: Any, name: str, program: Function) -> Function:
     return function
 
 
-def _teach_method(kind: type, method: str, name: str, program: Function) -> None:
-    """Put a method of a distribution in front; a subclass may be another distribution."""
+def _teach_method(kind: type, method: str, name: str, program: Function, own: bool) -> None:
+    """Put a method in front; a program of a class is given its object, its `own`.
+
+    A subclass of a distribution may be another distribution.
+    """
     original = getattr(kind, method)
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is kind and (_has_node(args) or _has_node(kwargs.values())):
-            return _ask(name, program, args, kwargs)
+        if (own or type(self) is kind) and (_has_node(args) or _has_node(kwargs.values())):
+            return _ask(name, program, (self, *args) if own else args, kwargs)
         return original(self, *args, **kwargs)
 
     setattr(kind, method, function)
@@ -110,7 +132,9 @@ def _has_node(values: Iterable[Any]) -> bool:
 def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     args = tuple(_as_array(arg) for arg in args)
     kwargs = {key: _as_array(value) for key, value in kwargs.items()}
-    if any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
+    key = name.removeprefix("scipy.")
+    takes_reals = _COMPLEX.isdisjoint((key, module_of(key)))
+    if takes_reals and any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
         raise RuleError(
             f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
             f"real and imaginary parts instead{at_line()}"

@@ -21,6 +21,7 @@ from simpleautodiff.rules import (
     piecewise,
     probability,
     shapes,
+    sparse,
     special,
     trigonometric,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "piecewise",
     "probability",
     "shapes",
+    "sparse",
     "special",
     "trigonometric",
 ]
