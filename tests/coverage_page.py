@@ -8,6 +8,7 @@ batches. Nothing here is stated.
 from __future__ import annotations
 
 import importlib.util
+import re
 import warnings
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import scipy.special
 import simpleautodiff as ad
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
 from simpleautodiff.dispatch.table import WRITERS, name_of
-from simpleautodiff.dispatch.teaching import MODULES
+from simpleautodiff.dispatch.teaching import MODULES, module_of
 from simpleautodiff.dispatch.ufuncs import PROGRAMS
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules import TABLE
@@ -232,7 +233,8 @@ def _name(function: object) -> str:
 
 
 def _in_module(module: str) -> list[str]:
-    return sorted(key.partition(".")[2] for key in SCIPY if key.startswith(f"{module}."))
+    keys = [key.removeprefix(f"{module}.") for key in SCIPY if module_of(key) == module]
+    return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
 
 
 def _list(names: list[str]) -> str:
