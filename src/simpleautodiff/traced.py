@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from itertools import takewhile
 from types import FrameType, FunctionType
@@ -75,7 +76,10 @@ class Traced:
                 f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
                 f"@simpleautodiff.primitive{at_line()}"
             )
-        raise drawn_with(self) or LostDerivativeError(
+        raise drawn_with(self) or kept_plain() or self._into_array()
+
+    def _into_array(self) -> LostDerivativeError:
+        return LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
             "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
             "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
@@ -138,6 +142,29 @@ class Traced:
         def __le__(self, other: Any) -> bool: ...
         def __gt__(self, other: Any) -> bool: ...
         def __ge__(self, other: Any) -> bool: ...
+
+
+_KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: what to write
+    "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
+    "numpy.polynomial": "an object of np.polynomial keeps plain coefficients; functions take "
+    "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c) and others",
+    "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "
+    "np.lib.stride_tricks, too, takes nodes",
+    "ndenumerate": "np.ndenumerate gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
+    "matrix": "np.matrix keeps plain numbers; use x, and @ for products",
+}
+
+
+def kept_plain() -> LostDerivativeError | None:
+    """Return what to say if a part of NumPy asked for an array that keeps plain numbers."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("numpy"):
+        module, name = frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]
+        for known, instead in _KEPT_PLAIN.items():
+            if name == known or f"{module}.".startswith(f"{known}."):
+                return LostDerivativeError(f"{instead}{at_line()}")
+        frame = frame.f_back
+    return None
 
 
 def scipy_caller() -> str:

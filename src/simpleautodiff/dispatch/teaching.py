@@ -2,7 +2,7 @@
 
 NumPy's functions ask their arguments who answers; these convert them to plain arrays instead. So
 `teach_scipy` puts a function in front of each of them, in the modules of SciPy that are loaded,
-which looks for nodes and else calls SciPy's own.
+which looks for nodes and else calls SciPy's own. A few of NumPy's are like that, too.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch import joining, series
 from simpleautodiff.dispatch.table import Function, explain_arguments
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex, optional
@@ -33,7 +34,6 @@ _COMPLEX = {  # modules and functions whose programs take complex numbers, too
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
-_waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
 _loaded = 0  # how many modules there were when this was last looked at
 
 
@@ -59,7 +59,7 @@ def teach_scipy() -> None:
         if module is not None and _is_loading(module):
             _loaded = 0  # look again
         elif module is not None and name in _waiting:
-            _teach(module, _waiting.pop(name))
+            _waiting.pop(name)(module)
 
 
 def taught(name: str) -> Any:
@@ -74,7 +74,7 @@ def _is_loading(module: Any) -> bool:
     return bool(getattr(module.__spec__, "_initializing", False))
 
 
-def _teach(module: Any, prefix: str) -> None:
+def _teach(prefix: str, module: Any) -> None:
     for key, program in SCIPY.items():
         if module_of(key) != prefix:
             continue
@@ -85,6 +85,29 @@ def _teach(module: Any, prefix: str) -> None:
             _teach_method(kind, method[0], f"scipy.{key}", program, isinstance(found, type))
         elif found is not None:
             setattr(module, name, _in_front(found, f"scipy.{key}", program))
+
+
+def _teach_numpy(numpy: Any) -> None:
+    _teach_method(type(numpy.r_), "__getitem__", "np.r_", joining.rows, True)
+    _teach_method(type(numpy.c_), "__getitem__", "np.c_", joining.columns, True)
+    _teach_method(numpy.vectorize, "__call__", "np.vectorize", joining.each, True)
+
+
+def _teach_series(polynomial: Any) -> None:
+    for family in series.FAMILIES:
+        module = getattr(polynomial, family.module)
+        for name, program in series.programs(family, module).items():
+            full = f"np.polynomial.{family.module}.{name}"
+            setattr(module, name, _in_front(getattr(module, name), full, program))
+    base = polynomial.Polynomial.__mro__[1]
+    _teach_method(base, "__call__", "np.polynomial", series.called, True)
+
+
+_waiting: dict[str, Function] = {  # those not taught yet
+    "numpy": _teach_numpy,
+    "numpy.polynomial": _teach_series,
+    **{f"scipy.{name}": functools.partial(_teach, name) for name in MODULES},
+}
 
 
 def module_of(key: str) -> str:
@@ -101,7 +124,7 @@ def _in_front(original: Any, name: str, program: Function) -> Function:
             return _ask(name, program, args, kwargs)
         return original(*args, **kwargs)
 
-    function.__module__ = name.rpartition(".")[0]  # where pickle finds it
+    function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # where pickle looks
     return function
 
 
@@ -133,7 +156,7 @@ def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, 
     args = tuple(_as_array(arg) for arg in args)
     kwargs = {key: _as_array(value) for key, value in kwargs.items()}
     key = name.removeprefix("scipy.")
-    takes_reals = _COMPLEX.isdisjoint((key, module_of(key)))
+    takes_reals = key != name and _COMPLEX.isdisjoint((key, module_of(key)))
     if takes_reals and any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
         raise RuleError(
             f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
