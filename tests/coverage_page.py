@@ -17,6 +17,7 @@ import scipy.special
 
 import simpleautodiff as ad
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.series import FAMILIES, Family, programs
 from simpleautodiff.dispatch.table import WRITERS, name_of
 from simpleautodiff.dispatch.teaching import MODULES, module_of
 from simpleautodiff.dispatch.ufuncs import PROGRAMS
@@ -42,7 +43,8 @@ def page() -> str:
     """Try everything and write the page."""
     elementwise = [row for row in TABLE.values() if not row.arrays]
     functions, ufuncs, special = tried_functions(), tried_ufuncs(), tried_special()
-    answered = len(ufuncs) + len(functions) + len(special) + len(SCIPY)
+    of_scipy = sum(len(_in_module(module)) for module in MODULES)
+    answered = len(ufuncs) + len(functions) + len(special) + of_scipy
     parts = [
         "# What is differentiated",
         "",
@@ -71,6 +73,13 @@ def page() -> str:
         "take nodes.",
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
+        "",
+        "## Functions of NumPy that are written in Python",
+        "",
+        "`np.r_`, `np.c_`, `np.vectorize`, the objects of `np.polynomial` at nodes, and these of "
+        "its functions:",
+        "",
+        *[f"- `np.polynomial.{family.module}`: {_list(_series(family))}" for family in FAMILIES],
         "",
         "## Functions that write into arrays made from nodes",
         "",
@@ -235,6 +244,10 @@ def _name(function: object) -> str:
 def _in_module(module: str) -> list[str]:
     keys = [key.removeprefix(f"{module}.") for key in SCIPY if module_of(key) == module]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
+
+
+def _series(family: Family) -> list[str]:
+    return sorted(programs(family, getattr(np.polynomial, family.module)))
 
 
 def _list(names: list[str]) -> str:
