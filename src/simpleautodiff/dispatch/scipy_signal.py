@@ -13,11 +13,10 @@ from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.number import optional
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
-from simpleautodiff.rules.convolve import backwards, convolve_all
+from simpleautodiff.rules.convolve import backwards, convolve_all, moving_sum, recursion
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of, real_dtype
-from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
-from simpleautodiff.rules.sparse import solve_band
+from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import Traced
 
 
@@ -118,16 +117,16 @@ def correlate2d(
 
 @answers_scipy("signal.lfilter")
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k], a system with few diagonals for y."""
+    """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k]."""
     b, a, x = (floats(given) for given in (b, a, x))
     b, a = (reshape(given, (-1,)) / reshape(a, (-1,))[0] for given in (b, a))
     (axis,) = axes_of(x, axis)
     moved = np.moveaxis(x, axis, 0)
     n, rest = shape_of(moved)[0], shape_of(moved)[1:]
     columns = reshape(moved, (n, -1))
-    right = getitem(convolve_all(columns, reshape(b, (-1, 1)), "auto"), slice(0, n))
+    right = moving_sum(b, columns)
     state = None if zi is None else reshape(np.moveaxis(floats(zi), axis, 0), (-1, *_flat(rest)))
-    y = _recursion(a, right if state is None else _started(right, state))
+    y = recursion(a, right if state is None else _started(right, state))
     result = np.moveaxis(reshape(y, (n, *rest)), 0, axis)
     if state is None:
         return result
@@ -137,14 +136,6 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
 
 def _flat(shape: tuple[int, ...]) -> tuple[int]:
     return (math.prod(shape),)
-
-
-def _recursion(a: Any, right: Any) -> Any:
-    """Solve the triangular system whose diagonals are the numbers of `a`."""
-    n, order = shape_of(right)[0], shape_of(a)[0]
-    if order == 1:
-        return right
-    return solve_band(broadcast_to(reshape(a, (-1, 1)), (order, n)), right, order - 1, 0)
 
 
 def _started(right: Any, state: Any) -> Any:

@@ -12,10 +12,9 @@ import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear, LinearRule
 from simpleautodiff.number import optional
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.matrices import scipy_linalg
-from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over, transpose
 
@@ -105,20 +104,28 @@ sparse_solve = _sparse(
 # Matrices with few diagonals. ---------------------------------------------------------------------
 
 
+def _moved(x: Any, by: int) -> Any:
+    """Return x[j + by] for every j, along the first axis; 0 outside."""
+    n, rest = shape_of(x)[0], shape_of(x)[1:]
+    missing = np.zeros((min(abs(by), n), *rest), dtype_of(x))
+    if by >= 0:
+        return concatenate([getitem(x, slice(by, None)), missing], 0) if by else x
+    return concatenate([missing, getitem(x, slice(0, max(n + by, 0)))], 0)
+
+
+def _stacked(rows: list[Any]) -> Any:
+    return concatenate([reshape(row, (1, *shape_of(row))) for row in rows], 0)
+
+
 def _lines(x: Any, lower: int, upper: int) -> Any:
     """Return x[j + r - upper] for each diagonal r and column j; 0 outside."""
-    n = shape_of(x)[0]
-    at = np.arange(n) + np.arange(-upper, lower + 1)[:, None]
-    there = ((at >= 0) & (at < n)).reshape(*at.shape, *[1] * (len(shape_of(x)) - 1))
-    return where(there, getitem(x, np.clip(at, 0, n - 1)), 0.0)
+    return _stacked([_moved(x, by) for by in range(-upper, lower + 1)])
 
 
 def flip_band(band: Any, lower: int, upper: int) -> Any:
     """Return the transpose of a banded matrix."""
-    n = shape_of(band)[1]
-    at = np.arange(n) + np.arange(-lower, upper + 1)[:, None]
-    rows = np.arange(lower + upper, -1, -1)[:, None]
-    return where((at >= 0) & (at < n), getitem(band, (rows, np.clip(at, 0, n - 1))), 0.0)
+    rows = range(lower + upper, -1, -1)
+    return _stacked([_moved(getitem(band, r), upper - r) for r in rows])
 
 
 def _times(band: Any, x: Any, lower: int, upper: int) -> Any:
