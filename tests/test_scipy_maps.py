@@ -70,6 +70,8 @@ FILTERS = {
     "sosfilt": (lambda x: ss.sosfilt(SECTIONS, x**2), M),
     "filtfilt": (lambda x: ss.filtfilt(LOW, HIGH, x**2, padlen=3), M),
     "detrend": (lambda x: ss.detrend(x**2) + ss.detrend(x, 0, "constant"), M),
+    "hilbert": (lambda x: np.abs(ss.hilbert(x**2)) + np.abs(ss.hilbert(x, 7, axis=0)[:4]), M),
+    "hilbert of an even length": (lambda x: parts(ss.hilbert(x**2)), V),
     "resample": (lambda x: ss.resample(x**2, 9), V),
     "savgol_filter": (lambda x: ss.savgol_filter(x**2, 5, 2, deriv=1), V),
     "ndimage convolve": (lambda x: nd.convolve(x, x[:2, :3], mode="nearest"), M),

@@ -116,3 +116,24 @@ def test_refusals():
     for product in (lambda k: CSR * k, lambda k: sp.csr_matrix(DENSE) * k, CSR.multiply):
         with pytest.raises(ad.RuleError, match=r"write k \* \(A @ x\)"):
             ad.grad(lambda k, product=product: np.sum(product(k) @ V))(2.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: spl.cg(SYSTEM, x)[0], r"scipy\.sparse\.linalg\.cg; write .*spsolve\(A, b\)"),
+        (lambda x: sp.csr_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ V, r"np\.bincount\(rows"),
+        (lambda x: sp.coo_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ V, r"np\.bincount\(rows"),
+    ],
+)
+def test_what_to_write_instead(call, message):
+    with pytest.raises(ad.LostDerivativeError, match=message):
+        ad.grad(lambda x: np.sum(call(x)))(V)
+
+
+def test_the_recipe_for_elements_that_are_nodes():
+    rows, columns = np.nonzero(DENSE)
+    f = lambda data: np.bincount(rows, data * V[columns], 5)
+    np.testing.assert_allclose(f(DENSE[rows, columns]), DENSE @ V, rtol=1e-13)
+    slopes = ad.jacobian(f)(DENSE[rows, columns])
+    np.testing.assert_allclose(np.sum(slopes, 0), V[columns], rtol=1e-13)

@@ -146,8 +146,8 @@ class Traced:
 
 _KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: what to write
     "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
-    "numpy.polynomial": "an object of np.polynomial keeps plain coefficients; functions take "
-    "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c) and others",
+    "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
+    "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
     "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "
     "np.lib.stride_tricks, too, takes nodes",
     "ndenumerate": "np.ndenumerate gives plain numbers; write for i in np.ndindex(x.shape): x[i]",

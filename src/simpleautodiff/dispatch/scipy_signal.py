@@ -169,6 +169,19 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return x
 
 
+@answers_scipy("signal.hilbert")
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+    """Return the analytic signal: without the negative frequencies, the positive ones twice."""
+    x = floats(x)
+    (axis,) = axes_of(x, axis)
+    n = shape_of(x)[axis] if N is None else N
+    counts = np.zeros(n, real_dtype(x))
+    counts[: n // 2 + 1] = 2
+    counts[[0, -(n // 2)] if n % 2 == 0 else [0]] = 1
+    wide = counts.reshape([-1 if i == axis else 1 for i in range(len(shape_of(x)))])
+    return np.fft.ifft(np.fft.fft(x, n, axis=axis) * wide, axis=axis)
+
+
 def _by_matrix(function: Function, x: Any, axis: int) -> Any:
     """Apply a function that is linear along an axis, by its matrix."""
     x = floats(x)

@@ -13,7 +13,7 @@ from simpleautodiff.rules.contract import swap
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.traced import SCIPY
+from simpleautodiff.traced import INSTEAD, SCIPY
 
 _KINDS = [
     f"sparse.{format}_{kind}"
@@ -78,6 +78,21 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) ->
     data, pattern = _constants(A)
     solution = sparse.sparse_solve(data, b, pattern)
     return solution if len(shape_of(b)) < 2 or shape_of(b)[1] > 1 else reshape(solution, (-1,))
+
+
+INSTEAD.update(
+    dict.fromkeys(
+        [
+            f"sparse.linalg.{name}"
+            for name in ("bicg", "bicgstab", "cg", "gmres", "lgmres", "minres")
+        ],
+        "write scipy.sparse.linalg.spsolve(A, b)",
+    )
+)
+INSTEAD["sparse._cs_matrix.__init__"] = INSTEAD["sparse._coo_base.__init__"] = (
+    "a sparse matrix has plain elements; its product with x is "
+    "np.bincount(rows, data * x[columns], n)"
+)
 
 
 # Matrices with few diagonals. ---------------------------------------------------------------------
