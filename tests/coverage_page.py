@@ -7,6 +7,7 @@ batches. Nothing here is stated.
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -15,8 +16,9 @@ import scipy.special
 import simpleautodiff as ad
 import test_arrays as cases
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.series import FAMILIES, Family, programs
 from simpleautodiff.dispatch.table import WRITERS, name_of
-from simpleautodiff.dispatch.teaching import MODULES
+from simpleautodiff.dispatch.teaching import MODULES, module_of
 from simpleautodiff.dispatch.ufuncs import PROGRAMS
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules import TABLE
@@ -32,7 +34,8 @@ def page() -> str:
     """Try everything and write the page."""
     elementwise = [row for row in TABLE.values() if not row.arrays]
     functions, ufuncs, special = tried_functions(), tried_ufuncs(), tried_special()
-    answered = len(ufuncs) + len(functions) + len(special) + len(SCIPY)
+    of_scipy = sum(len(_in_module(module)) for module in MODULES)
+    answered = len(ufuncs) + len(functions) + len(special) + of_scipy
     parts = [
         "# What is differentiated",
         "",
@@ -65,6 +68,13 @@ def page() -> str:
         "the first derivative it is SciPy's own, which takes plain arrays; the error says so.",
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
+        "",
+        "## Functions of NumPy that are written in Python",
+        "",
+        "`np.r_`, `np.c_`, `np.vectorize`, the objects of `np.polynomial` at nodes, and these of "
+        "its functions:",
+        "",
+        *[f"- `np.polynomial.{family.module}`: {_list(_series(family))}" for family in FAMILIES],
         "",
         "## Functions that write into arrays made from nodes",
         "",
@@ -226,7 +236,12 @@ def _name(function: object) -> str:
 
 
 def _in_module(module: str) -> list[str]:
-    return sorted(key.partition(".")[2] for key in SCIPY if key.startswith(f"{module}."))
+    keys = [key.removeprefix(f"{module}.") for key in SCIPY if module_of(key) == module]
+    return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
+
+
+def _series(family: Family) -> list[str]:
+    return sorted(programs(family, getattr(np.polynomial, family.module)))
 
 
 def _list(names: list[str]) -> str:

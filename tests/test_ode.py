@@ -485,8 +485,8 @@ REFUSED = [
         "would be lost; pass what it depends on as an argument",
     ),
     (
-        lambda k: plug.solve_ivp(fall, (0, 1), [1.0], args=(k,), dense_output=True),
-        "dense_output of solve_ivp would lose derivatives",
+        lambda k: plug.solve_ivp(fall, (0, 1), [1.0], args=(k,), dense_output=True).sol(1.5),
+        r"times from 0 to 1; got 1\.5",
     ),
     (
         lambda k: plug.solve_ivp(fall, (0, 1), [1.0], args=(k,), vectorized=True),
@@ -515,3 +515,37 @@ def test_a_solution_that_ends_is_a_domain_error():
         plug.odeint(lambda y, t: y**2, [2.0], [0.0, 1.0], method="RK45")
     with pytest.raises(ad.DomainError, match=r"on the way from 0\.0 to 1\.0"):
         ad.grad(REFUSED[-1][0])(2.0)
+
+
+TIMES = np.array([0.3, 1.7, 0.3, 0.0, 2.0])
+SWING = {"dense_output": True, "rtol": 1e-10, "atol": 1e-10}
+
+
+def swing(t, y, k):
+    return np.stack([y[1], -k * y[0]])
+
+
+@pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
+@pytest.mark.parametrize("sensitivity", ["forward", "adjoint"])
+def test_the_solution_as_a_function_of_time(span, sensitivity):
+    def f(k):
+        found = plug.solve_ivp(swing, span, [1.0, 0.5], args=(k,), sensitivity=sensitivity, **SWING)
+        return found.sol(TIMES)
+
+    value = ad.jvp(f, (2.0,), (1.0,))[0]
+    plain = scipy.integrate.solve_ivp(swing, span, [1.0, 0.5], args=(2.0,), **SWING)
+    np.testing.assert_allclose(value, plain.sol(TIMES), rtol=0, atol=1e-14)
+    t = TIMES - span[0]
+    root = lambda k: np.sqrt(k)
+    exact = lambda k: np.cos(root(k) * t) + 0.5 * np.sin(root(k) * t) / root(k)
+    np.testing.assert_allclose(ad.jacobian(f)(2.0)[0], ad.jacobian(exact)(2.0), atol=1e-8)
+
+
+def test_times_of_the_solution_may_be_nodes():
+    found = lambda k: plug.solve_ivp(swing, (0.0, 2.0), [1.0, 0.5], args=(k,), **SWING)
+    exact = lambda k, t: np.cos(np.sqrt(k) * t) + 0.5 * np.sin(np.sqrt(k) * t) / np.sqrt(k)
+    slopes = ad.grad(lambda k, t: found(k).sol(t)[0], (0, 1))(2.0, 0.7)
+    np.testing.assert_allclose(slopes, ad.grad(exact, (0, 1))(2.0, 0.7), atol=1e-8)
+    second = ad.grad(ad.grad(lambda t: found(t).sol(t)[0]))(0.7)
+    expected = ad.grad(ad.grad(lambda t: exact(t, t)))(0.7)
+    assert second == pytest.approx(expected, abs=1e-7)

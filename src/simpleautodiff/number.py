@@ -85,8 +85,9 @@ def check_value(value: Any, what: str) -> Any:
     kind = type(value)
     if kind.__module__.startswith("scipy.sparse"):
         raise ValueKindError(
-            f"{what} is a sparse matrix, which has no derivative rules. Use A.toarray(), or "
-            f"declare the product with @simpleautodiff.primitive and Linear(push, pull){at_line()}"
+            f"{what} is a sparse matrix, which has derivative rules in products with arrays, "
+            f"A @ x and x @ A, alone. For (k * A) @ x write k * (A @ x); for all else use "
+            f"A.toarray(){at_line()}"
         )
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value

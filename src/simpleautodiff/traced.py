@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ SPECIAL: dict[
     str, Callable[..., Any]
 ] = {}  # names of scipy.special's ufuncs, which may not be loaded
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
+INSTEAD: dict[str, str] = {}  # "linalg.orth" -> what to write, as it has no derivative
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -68,11 +71,15 @@ class Traced:
                 f"or `from simpleautodiff.{module} import {name}`{at_line()}"
             )
         if asked:
+            instead = INSTEAD.get(asked, "write it with functions that have one")
             raise LostDerivativeError(
-                f"no derivative rule for scipy.{asked}; write it with functions that have one, or "
-                f"declare it with @simpleautodiff.primitive{at_line()}"
+                f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
+                f"@simpleautodiff.primitive{at_line()}"
             )
-        raise drawn_with(self) or LostDerivativeError(
+        raise drawn_with(self) or kept_plain() or self._into_array()
+
+    def _into_array(self) -> LostDerivativeError:
+        return LostDerivativeError(
             f"putting {self!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
             "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
             "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
@@ -137,6 +144,29 @@ class Traced:
         def __ge__(self, other: Any) -> bool: ...
 
 
+_KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: what to write
+    "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
+    "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
+    "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
+    "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "
+    "np.lib.stride_tricks, too, takes nodes",
+    "ndenumerate": "np.ndenumerate gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
+    "matrix": "np.matrix keeps plain numbers; use x, and @ for products",
+}
+
+
+def kept_plain() -> LostDerivativeError | None:
+    """Return what to say if a part of NumPy asked for an array that keeps plain numbers."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("numpy"):
+        module, name = frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]
+        for known, instead in _KEPT_PLAIN.items():
+            if name == known or f"{module}.".startswith(f"{known}."):
+                return LostDerivativeError(f"{instead}{at_line()}")
+        frame = frame.f_back
+    return None
+
+
 def scipy_caller() -> str:
     """Return which function of SciPy the user called: ``linalg.expm``; empty if none is running."""
     found = ""
@@ -155,8 +185,13 @@ def _names(frame: FrameType) -> list[str]:
         found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
     else:
         found = [(frame.f_globals["__name__"], frame.f_code.co_qualname)]
-    parts = [(module.split(".")[1], name) for module, name in found]
-    return [f"{part}.{name}" for part, name in parts if part[0] != "_" and "<" not in name]
+    parts = [(_public(module), name) for module, name in found]
+    return [f"{part}.{name}" for part, name in parts if part and "<" not in name]
+
+
+def _public(module: str) -> str:
+    """Return the public part of a module's name: ``linalg`` of ``scipy.linalg._basic``."""
+    return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
 
 
 def plain(x: Any) -> Any:

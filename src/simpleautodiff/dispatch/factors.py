@@ -100,8 +100,12 @@ def eigvals(a: Any) -> Any:
 
 
 @answers(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
     """Return U, the singular values and V conjugate transposed."""
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
     u, s, v = factors.svd_parts(factors.svd(a), a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
@@ -112,6 +116,18 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
             f"what is left, so they have no derivative. Pass full_matrices=False{at_line()}"
         )
     return SVDResult(u, s, flip(v))
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    """Return the sizes of the eigenvalues, the largest first, and their vectors."""
+    values, vectors = eigh(a)
+    order = np.argsort(plain(abs(values)), axis=-1)[..., ::-1]
+    if not compute_uv:
+        return np.take_along_axis(abs(values), order, -1)
+    values = np.take_along_axis(values, order, -1)
+    u = np.take_along_axis(vectors, order[..., None, :], -1)
+    sides = np.sign(plain(values))[..., None, :]
+    return SVDResult(u, abs(values), flip(u * sides))
 
 
 def svdvals(x: Any) -> Any:

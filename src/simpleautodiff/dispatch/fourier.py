@@ -33,7 +33,7 @@ def _factor(n: int, norm: str | None, back: bool) -> float:
     return float(n ** _FACTORS[norm][back])
 
 
-def _resized(x: Any, n: int | None, axis: int) -> Any:
+def resized(x: Any, n: int | None, axis: int) -> Any:
     """Cut an axis, or fill it with zeros, to the length n."""
     have = shape_of(x)[axis]
     if n is None or n == have:
@@ -48,7 +48,7 @@ def _resized(x: Any, n: int | None, axis: int) -> Any:
 
 def _along(x: Any, n: int | None, axis: int, norm: str | None, back: bool) -> Any:
     (axis,) = axes_of(x, axis)
-    x = _resized(x, n, axis)
+    x = resized(x, n, axis)
     return fourier(x, axis, back) / _factor(shape_of(x)[axis], norm, back)
 
 
@@ -70,7 +70,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     if is_complex(plain(a)):
         raise ArgumentError("np.fft.rfft takes real numbers; np.fft.fft takes complex ones")
     (axis,) = axes_of(a, axis)
-    a = _resized(a, n, axis)
+    a = resized(a, n, axis)
     return half_transform(a, axis) / _factor(shape_of(a)[axis], norm, False)
 
 
@@ -79,27 +79,27 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     """Transform back to real numbers."""
     (axis,) = axes_of(a, axis)
     n = 2 * (shape_of(a)[axis] - 1) if n is None else n
-    a = _resized(a, n // 2 + 1, axis)
+    a = resized(a, n // 2 + 1, axis)
     a = a if is_complex(plain(a)) else a + 0j
     return whole_transform(a, axis, n) / _factor(n, norm, True)
 
 
-_SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 @answers(np.fft.hfft)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform numbers whose spectrum is real."""
-    return irfft(conj(a), n, axis, _SWAPPED[norm])
+    return irfft(conj(a), n, axis, SWAPPED[norm])
 
 
 @answers(np.fft.ihfft)
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform a real spectrum back."""
-    return conj(rfft(a, n, axis, _SWAPPED[norm]))
+    return conj(rfft(a, n, axis, SWAPPED[norm]))
 
 
-def _plan(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
+def plan_of(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
     """Return the length and the number of each axis that is transformed."""
     if axes is None:
         rank = len(shape_of(x))
@@ -119,26 +119,26 @@ def _over_axes(x: Any, plan: list[tuple[int | None, int]], norm: str | None, bac
 @answers(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform along several axes."""
-    return _over_axes(a, _plan(a, s, axes), norm, False)
+    return _over_axes(a, plan_of(a, s, axes), norm, False)
 
 
 @answers(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform back along several axes."""
-    return _over_axes(a, _plan(a, s, axes), norm, True)
+    return _over_axes(a, plan_of(a, s, axes), norm, True)
 
 
 @answers(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform real numbers along several axes; the last one keeps half of the frequencies."""
-    *others, (n, last) = _plan(a, s, axes)
+    *others, (n, last) = plan_of(a, s, axes)
     return _over_axes(rfft(a, n, last, norm), others, norm, False)
 
 
 @answers(np.fft.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform back to real numbers along several axes."""
-    *others, (n, last) = _plan(a, s, axes)
+    *others, (n, last) = plan_of(a, s, axes)
     return irfft(_over_axes(a, others, norm, True), n, last, norm)
 
 

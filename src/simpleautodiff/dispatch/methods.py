@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.scipy_sparse import is_sparse, product_from_left
 from simpleautodiff.dispatch.shaping import (
     astype_,
     matrix_transpose,
@@ -82,6 +83,10 @@ def _to_list(self: Any) -> Any:
     return [_to_list(part) for part in self] if shape_of(self) else self
 
 
+def _times(self: Any, other: Any) -> Any:
+    return product_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
+
+
 def _refuse(call: str, instead: str) -> Function:
     def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
@@ -136,7 +141,7 @@ METHODS |= {
     "__contains__": lambda self, value: bool(np.any(plain(self) == plain(value))),
     "__array_function__": array_function,
     "__array_ufunc__": array_ufunc,
-    "__matmul__": lambda self, other: matmul(self, as_array(other)),
+    "__matmul__": _times,
     "__rmatmul__": lambda self, other: matmul(as_array(other), self),
 }
 

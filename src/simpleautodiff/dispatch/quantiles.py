@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered
-from simpleautodiff.dispatch.sums import flattened
+from simpleautodiff.dispatch.sums import axes_of, flattened
 from simpleautodiff.dispatch.table import answers, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules.indexing import getitem, ranked
@@ -52,11 +52,16 @@ def quantile(
     overwrite_input: bool = False,
     method: str = "linear",
     keepdims: bool = False,
+    weights: Any = None,
 ) -> Any:
     """Interpolate between sorted elements; nan if one of them is nan."""
     x, kept_shape = flattened(a, axis)
     n = shape_of(x)[0]
-    result = _at(x, _places(q, n, method))
+    places = _places(q, n, method)
+    if weights is not None:
+        result = _ranks_by_weight(x, q, _like(weights, a, axis), method)
+    else:
+        result = _at(x, places, method in _DISCRETE)
     result = where_row(np.any(np.isnan(plain(x)), axis=0), np.nan, result)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 
@@ -75,12 +80,38 @@ def _places(q: Any, n: int, method: str) -> Any:
     return np.quantile(np.arange(float(n)), np.asarray(q, float), method=method)  # type: ignore[call-overload]
 
 
-def _at(x: Any, places: Any) -> Any:
+_DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"}
+
+
+def _like(weights: Any, a: Any, axis: Any) -> Any:
+    """Return plain weights with the reduced axes in front, one for each element."""
+    weights = np.asarray(plain(weights))
+    if weights.shape != shape_of(a):
+        places = [-1 if i in axes_of(a, axis) else 1 for i in range(len(shape_of(a)))]
+        weights = np.broadcast_to(weights.reshape(places), shape_of(a))
+    return flattened(weights, axis)[0]
+
+
+def _ranks_by_weight(x: Any, q: Any, weights: Any, method: str) -> Any:
+    """Return the first elements up to which the weights reach their parts of the sum."""
+    if method != "inverted_cdf":
+        raise ArgumentError(f"weights need method='inverted_cdf', as in NumPy{at_line()}")
+    order = _in_order(x, 0)
+    reached = np.cumsum(np.take_along_axis(weights, order, 0), axis=0, dtype=float)
+    reached = reached / reached[-1]
+    reached = np.where(reached == 0, -1.0, reached)  # what has no weight is not taken
+    parts = [np.sum(reached < one, axis=0) for one in np.ravel(q)]
+    ranks = np.minimum(np.stack(parts), shape_of(x)[0] - 1)
+    found = along(x, np.take_along_axis(order, ranks, 0), 0)
+    return reshape(found, (*np.shape(q), *shape_of(x)[1:]))
+
+
+def _at(x: Any, places: Any, exact: bool) -> Any:
     """Interpolate between the elements around places among those of the first axis, in order."""
     low = np.floor(places).astype(int)
     high = np.ceil(places).astype(int)
     order = _in_order(x, 0)
-    if not np.ndim(places) and low == high:
+    if exact or (not np.ndim(places) and low == high):
         return _ranks(x, order, low)
     part = _weights(places - low, x)
     part = part.reshape(np.shape(part) + (1,) * (len(shape_of(x)) - 1))
@@ -135,7 +166,8 @@ def nanquantile(
     part = _weights(places - low, x) if np.ndim(q) else (places - low).astype(real_dtype(x))
     order = _in_order(x, 0)
     below, above = (along(x, np.take_along_axis(order, at, 0), 0) for at in (low, high))
-    result = below * (1 - part) + above * part
+    exact = method in _DISCRETE and not is_batch(x)
+    result = below if exact else below * (1 - part) + above * part
     result = reshape(result, shape)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 

@@ -13,18 +13,19 @@ from simpleautodiff.dispatch.table import Function, answers_scipy, is_batch
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules import matrices
 from simpleautodiff.rules.contract import matmul, swap
-from simpleautodiff.rules.indexing import concatenate, getitem
+from simpleautodiff.rules.indexing import concatenate, getitem, set_item
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.linalg import cholesky as cholesky_row
 from simpleautodiff.rules.matrices import scipy_linalg
 from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.traced import SCIPY, Traced, plain
+from simpleautodiff.traced import INSTEAD, SCIPY, Traced, plain
 
 
 def _array(x: Any) -> Any:
     return x if isinstance(x, Traced) else np.asarray(x)
 
 
-def _only(name: str, **given: Any) -> None:
+def only(name: str, **given: Any) -> None:
     """Refuse settings that change what is computed and have no rule."""
     for setting, (value, default) in given.items():
         if value is not default:
@@ -46,9 +47,19 @@ SCIPY["linalg.logm"] = lambda A, disp=None: matrices.logm(A)
 SCIPY["linalg.tanm"] = lambda A: np.linalg.solve(matrices.cosm(A), matrices.sinm(A))
 SCIPY["linalg.tanhm"] = lambda A: np.linalg.solve(matrices.coshm(A), matrices.sinhm(A))
 
+
+@answers_scipy("linalg.fractional_matrix_power")
+def fractional_matrix_power(A: Any, t: Any) -> Any:
+    """Return a power of a matrix; one that is not whole is exp(t log A)."""
+    if not isinstance(t, Traced) and t == int(t):
+        return np.linalg.matrix_power(A, int(t))
+    return matrices.expm(t * matrices.logm(A))
+
+
 # What NumPy has as well. --------------------------------------------------------------------------
 
 SCIPY["linalg.inv"] = lambda a, overwrite_a=False, check_finite=True, **_: np.linalg.inv(a)
+SCIPY["linalg.kron"] = np.kron
 SCIPY["linalg.det"] = lambda a, overwrite_a=False, check_finite=True: np.linalg.det(a)
 
 
@@ -65,39 +76,8 @@ def pinv(
     a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: Any = 1
 ) -> Any:
     """Return the inverse of a matrix of full rank, in the sense of least squares."""
-    _only("pinv", atol=(atol, None), rtol=(rtol, None), return_rank=(return_rank, False))
+    only("pinv", atol=(atol, None), rtol=(rtol, None), return_rank=(return_rank, False))
     return np.linalg.pinv(a)
-
-
-@answers_scipy("linalg.eigh")
-def eigh(
-    a: Any,
-    b: Any = None,
-    *,
-    lower: bool = True,
-    eigvals_only: bool = False,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
-    type: int = 1,
-    driver: Any = None,
-    overwrite_a: bool = False,
-    overwrite_b: bool = False,
-    check_finite: bool = True,
-) -> Any:
-    """Return the eigenvalues and eigenvectors of a symmetric matrix."""
-    _only("eigh", b=(b, None), subset_by_value=(subset_by_value, None), type=(type, 1))
-    values, vectors = np.linalg.eigh(a if lower else swap(a))
-    first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
-    kept = (..., slice(first, last + 1))
-    return (
-        getitem(values, kept) if eigvals_only else (getitem(values, kept), getitem(vectors, kept))
-    )
-
-
-@answers_scipy("linalg.eigvalsh")
-def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> Any:
-    """Return the eigenvalues of a symmetric matrix."""
-    return eigh(a, b, lower=lower, eigvals_only=True, **settings)
 
 
 # Solving. -----------------------------------------------------------------------------------------
@@ -265,6 +245,13 @@ SCIPY["linalg.circulant"] = _placed("circulant")
 SCIPY["linalg.block_diag"] = _placed("block_diag")
 
 
+@answers_scipy("linalg.companion")
+def companion(a: Any) -> Any:
+    """Return the matrix whose eigenvalues are the zeros of a polynomial."""
+    below = np.eye(len(a) - 1, k=-1, dtype=dtype_of(a))
+    return set_item(below, -a[1:] / a[0], 0)
+
+
 @answers_scipy("linalg.solve_toeplitz")
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """Solve a system with a matrix of Toeplitz, as any other."""
@@ -295,3 +282,6 @@ def _matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: 
 
 
 SCIPY["linalg.matmul_toeplitz"] = _matmul_toeplitz
+_BASIS = "it is any basis of a space, and has no derivative; the projector on it has one: "
+INSTEAD["linalg.null_space"] = _BASIS + "write np.eye(n) - np.linalg.pinv(A) @ A"
+INSTEAD["linalg.orth"] = _BASIS + "write A @ np.linalg.pinv(A)"

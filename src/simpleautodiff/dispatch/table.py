@@ -234,7 +234,8 @@ HINTS = {
     ),
     **dict.fromkeys(
         ("np.histogram", "np.histogram2d", "np.histogramdd", "np.histogram_bin_edges"),
-        "Counts do not change by a little; count the plain array: np.histogram(x.value)",
+        "Counts do not change by a little; count the plain array: np.histogram(x.value). Weights "
+        "of plain points may be nodes: np.histogram(x.value, weights=w)",
     ),
     **dict.fromkeys(
         ("np.put", "np.place", "np.putmask", "np.copyto", "np.put_along_axis", "np.fill_diagonal"),

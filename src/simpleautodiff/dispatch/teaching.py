@@ -2,7 +2,7 @@
 
 NumPy's functions ask their arguments who answers; these convert them to plain arrays instead. So
 `teach_scipy` puts a function in front of each of them, in the modules of SciPy that are loaded,
-which looks for nodes and else calls SciPy's own.
+which looks for nodes and else calls SciPy's own. A few of NumPy's are like that, too.
 """
 
 from __future__ import annotations
@@ -15,14 +15,25 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch import joining, series
 from simpleautodiff.dispatch.table import Function, explain_arguments
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex, optional
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
 
-MODULES = ("linalg", "special", "stats")
-_waiting = {f"scipy.{name}": name for name in MODULES}  # those not taught yet
+MODULES = (
+    *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "sparse.linalg"),
+    *("spatial.distance", "special", "stats"),
+)
+_COMPLEX = {  # modules and functions whose programs take complex numbers, too
+    *("fft", "integrate", "signal", "sparse", "sparse.linalg", "linalg.block_diag"),
+    *("linalg.circulant", "linalg.companion", "linalg.cosm", "linalg.coshm", "linalg.det"),
+    *("linalg.eig", "linalg.eigvals", "linalg.expm", "linalg.hankel", "linalg.inv", "linalg.kron"),
+    *("linalg.logm", "linalg.lstsq", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.sinhm"),
+    *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
+    *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
+}
 _loaded = 0  # how many modules there were when this was last looked at
 
 
@@ -48,7 +59,7 @@ def teach_scipy() -> None:
         if module is not None and _is_loading(module):
             _loaded = 0  # look again
         elif module is not None and name in _waiting:
-            _teach(module, _waiting.pop(name))
+            _waiting.pop(name)(module)
 
 
 def taught(name: str) -> Any:
@@ -63,14 +74,45 @@ def _is_loading(module: Any) -> bool:
     return bool(getattr(module.__spec__, "_initializing", False))
 
 
-def _teach(module: Any, prefix: str) -> None:
+def _teach(prefix: str, module: Any) -> None:
     for key, program in SCIPY.items():
-        first, name, *method = key.split(".")
-        found = getattr(module, name, None) if first == prefix else None
+        if module_of(key) != prefix:
+            continue
+        name, *method = key.removeprefix(f"{prefix}.").split(".")
+        found = getattr(module, name, None)
         if found is not None and method:
-            _teach_method(type(found), method[0], f"scipy.{key}", program)
+            kind = found if isinstance(found, type) else type(found)
+            _teach_method(kind, method[0], f"scipy.{key}", program, isinstance(found, type))
         elif found is not None:
             setattr(module, name, _in_front(found, f"scipy.{key}", program))
+
+
+def _teach_numpy(numpy: Any) -> None:
+    _teach_method(type(numpy.r_), "__getitem__", "np.r_", joining.rows, True)
+    _teach_method(type(numpy.c_), "__getitem__", "np.c_", joining.columns, True)
+    _teach_method(numpy.vectorize, "__call__", "np.vectorize", joining.each, True)
+
+
+def _teach_series(polynomial: Any) -> None:
+    for family in series.FAMILIES:
+        module = getattr(polynomial, family.module)
+        for name, program in series.programs(family, module).items():
+            full = f"np.polynomial.{family.module}.{name}"
+            setattr(module, name, _in_front(getattr(module, name), full, program))
+    base = polynomial.Polynomial.__mro__[1]
+    _teach_method(base, "__call__", "np.polynomial", series.called, True)
+
+
+_waiting: dict[str, Function] = {  # those not taught yet
+    "numpy": _teach_numpy,
+    "numpy.polynomial": _teach_series,
+    **{f"scipy.{name}": functools.partial(_teach, name) for name in MODULES},
+}
+
+
+def module_of(key: str) -> str:
+    """Return the module of a function of SciPy: ``sparse.linalg`` of ``sparse.linalg.spsolve``."""
+    return max((name for name in MODULES if key.startswith(f"{name}.")), key=len)
 
 
 def _in_front(original: Any, name: str, program: Function) -> Function:
@@ -82,18 +124,21 @@ def _in_front(original: Any, name: str, program: Function) -> Function:
             return _ask(name, program, args, kwargs)
         return original(*args, **kwargs)
 
-    function.__module__ = name.rpartition(".")[0]  # where pickle finds it
+    function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # where pickle looks
     return function
 
 
-def _teach_method(kind: type, method: str, name: str, program: Function) -> None:
-    """Put a method of a distribution in front; a subclass may be another distribution."""
+def _teach_method(kind: type, method: str, name: str, program: Function, own: bool) -> None:
+    """Put a method in front; a program of a class is given its object, its `own`.
+
+    A subclass of a distribution may be another distribution.
+    """
     original = getattr(kind, method)
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if type(self) is kind and (_has_node(args) or _has_node(kwargs.values())):
-            return _ask(name, program, args, kwargs)
+        if (own or type(self) is kind) and (_has_node(args) or _has_node(kwargs.values())):
+            return _ask(name, program, (self, *args) if own else args, kwargs)
         return original(self, *args, **kwargs)
 
     setattr(kind, method, function)
@@ -110,7 +155,9 @@ def _has_node(values: Iterable[Any]) -> bool:
 def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     args = tuple(_as_array(arg) for arg in args)
     kwargs = {key: _as_array(value) for key, value in kwargs.items()}
-    if any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
+    key = name.removeprefix("scipy.")
+    takes_reals = key != name and _COMPLEX.isdisjoint((key, module_of(key)))
+    if takes_reals and any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
         raise RuleError(
             f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
             f"real and imaginary parts instead{at_line()}"

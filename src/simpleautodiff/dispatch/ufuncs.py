@@ -145,6 +145,11 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
+    if "(vectorized)" in ufunc.__name__:
+        raise RuleError(
+            "a ufunc made by np.frompyfunc gives objects, not numbers; np.vectorize(f)(x) takes "
+            f"nodes{at_line()}"
+        )
     if method == "at":
         raise LostDerivativeError(
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "

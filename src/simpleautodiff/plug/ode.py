@@ -97,11 +97,36 @@ def solve_ivp(
             without_nodes(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
             args or None, **options,
         )  # fmt: skip
-    _refuse(dense_output=dense_output, vectorized=vectorized)
+    _refuse(vectorized=vectorized)
     options = {key: value for key, value in options.items() if key not in _OF_DIFFERENCES}
     events = [events] if callable(events) else list(events or ())
-    how = sensitivity, {"method": method, **options}
-    return _solve(_flat(fun, shape_of(start)[0]), t_span, start, t_eval, events, args, how)
+    right = _flat(fun, shape_of(start)[0])
+
+    def solved(times: Any, events: list[F]) -> Any:
+        how = sensitivity, {"method": method, **options}
+        return _solve(right, t_span, start, times, events, args, how)
+
+    result = solved(t_eval, events)
+    if dense_output:
+        result.sol = _interpolant(lambda times: solved(times, []).y, t_span, right, args)
+    return result
+
+
+def _interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F:
+    """Return the solution as a function of time: the problem is solved again, at these times."""
+
+    def sol(t: Any) -> Any:
+        times = np.atleast_1d(np.asarray(plain(t), dtype=float))
+        low, high = sorted(plain_tree(t_span))
+        if times.min() < low or times.max() > high:
+            raise ArgumentError(f"sol(t) of nodes takes times from {low} to {high}; got {plain(t)}")
+        sides, places = np.unique(times, return_inverse=True)
+        forward = 1 if plain(t_span[0]) <= plain(t_span[1]) else -1
+        y = solution(sides[::forward])[:, ::forward][:, places]
+        y = moved(right, np.atleast_1d(t), times, y, args)
+        return y if shape_of(t) else y[:, 0]
+
+    return sol
 
 
 def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:

@@ -10,6 +10,7 @@ from simpleautodiff.rules import (
     bessel,
     complexes,
     contract,
+    convolve,
     elementary,
     factors,
     fourier,
@@ -21,6 +22,7 @@ from simpleautodiff.rules import (
     piecewise,
     probability,
     shapes,
+    sparse,
     special,
     trigonometric,
 )
@@ -32,6 +34,7 @@ __all__ = [
     "bessel",
     "complexes",
     "contract",
+    "convolve",
     "elementary",
     "factors",
     "fourier",
@@ -43,6 +46,7 @@ __all__ = [
     "piecewise",
     "probability",
     "shapes",
+    "sparse",
     "special",
     "trigonometric",
 ]

@@ -1,7 +1,8 @@
 """Rows: Fourier transforms along one axis, without factors.
 
 The matrix of a Fourier transform is symmetric, so that the transform is its own transpose. That of
-real numbers keeps half of the frequencies; each of the others counts twice on the way back.
+real numbers keeps half of the frequencies; each of the others counts twice on the way back. The
+matrices of transforms into cosines or sines, scaled well, are orthogonal: back is the inverse.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.number import optional
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.kinds import real_dtype
 from simpleautodiff.rules.row import Wrapping, row
@@ -88,4 +90,32 @@ whole_transform: Wrapping = row(
     holomorphic=False,
     reason="a frequency counts for itself and for its conjugate, which is not stored",
     batch=lambda size, which, z, axis, n: whole_transform(z, axis + 1, n),
+)
+UNDOES = {1: 1, 2: 3, 3: 2, 4: 4}  # the types that undo each other
+
+
+def _waves(x: Any, axis: int, name: str, kind: int) -> Any:
+    fft = optional("scipy.fft", f"{name} of an array")
+    if np.iscomplexobj(x):
+        return _waves(x.real, axis, name, kind) + 1j * _waves(x.imag, axis, name, kind)
+    return getattr(fft, name)(x, kind, axis=axis, norm="ortho", orthogonalize=True)
+
+
+waves: Wrapping = row(
+    "waves",
+    lambda _v, _x, axis, name, kind: Linear(
+        lambda dot: waves(dot, axis, name, kind),
+        lambda bar: waves(bar, axis, name, UNDOES[kind]),
+    ),
+    ZERO,
+    ZERO,
+    ZERO,
+    value=_waves,
+    numpy=(),
+    settings=(1, 2, 3),
+    text="{2}({0}, type={3}, axis={1})",
+    latex=r"\operatorname{{waves}}({0})",
+    arrays=True,
+    reason="every element counts in every wave; the matrix is orthogonal",
+    batch=lambda size, which, x, axis, name, kind: waves(x, axis + 1, name, kind),
 )

@@ -1,7 +1,8 @@
 """SciPy under another name, for code written for HIPS autograd: change the import line.
 
-`simpleautodiff.scipy.special`, `.linalg` and `.stats` are SciPy's own modules, with functions that
-take nodes and plain numbers alike. Names imported from here answer for nodes, whenever they are
+`simpleautodiff.scipy.special`, `.linalg`, `.stats`, `.fft`, `.signal`, `.integrate`, `.ndimage`,
+`.interpolate`, `.sparse` and `.spatial.distance` are SciPy's own modules, with functions that take
+nodes and plain numbers alike. Names imported from here answer for nodes, whenever they are
 imported; `import scipy.linalg` and `scipy.linalg.expm(...)` do the same.
 
 Examples

@@ -1,0 +1,1 @@
+"""Distances of SciPy, answering for nodes: see `distance`."""

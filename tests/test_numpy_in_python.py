@@ -1,0 +1,176 @@
+"""What NumPy has in Python and does not ask its arguments, weighted quantiles and histograms."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+GENERATOR = np.random.default_rng(5)
+C = GENERATOR.normal(size=5)
+X = GENERATOR.normal(size=4)
+M = GENERATOR.normal(size=(4, 3))
+T = np.linspace(-1.0, 1.2, 7)
+SYMMETRIC = M.T @ M - np.diag([0.5, 3.0, 1.0])
+POINTS = GENERATOR.normal(size=(20, 2))
+WEIGHTS = GENERATOR.normal(size=20)
+FAMILIES = {
+    "polynomial": ("poly", "Polynomial"),
+    "chebyshev": ("cheb", "Chebyshev"),
+    "legendre": ("leg", "Legendre"),
+    "hermite": ("herm", "Hermite"),
+    "hermite_e": ("herme", "HermiteE"),
+    "laguerre": ("lag", "Laguerre"),
+}
+
+
+def of(family, name):
+    return getattr(getattr(np.polynomial, family), FAMILIES[family][0] + name)
+
+
+def series(family):
+    """Return functions of arrays that use what np.polynomial has for a family."""
+    kind = getattr(np.polynomial, FAMILIES[family][1])
+    return {
+        "val": (lambda c: of(family, "val")(c[:4], c) + of(family, "val")(0.3, c[:2]), C),
+        "val of columns": (lambda c: of(family, "val")(X, c), M),
+        "val at each": (lambda x: of(family, "val")(x[:3], M, tensor=False), X),
+        "val2d": (lambda c: of(family, "val2d")(X, c[:, 0], c), M),
+        "der": (lambda c: of(family, "der")(c, 2, scl=0.5), C),
+        "der along": (lambda c: of(family, "der")(c, axis=1), M),
+        "int": (lambda c: of(family, "int")(c, 2, [1.0, 2.0], lbnd=0.3), C),
+        "int along": (lambda c: of(family, "int")(c, k=[3.0], axis=1), M),
+        "add sub": (lambda c: of(family, "sub")(of(family, "add")(c, c[:2] ** 2), [2.0]), C),
+        "mul": (lambda c: of(family, "mul")(c, c[:3]), C),
+        "vander": (lambda x: of(family, "vander")(x, 3), X),
+        "fit": (lambda y: of(family, "fit")(T, y**2, 3), T + 2),
+        "fit of points": (lambda t: of(family, "fit")(t, np.exp(t), 2, w=t**2 + 1), T),
+        "object": (lambda x: kind(C, domain=[-4, 5])(x), M),
+    }
+
+
+CASES = {
+    **{f"{name} {key}": case for name in FAMILIES for key, case in series(name).items()},
+    "r_": (lambda x: np.r_[x, 1.0, 0:3, 0:1:3j, x[0], [1, 2]] * 2, X),
+    "r_ of matrices": (lambda x: np.r_[M.T, x[None]], X),
+    "c_": (lambda x: np.c_[x, x**2, M], X),
+    "svd hermitian": (lambda x: np.linalg.svd((x + x.T) / 2, hermitian=True)[0] ** 2, SYMMETRIC),
+    "svd hermitian, right": (
+        lambda x: np.linalg.svd(x, hermitian=True)[0] @ np.linalg.svd(x, hermitian=True)[2],
+        SYMMETRIC,
+    ),
+    "singular values, hermitian": (
+        lambda x: (
+            np.linalg.svd(x, compute_uv=False, hermitian=True) + np.linalg.svd(x, hermitian=True)[1]
+        ),
+        SYMMETRIC,
+    ),
+    "histogram": (lambda w: np.histogram(POINTS[:, 0], 4, weights=w**2, density=True)[0], WEIGHTS),
+    "histogram of edges": (lambda w: np.histogram(POINTS[:, 0], [-1, 0, 1], weights=w)[0], WEIGHTS),
+    "histogram2d": (lambda w: np.histogram2d(*POINTS.T, [3, 2], weights=w)[0], WEIGHTS),
+    "histogramdd": (lambda w: np.histogramdd(POINTS, 2, weights=w**2, density=True)[0], WEIGHTS),
+    **{
+        f"quantile with weights {q}": (
+            lambda x, q=q: np.quantile(x, q, axis=0, weights=[1, 0, 2, 1], method="inverted_cdf"),
+            M,
+        )
+        for q in (0.0, 0.4, 1.0, (0.2, 0.9))
+    },
+    "percentile with weights": (
+        lambda x: np.percentile(x, 30, weights=M**2, method="inverted_cdf", keepdims=True),
+        M,
+    ),
+}
+every_case = pytest.mark.parametrize(("f", "x"), CASES.values(), ids=CASES)
+
+
+def differences(f, x, direction, step=1e-3):
+    """Return the slope along a direction by differences of sixth order."""
+    along = lambda t: np.asarray(f(x + t * direction))
+    by = [(1, 45), (2, -9), (3, 1)]
+    return sum(w * (along(k * step) - along(-k * step)) for k, w in by) / (60 * step)
+
+
+def close(a, b, tolerance):
+    assert np.shape(a) == np.shape(b)
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * (1 + np.max(np.abs(b), initial=0.0)))
+
+
+@every_case
+def test_values_and_derivatives(f, x):
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    value, tangent = ad.jvp(f, (x,), (direction,))
+    close(value, f(x), 1e-12)
+    assert np.result_type(value) == np.result_type(f(x))
+    close(tangent, differences(f, x, direction), 1e-8)
+    seed = np.sin(np.arange(np.size(value)) + 1.0).reshape(np.shape(value))
+    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
+    close(np.sum(seed * tangent), np.sum(adjoint * direction), 1e-11)
+    total = lambda x: np.sum(np.sin(f(x)))
+    product = ad.hvp(total, (x,), (direction,))
+    close(product, differences(ad.grad(total), x, direction), 1e-6)
+
+
+@every_case
+def test_batches(f, x):
+    many = np.stack([x, 0.99 * x, 1.01 * x])
+    close(ad.vmap(f)(many), np.stack([f(one) for one in many]), 1e-12)
+
+
+@every_case
+def test_float32_stays_so(f, x):
+    gradient = ad.grad(lambda x: np.sum(f(x)))(x.astype(np.float32))
+    assert gradient.dtype == np.float32
+    close(gradient, ad.grad(lambda x: np.sum(f(x)))(x), 2e-3)
+
+
+def test_vectorize_calls_for_every_element():
+    f = np.vectorize(lambda a, b: a * b if a > 0 else -a)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(f(x, 3.0)))(X), np.where(X > 0, 3, -1))
+    both = np.vectorize(lambda a: (a * a, 2 * a))
+    np.testing.assert_allclose(ad.grad(lambda x: np.sum(both(x)[0] * both(x)[1]))(M), 6 * M**2)
+    assert ad.grad(np.vectorize(lambda a: a**3))(2.0) == 12.0
+    step = np.vectorize(lambda a: 1.0 if a > 0 else 0.0)
+    np.testing.assert_array_equal(ad.jvp(lambda x: step(x) * x, (X,), (X,))[1], np.maximum(X, 0))
+
+
+@pytest.mark.parametrize("function", [np.quantile, np.nanquantile])
+@pytest.mark.parametrize("q", [0.3, [0.3, 0.6]])
+@pytest.mark.parametrize(
+    "method", ["inverted_cdf", "closest_observation", "lower", "higher", "nearest", "linear"]
+)
+def test_kinds_of_numbers_of_quantiles(function, q, method):
+    x = M.astype(np.float32)
+    f = lambda x: function(x, q, axis=0, method=method)
+    value = ad.jvp(f, (x,), (x,))[0]
+    assert value.dtype == f(x).dtype
+    np.testing.assert_allclose(value, f(x), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: np.polynomial.Polynomial(x)(0.3), r"polynomial\.polyval\(x, c\)"),
+        (lambda x: np.ma.array(x, mask=[0, 1, 0, 1]), r"np\.where\(mask, 0\.0, x\)"),
+        (lambda x: np.ma.masked_where(X > 0, x), r"np\.where\(mask, 0\.0, x\)"),
+        (lambda x: np.lib.stride_tricks.as_strided(x, (2, 2)), "sliding_window_view"),
+        (lambda x: [a for _, a in np.ndenumerate(x)], r"np\.ndindex\(x\.shape\)"),
+        (lambda x: np.matrix(x), "@ for products"),
+        (lambda x: np.frompyfunc(lambda a: a, 1, 1)(x), "np.vectorize"),
+        (lambda x: np.vectorize(np.sum, signature="(n)->()")(x), r"simpleautodiff\.vmap"),
+        (lambda x: np.r_["0,2", x], "np.concatenate or np.stack"),
+        (lambda x: np.histogram(x)[0], r"np\.histogram\(x\.value\)"),
+        (lambda x: np.histogram(x, weights=x)[0], r"weights=w"),
+        (lambda x: np.quantile(x, 0.3, weights=X**2), "inverted_cdf"),
+        (lambda x: np.polynomial.polynomial.polyfit(X, x, [0, 2]), "all degrees"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_refusals(call, message):
+    with pytest.raises(ad.AutodiffError, match=message):
+        ad.grad(lambda x: np.sum(call(x)))(X)
+
+
+def test_plain_numbers_are_numpys_own():
+    np.testing.assert_array_equal(np.r_["0,2", X, X].shape, (2, 4))
+    assert np.vectorize(lambda a: a + 1)(np.arange(3)).dtype == int
+    assert np.polynomial.chebyshev.chebval(0.5, [0, 0, 1]) == -0.5

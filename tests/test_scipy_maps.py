@@ -1,0 +1,278 @@
+"""Transforms, filters, integrals, distances and splines of SciPy on nodes, by unchanged code."""
+
+import importlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.fft as sf
+import scipy.integrate as si
+import scipy.interpolate as sp
+import scipy.ndimage as nd
+import scipy.signal as ss
+import scipy.spatial.distance as sd
+
+import simpleautodiff as ad
+from simpleautodiff.dispatch.teaching import MODULES, module_of
+from simpleautodiff.traced import SCIPY
+
+GENERATOR = np.random.default_rng(11)
+V = GENERATOR.normal(size=6)
+W = GENERATOR.normal(size=3)
+M = GENERATOR.normal(size=(4, 5))
+K = GENERATOR.normal(size=(2, 3))
+X = np.cumsum(GENERATOR.random(6) + 0.3)
+KNOTS = np.linspace(-2.0, 2.0, 7)
+LOW, HIGH = ss.butter(2, 0.3)
+SECTIONS = ss.butter(4, 0.3, output="sos")
+STATE = ss.lfilter_zi(LOW, HIGH)
+
+
+def parts(z):
+    return np.concatenate([np.real(z), np.imag(z)], -1)
+
+
+TRANSFORMS = {
+    **{
+        name: (lambda x, f=name: parts(getattr(sf, f)(x**2, norm="ortho")), V)
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    },
+    **{
+        name: (lambda x, f=name: parts(getattr(sf, f)(x**2, axes=(1, 0))), M)
+        for name in ("fft2", "ifft2", "rfft2", "irfft2", "hfft2", "ihfft2")
+    },
+    **{
+        name: (lambda x, f=name: parts(getattr(sf, f)(x**2, s=(4, 3), norm="forward")), M)
+        for name in ("fftn", "ifftn", "rfftn", "irfftn", "hfftn", "ihfftn")
+    },
+    **{
+        f"{name} {kind}": (lambda x, f=name, k=kind: getattr(sf, f)(x**2, k, axis=0), M)
+        for name in ("dct", "idct", "dst", "idst")
+        for kind in (1, 2, 3, 4)
+    },
+    **{
+        name: (lambda x, f=name: getattr(sf, f)(x**2, 3, s=(3, 6), norm="ortho"), M)
+        for name in ("dctn", "idctn", "dstn", "idstn")
+    },
+}
+FILTERS = {
+    "convolve": (lambda x: ss.convolve(x**2, x[:3], "same") + ss.convolve(V, x, "same"), V),
+    "convolve matrices": (lambda x: ss.convolve(x, K**2, "valid") + ss.convolve(K, x, "valid"), M),
+    "correlate": (lambda x: ss.correlate(x[:4], x**2) + ss.correlate(x**2, W[:1], "full")[0], V),
+    "fftconvolve": (lambda x: ss.fftconvolve(x, x), M),
+    "oaconvolve": (lambda x: ss.oaconvolve(x, W, "valid"), V),
+    "convolve2d": (lambda x: ss.convolve2d(x**2, x[:2, :3], boundary="wrap"), M),
+    "correlate2d": (lambda x: ss.correlate2d(x**2, K, "same", boundary="symm"), M),
+    "correlate2d filled": (lambda x: ss.correlate2d(x, x[:2, 1:], fillvalue=0.5), M),
+    "lfilter": (lambda x: ss.lfilter(x[:2], np.append(2.0, x[2:4] / 3), V), V),
+    "lfilter along": (lambda x: ss.lfilter(LOW, HIGH, x**2, axis=0), M),
+    "lfilter from a state": (lambda x: np.append(*ss.lfilter(LOW, HIGH, x, zi=STATE * x[0])), V),
+    "sosfilt": (lambda x: ss.sosfilt(SECTIONS, x**2), M),
+    "filtfilt": (lambda x: ss.filtfilt(LOW, HIGH, x**2, padlen=3), M),
+    "detrend": (lambda x: ss.detrend(x**2) + ss.detrend(x, 0, "constant"), M),
+    "hilbert": (lambda x: np.abs(ss.hilbert(x**2)) + np.abs(ss.hilbert(x, 7, axis=0)[:4]), M),
+    "hilbert of an even length": (lambda x: parts(ss.hilbert(x**2)), V),
+    "resample": (lambda x: ss.resample(x**2, 9), V),
+    "savgol_filter": (lambda x: ss.savgol_filter(x**2, 5, 2, deriv=1), V),
+    "ndimage convolve": (lambda x: nd.convolve(x, x[:2, :3], mode="nearest"), M),
+    "ndimage correlate": (lambda x: nd.correlate(x**2, K, mode="constant", cval=2.0), M),
+    "convolve1d": (lambda x: nd.convolve1d(x**2, W, 0, mode="mirror", origin=1), M),
+    "correlate1d": (lambda x: nd.correlate1d(M, x[:4], mode="wrap"), V),
+    "gaussian_filter": (lambda x: nd.gaussian_filter(x**2, (1.0, 0.5), (0, 1)), M),
+    "gaussian_filter1d": (lambda x: nd.gaussian_filter1d(x**2, 0.8, radius=2), V),
+    "uniform_filter": (lambda x: nd.uniform_filter(x**2, 2), M),
+    "uniform_filter1d": (lambda x: nd.uniform_filter1d(x**2, 3, mode="constant"), V),
+    "sobel prewitt": (lambda x: nd.sobel(x**2) + nd.prewitt(x, 0), M),
+    "laplace": (lambda x: nd.laplace(x**2), M),
+}
+INTEGRALS = {
+    "trapezoid": (lambda x: si.trapezoid(x**2, x) + si.trapezoid(x, dx=x[0]), X),
+    "simpson": (lambda x: si.simpson(M**2, x=x[:5]) + si.simpson(M, dx=x[0]), X),
+    "simpson, even": (lambda x: si.simpson(x**3, x=x) + si.simpson(x**2), X),
+    "simpson, two points": (lambda x: si.simpson(x[:2], x=x[:2] ** 2), X),
+    "cumulative_trapezoid": (lambda x: si.cumulative_trapezoid(x**2, x, initial=0), X),
+    "cumulative_simpson": (lambda x: si.cumulative_simpson(x**3, x=x, initial=2.0), X),
+    "cumulative_simpson along": (lambda x: si.cumulative_simpson(x**2, dx=0.3, axis=0), M),
+    "romb": (lambda x: si.romb(x**3, dx=0.2), M),
+}
+DISTANCES = {
+    **{
+        name: (lambda x, m=name: sd.cdist(x, M[:, :3] + 5, m) + sd.pdist(x**2, m)[:4], M[:, 1:4])
+        for name in ("euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine", "correlation")
+    },
+    "minkowski": (lambda x: sd.pdist(x, "minkowski", p=3, w=W**2), M[:, 1:4]),
+    "mahalanobis": (lambda x: sd.cdist(x, x + 4, "mahalanobis", VI=np.diag(W**2)), M[:, 1:4]),
+    "two vectors": (lambda x: sd.euclidean(x, V**2) + sd.cosine(x, V**2) + sd.cityblock(x, X), V),
+    "squareform": (lambda x: sd.squareform(x**2), V),
+    "squareform back": (lambda x: sd.squareform(x @ x.T, checks=False), M),
+}
+SPLINES = {
+    "CubicSpline": (lambda t: sp.CubicSpline(KNOTS, np.sin(KNOTS))(t), V),
+    "CubicSpline of rows": (lambda t: sp.CubicSpline(KNOTS, np.eye(7), axis=1)(t, 1), V),
+    "CubicSpline, periodic": (
+        lambda t: sp.CubicSpline(KNOTS, np.cos(np.pi * KNOTS), bc_type="periodic")(t * 2),
+        V,
+    ),
+    "PchipInterpolator": (lambda t: sp.PchipInterpolator(KNOTS, KNOTS**2)(t), V),
+    "Akima1DInterpolator": (lambda t: sp.Akima1DInterpolator(KNOTS, KNOTS**3)(t / 2), V),
+    "BSpline": (lambda t: sp.make_interp_spline(KNOTS, np.exp(KNOTS), 5)(t), V),
+}
+CASES = {**TRANSFORMS, **FILTERS, **INTEGRALS, **DISTANCES, **SPLINES}
+every_case = pytest.mark.parametrize(("f", "x"), CASES.values(), ids=CASES)
+
+
+def differences(f, x, direction, step=1e-3):
+    """Return the slope along a direction by differences of sixth order."""
+    along = lambda t: np.asarray(f(x + t * direction))
+    by = [(1, 45), (2, -9), (3, 1)]
+    return sum(w * (along(k * step) - along(-k * step)) for k, w in by) / (60 * step)
+
+
+def close(a, b, tolerance):
+    assert np.shape(a) == np.shape(b)
+    scale = 1 + np.max(np.abs(b), initial=0.0)
+    np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale)
+
+
+@every_case
+def test_values_and_first_derivatives(f, x):
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    value, tangent = ad.jvp(f, (x,), (direction,))
+    close(value, f(x), 1e-13)
+    assert np.result_type(value) == np.result_type(f(x))
+    close(tangent, differences(f, x, direction), 1e-9)
+    seed = np.sin(np.arange(np.size(value)) + 1.0).reshape(np.shape(value))
+    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
+    close(np.sum(seed * tangent), np.sum(adjoint * direction), 1e-12)
+
+
+@every_case
+def test_second_derivatives(f, x):
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    total = lambda x: np.sum(np.sin(f(x)))
+    product = ad.hvp(total, (x,), (direction,))
+    close(product, differences(ad.grad(total), x, direction), 1e-7)
+    close(ad.grad(lambda x: np.sum(ad.grad(total)(x) * direction))(x), product, 1e-11)
+
+
+@every_case
+def test_batches(f, x):
+    many = np.stack([x, 0.99 * x, 1.01 * x])
+    close(ad.vmap(f)(many), np.stack([f(one) for one in many]), 1e-13)
+    slope = ad.grad(lambda x: np.sum(np.sin(f(x))))
+    close(ad.vmap(slope)(many), np.stack([slope(one) for one in many]), 1e-12)
+
+
+@every_case
+def test_float32_stays_so(f, x):
+    gradient = ad.grad(lambda x: np.sum(f(x)))(x.astype(np.float32))
+    assert gradient.dtype == np.float32
+    close(gradient, ad.grad(lambda x: np.sum(f(x)))(x), 1e-4)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_another_import_line(name):
+    ours = importlib.import_module(f"simpleautodiff.scipy.{name}")
+    theirs = importlib.import_module(f"scipy.{name}")
+    public = [each for each in dir(theirs) if each[0] != "_" and each != "odeint"]
+    assert all(getattr(ours, each) is getattr(theirs, each) for each in public)
+    assert set(public) <= set(dir(ours))
+
+
+COMPLEX = (*(lambda z, f=f: getattr(sf, f)(z) for f in ("fft", "dct")), lambda z: ss.convolve(z, W))
+
+
+@pytest.mark.parametrize("f", COMPLEX)
+def test_complex_numbers(f):
+    z = V + 1j * X
+    value, tangent = ad.jvp(f, (z,), (1j * z,))
+    close(value, f(z), 1e-13)
+    close(tangent, 1j * f(z), 1e-13)
+    (adjoint,) = ad.vjp(f, z)[1](value)
+    close(np.sum(adjoint * z), np.sum(value * f(z)), 1e-12)
+
+
+def test_norms_and_lengths_of_transforms_into_waves():
+    for name in ("dct", "idct", "dst", "idst"):
+        for kind in (1, 2, 3, 4):
+            for norm in ("backward", "ortho", "forward"):
+                for orthogonal in (None, True, False):
+                    settings = {"norm": norm, "orthogonalize": orthogonal, "n": 5}
+                    f = lambda x, k=kind, s=settings, g=name: getattr(sf, g)(x, k, **s)
+                    value, tangent = ad.jvp(f, (V,), (X,))
+                    close(value, f(V), 1e-13)
+                    close(tangent, f(X), 1e-13)
+
+
+SHAPES = [(6, 3), (3, 6), (4, 4), (5, 2), (1, 3)]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize(("n", "m"), SHAPES)
+def test_sizes_of_convolutions(n, m, mode):
+    a, b = GENERATOR.normal(size=(n, n)), GENERATOR.normal(size=(m, m))
+    for f in (ss.convolve, ss.correlate, ss.fftconvolve, ss.convolve2d, ss.correlate2d):
+        close(ad.jvp(lambda a, f=f: f(a, b, mode), (a,), (a,))[0], f(a, b, mode), 1e-12)
+        close(ad.jvp(lambda b, f=f: f(a, b, mode), (b,), (b,))[1], f(a, b, mode), 1e-12)
+
+
+@pytest.mark.parametrize("mode", ["reflect", "mirror", "nearest", "wrap", "constant"])
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+def test_edges_of_filters(mode, size):
+    weights = GENERATOR.normal(size=size)
+    for f in (nd.convolve1d, nd.correlate1d):
+        for origin in range(-(size // 2) + (f is nd.convolve1d), (size + 1) // 2):
+            g = lambda x, f=f, o=origin: f(x, weights, mode=mode, cval=0.7, origin=o)
+            close(ad.jvp(g, (M,), (M,))[0], g(M), 1e-13)
+
+
+def test_filters_end_in_a_state():
+    for n in (1, 2, 6):
+        f = lambda x: ss.lfilter(2 * LOW, 2 * HIGH, x, zi=STATE)
+        for ours, theirs in zip(ad.jvp(f, (V[:n],), (V[:n],))[0], f(V[:n]), strict=True):
+            close(ours, theirs, 1e-12)
+
+
+def test_distance_of_equal_points_has_slope_0():
+    slope = ad.grad(lambda x: np.sum(sd.cdist(x, M)))(M)
+    assert np.all(np.isfinite(slope))
+
+
+def test_a_spline_that_ends_is_nan_beyond():
+    spline = sp.CubicSpline(KNOTS, KNOTS, extrapolate=False)
+    np.testing.assert_array_equal(
+        ad.jvp(spline, (np.array([-3.0, 0.5, 3.0]),), (np.ones(3),))[0], [np.nan, 0.5, np.nan]
+    )
+
+
+def test_every_function_of_these_modules_is_tried():
+    text = Path(__file__).read_text(encoding="utf-8")
+    modules = {"fft", "integrate", "ndimage", "signal", "spatial.distance"}
+    assert modules <= set(MODULES)
+    missing = [key for key in SCIPY if module_of(key) in modules and key.split(".")[-1] not in text]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: sp.CubicSpline(X, x)(1.0), r"W = CubicSpline.*W @ y"),
+        (lambda x: sp.interp1d(X, x)(1.0), r"W = interp1d.*W @ y"),
+        (lambda x: sp.interp1d(X, X, fill_value="extrapolate")(x), r"np\.interp\(t, x, y\)"),
+        (lambda x: ss.fftconvolve(np.stack([x, x]), M[:2], axes=1), "no rule for some of the axes"),
+        (lambda x: ss.filtfilt(x, x, V), r"scipy\.signal\.lfilter has one"),
+        (lambda x: nd.gaussian_filter(M, x[0]), r"pass sigma\.value"),
+        (lambda x: nd.convolve1d(x, W, output=np.zeros(6)), "no rule for output"),
+        (lambda x: sd.pdist(x[:, None], "braycurtis"), "'braycurtis' have no derivative rule"),
+        (lambda x: sf.dct(x, 5), "the type is 1, 2, 3 or 4"),
+    ],
+)
+def test_refusals(call, message):
+    with pytest.raises(ad.AutodiffError, match=message):
+        ad.grad(lambda x: np.sum(call(x)))(V)
+
+
+def test_the_recipe_for_values_of_a_spline():
+    t = np.array([-1.3, 0.2, 1.7])
+    matrix = sp.CubicSpline(KNOTS, np.eye(7))(t)
+    close(matrix @ np.sin(KNOTS), sp.CubicSpline(KNOTS, np.sin(KNOTS))(t), 1e-14)
