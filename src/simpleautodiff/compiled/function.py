@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import name_of
-from simpleautodiff.compiled.programs import Program, make_program
+from simpleautodiff.compiled.entered import Program
+from simpleautodiff.compiled.level import SymbolLevel
+from simpleautodiff.compiled.programs import make_program
 from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
 from simpleautodiff.compiled.signature import Call, leaf_paths, signature
-from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, DomainError, TraceError
 from simpleautodiff.recording import paused_gc
