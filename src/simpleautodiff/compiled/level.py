@@ -16,6 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
+from simpleautodiff.compiled.maybe import partly
 from simpleautodiff.compiled.recorded import Guard, Line, Place, Recorded, native, with_values
 from simpleautodiff.compiled.symbols import FLOAT64, GETITEM, Single, Symbol, not_recorded
 from simpleautodiff.errors import at_line
@@ -77,6 +78,11 @@ class SymbolLevel(ManyLevel):
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a row; known zeros among its arguments stay known."""
+        found = partly(self, primitive, args)
+        return self.plainly(primitive, args) if found is None else found
+
+    def plainly(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
         if primitive is GETITEM:
             _check_size(args[1])

@@ -28,6 +28,13 @@ FLOAT64 = np.dtype(np.float64)
 GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 
+class KnownZero(float):
+    """The slope of what was not chosen: a 0 that stays 0 whatever it is multiplied with."""
+
+
+NOTHING = KnownZero(0.0)
+
+
 class NotRecordedError(TraceError):
     """What a function does cannot be recorded as a program; it can be run as it is."""
 
@@ -54,6 +61,14 @@ class Symbol(Many):
     def can_decide(self) -> bool:
         """Whether code may go by its numbers: each row would have to for itself."""
         return not self.level.rows
+
+    @property
+    def nothing(self) -> Any:
+        """What stands for a known zero where this is the condition of a choice of slopes.
+
+        Those of arrays and of rows have none, as they have none without being compiled.
+        """
+        return 0 if self.shape or self.level.rows else NOTHING
 
     def plainly(self) -> Symbol:
         """Return the symbol itself: it has no number to go by."""
