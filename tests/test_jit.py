@@ -456,3 +456,13 @@ def test_every_operation_takes_columns():
                 whole = operation.compute(*[column] * operation.arity)
                 each = [operation.compute(*[x] * operation.arity) for x in column]
             np.testing.assert_allclose(whole, each, rtol=1e-15)
+
+
+def test_calls_that_cannot_be_compared_are_explained():
+    jitted = ad.jit(lambda x, names: x * len(names))
+    assert [jitted(2.0, {"a", "b"}) for _ in range(3)] == [4.0] * 3
+    assert ad.grad(jitted)(2.0, "ab") == 2.0
+    text = jitted.explain()
+    assert "called 3 times, run as it is, because its arguments cannot be compared" in text
+    assert "unhashable type: 'set'" in text
+    assert "inside another transformation" in text

@@ -11,6 +11,11 @@ def explanation(function: Function, name: str) -> str:
     for number, found in enumerate(function.known.values(), 1):
         lines += [f"  {number}. {line}" if i == 0 else f"     {line}"
                   for i, line in enumerate(_of_signature(found))]  # fmt: skip
+    for why, calls in function.not_compared.items():
+        lines.append(
+            f"  called {_count(calls, 'time')}, run as it is, because its arguments cannot be "
+            f"compared with those of other calls: {why}"
+        )
     return "\n".join(lines)
 
 

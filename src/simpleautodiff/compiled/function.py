@@ -20,7 +20,7 @@ from simpleautodiff.compiled.level import SymbolLevel
 from simpleautodiff.compiled.programs import make_program
 from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
-from simpleautodiff.compiled.signature import Call, leaf_paths, signature
+from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, DomainError, TraceError
 from simpleautodiff.recording import paused_gc
@@ -85,6 +85,7 @@ class Function:
         self.f = f
         self.options = options
         self.known: dict[Hashable, Specialised] = {}
+        self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
         self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
         self._recording = threading.RLock()
 
@@ -99,10 +100,12 @@ class Function:
         if not kwargs and {*map(type, args)} == _FLOATS:
             described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
-            found_signature = signature((args, kwargs))
-            if found_signature is None:
+            try:
+                described = signature((args, kwargs))
+            except NotComparedError as error:
+                why = str(error)
+                self.not_compared[why] = self.not_compared.get(why, 0) + 1
                 return self.f(*args, **kwargs)
-            described = found_signature
         found = self.known.get(described.key)
         if found is None:
             if len(self.known) >= MOST_SIGNATURES:
@@ -282,8 +285,10 @@ def _holds_other(described: Call) -> bool:
     """Tell whether an object among the arguments holds what it did not hold before."""
     if len(described.varies) == len(described.leaves):
         return False
-    after = signature(described.tree)
-    return after is None or after.key != described.key
+    try:
+        return signature(described.tree).key != described.key
+    except NotComparedError:
+        return True
 
 
 def _is_as_before(old: Any, new: Any) -> bool:
