@@ -46,20 +46,22 @@ def test_an_infinite_slope_of_what_was_not_chosen(name, tier, kind):
             assert not compiled.explain().count("run as it is")
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [3, 1000])
 @pytest.mark.parametrize("tier", TIERS)
-def test_arrays_behind_a_number_that_was_not_chosen(tier, size):
+def test_arrays_behind_a_number_that_was_not_chosen(tier, size, kind):
     def f(x):
         return ad.relu(np.sum(np.sqrt(x)) - 3) + np.maximum(np.sqrt(x[0]), 1.0)
 
     compiled = ad.jit(ad.grad(f), tier=tier)
-    x = np.full(size, 4.0)
+    x = np.full(size, 4.0, kind)
     expected = np.full(size, 0.25)
     expected[0] = 0.5
     np.testing.assert_allclose(compiled(x), expected)
     np.testing.assert_allclose(compiled(x), expected)
     with np.errstate(all="ignore"):
-        np.testing.assert_array_equal(compiled(np.zeros(size)), np.zeros(size))
+        np.testing.assert_array_equal(compiled(np.zeros(size, kind)), np.zeros(size))
+        assert compiled(np.zeros(size, kind)).dtype == kind
         np.testing.assert_array_equal(ad.grad(f)(np.zeros(size)), np.zeros(size))
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from simpleautodiff.compiled.symbols import NOTHING, Symbol
+from simpleautodiff.compiled.recorded import NOTHING
+from simpleautodiff.compiled.symbols import Symbol
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.traced import Traced
@@ -61,7 +62,8 @@ def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> A
         x, y = args
         if type(x) is not Maybe or type(y) is not Maybe:
             return None
-        return _maybe(level, x.absent & y.absent, level.plainly(primitive, args))
+        both = level.plainly(primitive, args)  # which is 0 where both are
+        return _marked(level, both, x.absent & y.absent, both)
     if primitive.name not in _ANY and (primitive.name not in _FIRST or type(args[0]) is not Maybe):
         return None
     given = args if primitive.name in _ANY else args[:1]
@@ -72,7 +74,10 @@ def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> A
 
 
 def _maybe(level: SymbolLevel, absent: Any, rest: Any) -> Maybe:
-    value = level.plainly(_WHERE, (absent, 0, rest))
+    return _marked(level, level.plainly(_WHERE, (absent, NOTHING, rest)), absent, rest)
+
+
+def _marked(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> Maybe:
     maybe = Maybe()
     maybe.level, maybe.concrete, maybe.place = level, value.concrete, value.place
     maybe.absent, maybe.rest = absent, rest

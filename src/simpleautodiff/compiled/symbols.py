@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from simpleautodiff.compiled.recorded import Line, Place
+from simpleautodiff.compiled.recorded import NOTHING, Line, Place
 from simpleautodiff.errors import TraceError, at_line
 from simpleautodiff.many import Many
 from simpleautodiff.node import apply
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 
 FLOAT64 = np.dtype(np.float64)
 GETITEM = getitem.primitive  # type: ignore[attr-defined]
-
-
-class KnownZero(float):
-    """The slope of what was not chosen: a 0 that stays 0 whatever it is multiplied with."""
-
-
-NOTHING = KnownZero(0.0)
 
 
 class NotRecordedError(TraceError):
