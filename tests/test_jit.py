@@ -466,3 +466,16 @@ def test_calls_that_cannot_be_compared_are_explained():
     assert "called 3 times, run as it is, because its arguments cannot be compared" in text
     assert "unhashable type: 'set'" in text
     assert "inside another transformation" in text
+
+
+def test_a_way_that_cannot_be_recorded_leaves_the_others():
+    def f(x):
+        return x * x if x > 0 else math.sin(x)
+
+    jitted = ad.jit(f, tier="tape")
+    expected = [(x, f(x)) for x in (2.0, 3.0, -1.0, -2.0, 4.0)]
+    for x, y in expected * 2:
+        assert jitted(x) == y
+    text = jitted.explain()
+    assert "1 path" in text
+    assert "else run as it is, because it cannot be compiled: float(x)" in text

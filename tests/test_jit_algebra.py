@@ -338,3 +338,41 @@ def test_programs_to_take_away():
     inverse(a), inverse(a)
     with pytest.raises(ad.ArgumentError, match="pinv"):
         inverse.to_c("taken")
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 40])
+def test_determinants_of_matrices_that_are_hardly_regular(n, kind):
+    rng = np.random.default_rng(n)
+    left, right = (np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(2))
+    compiled = ad.jit(ad.value_and_grad(np.linalg.det), tier="optimised")
+    regular = (left @ np.diag(np.linspace(1, 2, n)) @ right).astype(kind)
+    eps = float(np.finfo(kind).eps)
+    for small in [1.0, 1e-3, 1e-6, 1e-10, 1e-14, 1e-15, 1e-17, 0.0]:
+        sizes = np.linspace(1, 2, n)
+        sizes[0] = small
+        for matrix in (regular, (left @ np.diag(sizes) @ right).astype(kind)):
+            condition = np.linalg.cond(matrix) if small else np.inf
+            near = condition > 1 / (n * n * 128 * eps)  # then NumPy computes it, as without jit
+            close = 20 * n * eps * (1.0 if near else float(condition))
+            value, gradient = compiled(matrix)
+            expected = ad.value_and_grad(np.linalg.det)(matrix)
+            size = max(float(np.max(np.abs(expected[1]))), 1e-30)
+            np.testing.assert_allclose(value, expected[0], rtol=close, atol=close * size)
+            np.testing.assert_allclose(gradient / size, expected[1] / size, rtol=0, atol=close)
+    assert "regular" in compiled.explain() or n == 1
+
+
+def test_determinants_of_stacks_some_of_which_are_singular():
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(5, 3, 3))
+    slope = ad.grad(lambda a: np.sum(np.linalg.det(a) ** 2 + np.linalg.det(a)))
+    compiled = ad.jit(slope, tier="optimised")
+    rows = ad.jit(ad.vmap(ad.grad(lambda a: np.linalg.det(a))), tier="optimised")
+    singular = stack.copy()
+    singular[1, 2] = singular[1, 0]
+    singular[3] = 0
+    for a in (stack, singular, stack, singular):
+        np.testing.assert_allclose(compiled(a), slope(a), rtol=1e-9, atol=1e-12)
+        cofactors = [np.cross(m[[1, 2, 0]], m[[2, 0, 1]]) for m in a]
+        np.testing.assert_allclose(rows(a), cofactors, rtol=1e-9, atol=1e-12)

@@ -38,7 +38,10 @@ def _of_path(path: Path) -> list[str]:
     rows = len(recorded.lines) - recorded.inputs
     lines = [f"tier {path.program.tier}; {_count(rows, 'row')} recorded"]
     lines += path.program.describe()
-    lines += [f"guard: must be {guard.expected}{guard.line}" for guard in recorded.guards]
+    for k, guard in enumerate(recorded.guards):
+        lines.append(f"guard: must be {guard.expected}{guard.line}")
+        if k in path.as_is:
+            lines.append(f"  else run as it is, because it cannot be compiled: {path.as_is[k]}")
     return lines
 
 

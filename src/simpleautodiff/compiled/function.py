@@ -50,7 +50,8 @@ class Options:
 class Path:
     """One way through the code: its program, and how to put its results together.
 
-    `turns[k]` is the way that is taken where the k-th guard does not hold.
+    `turns[k]` is the way that is taken where the k-th guard does not hold. If there is none that
+    can be recorded, `as_is[k]` says why, and the function is run as it is.
     """
 
     recorded: Recorded
@@ -58,6 +59,7 @@ class Path:
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the kind of number of each result; None of what is no number
     turns: dict[int, Path] = field(default_factory=dict)
+    as_is: dict[int, str] = field(default_factory=dict)
 
     def all(self) -> list[Path]:
         """Return this path and those that branch off it."""
@@ -132,7 +134,7 @@ class Function:
         path, inputs = found.root, described.inputs
         while True:
             tried = _tried(path, inputs, out)
-            if tried is None:
+            if tried is None or tried[0] - 1 in path.as_is:
                 return self.f(*args, **kwargs)  # which says itself what is wrong, and where
             status, outputs = tried
             if status == 0:
@@ -167,7 +169,11 @@ class Function:
             _check_unchanged(described, before, name_of(self.f))
             path = self._branched_off(found, described, args, kwargs, branch, result)
         except Exception as error:  # whatever it was, the function itself ran
-            found.reason = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
+            if branch is None:
+                found.reason = reason
+            else:
+                branch[0].as_is[branch[1]] = reason
             return result
         finally:
             self._recording.release()
