@@ -376,3 +376,22 @@ def test_determinants_of_stacks_some_of_which_are_singular():
         np.testing.assert_allclose(compiled(a), slope(a), rtol=1e-9, atol=1e-12)
         cofactors = [np.cross(m[[1, 2, 0]], m[[2, 0, 1]]) for m in a]
         np.testing.assert_allclose(rows(a), cofactors, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_determinants_of_many_small_matrices(n):
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(n)
+    turns = [np.linalg.svd(rng.normal(size=(n, n)))[::2] for _ in range(40)]
+    spread = np.geomspace(1, 1e-8, n) if n > 1 else np.ones(1)
+    matrices = np.array([u @ np.diag(spread) @ v for u, v in turns])
+    exact = [float(mpmath.det(mpmath.matrix(m.tolist()))) for m in matrices]
+    function = ad.vmap(ad.value_and_grad(np.linalg.det))
+    compiled = ad.jit(function, tier="optimised")
+    compiled(matrices)
+    for values, gradients in (function(matrices), compiled(matrices)):
+        close = 4e-16 * np.prod(spread) / spread[-1]  # as much as the last digits of the elements
+        np.testing.assert_allclose(values, exact, rtol=0, atol=10 * close)
+        minors = values[:, None, None] * np.swapaxes(np.linalg.inv(matrices), -1, -2)
+        np.testing.assert_allclose(gradients, minors, rtol=0, atol=1e-6 * np.max(np.abs(minors)))
+    assert "steps for each row" in compiled.explain()
