@@ -13,6 +13,7 @@ V = rng.normal(size=5)
 M = rng.normal(size=(3, 4))
 Q = rng.normal(size=(3, 3)) + 3 * np.eye(3)
 T = rng.normal(size=(2, 3, 4))
+LONG, WIDE = np.cos(np.arange(21.0) ** 2), np.sin(np.arange(38.0) ** 2).reshape(2, 19)
 SPD = Q @ Q.T
 HOLE = np.array([0, np.nan, 0, 0, 0])
 HOLES = np.array([[0, np.nan, 0, 0], [0, 0, 0, np.nan], [np.nan, 0, 0, np.nan]])
@@ -283,6 +284,10 @@ CASES = [
     ("windows", lambda x: np.lib.stride_tricks.sliding_window_view(x, (2, 3)), M),
     ("window along an axis", lambda x: np.lib.stride_tricks.sliding_window_view(x, 2, 0), M),
     ("hypot.reduce of all", lambda x: np.hypot.reduce(x, axis=None, keepdims=True), M),
+    ("long logaddexp.reduce", lambda x: np.logaddexp.reduce(x, initial=0.5), LONG),
+    ("long logaddexp2.reduce", lambda x: np.logaddexp2.reduce(x, axis=(1, 0), keepdims=True), WIDE),
+    ("long hypot.reduce", lambda x: np.hypot.reduce(x), LONG),
+    ("long fmax.reduce", lambda x: np.fmax.reduce(x, axis=1) + np.fmin.reduce(x, axis=1), WIDE),
     ("logaddexp.reduce of two axes", lambda x: np.logaddexp.reduce(x, axis=(0, -1)), T),
     ("made like x", lambda x: _made(x), M),
     ("roll many", lambda x: np.roll(x, (1, 2), axis=(0, 1)), M),
@@ -1013,3 +1018,53 @@ def test_a_quotient_by_a_whole_number_or_by_nothing():
     with np.errstate(all="ignore"):
         slope = ad.grad(lambda y: np.sum(x / y))(np.array([0.0, -0.0]))
     np.testing.assert_array_equal(slope, [-np.inf, -np.inf])
+
+
+@pytest.mark.parametrize(
+    "ufunc", [np.maximum, np.minimum, np.fmax, np.fmin, np.logaddexp, np.logaddexp2, np.hypot]
+)
+def test_accumulating_many(ufunc):
+    x = np.sin(np.arange(600.0) ** 2).reshape(2, 300)
+    weights = np.cos(np.arange(600.0)).reshape(2, 300)
+
+    def f(x):
+        return np.sum(weights * ufunc.accumulate(x, axis=1))
+
+    def one_by_one(x):
+        results = [x[:, 0]]
+        for k in range(1, 300):
+            results.append(ufunc(results[-1], x[:, k]))
+        return np.sum(weights * np.stack(results, 1))
+
+    value, gradient = ad.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    np.testing.assert_allclose(gradient, ad.grad(one_by_one)(x), rtol=1e-10, atol=1e-12)
+    compiled = ad.jit(ad.grad(f), tier="optimised")
+    np.testing.assert_allclose(compiled(x), gradient, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(compiled(-x), ad.grad(f)(-x), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("ufunc", [np.logaddexp, np.logaddexp2])
+@pytest.mark.parametrize(
+    "special",
+    [
+        [0.0, -50.0],
+        [np.inf, 1.0],
+        [-np.inf, 1.0],
+        [np.nan, 0.0],
+        [1000.0, 1001.0],
+        [-1e308, -1e308],
+    ],
+)
+def test_long_sums_of_powers_are_those_of_numpy(ufunc, special):
+    x = np.concatenate([special, np.full(20, -np.inf)])
+    with np.errstate(invalid="ignore"):
+        value, gradient = ad.value_and_grad(ufunc.reduce)(x)
+        np.testing.assert_allclose(value, ufunc.reduce(x), rtol=1e-15)
+    base = np.e if ufunc is np.logaddexp else 2.0
+    if np.isfinite(value):
+        top = np.max(x)
+        np.testing.assert_allclose(gradient, base ** (x - top) / np.sum(base ** (x - top)), 1e-13)
+    nothing = np.full(20, -np.inf)
+    with np.errstate(all="ignore"):
+        assert ad.value_and_grad(ufunc.reduce)(nothing)[0] == -np.inf

@@ -473,3 +473,26 @@ def test_out_on_every_path():
             out = np.empty(2)
             assert f(x, out=out) is out
             np.testing.assert_allclose(out, 2 * x if x[0] > 0 else np.sin(x), 1e-15)
+
+
+def test_calls_that_cannot_be_compared_are_explained():
+    jitted = ad.jit(lambda x, names: x * len(names))
+    assert [jitted(2.0, {"a", "b"}) for _ in range(3)] == [4.0] * 3
+    assert ad.grad(jitted)(2.0, "ab") == 2.0
+    text = jitted.explain()
+    assert "called 3 times, run as it is, because its arguments cannot be compared" in text
+    assert "unhashable type: 'set'" in text
+    assert "inside another transformation" in text
+
+
+def test_a_way_that_cannot_be_recorded_leaves_the_others():
+    def f(x):
+        return x * x if x > 0 else math.sin(x)
+
+    jitted = ad.jit(f, tier="tape")
+    expected = [(x, f(x)) for x in (2.0, 3.0, -1.0, -2.0, 4.0)]
+    for x, y in expected * 2:
+        assert jitted(x) == y
+    text = jitted.explain()
+    assert "1 path" in text
+    assert "else run as it is, because it cannot be compiled: float(x)" in text

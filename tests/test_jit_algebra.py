@@ -332,3 +332,65 @@ def test_programs_to_take_away():
     value, gradient = space["taken"](a)
     np.testing.assert_allclose(value, f(a)[0], 1e-12)
     np.testing.assert_allclose(gradient, f(a)[1], 1e-12)
+    assert "int taken(" in f.to_c("taken")
+    inverse = ad.jit(lambda a: np.sum(np.linalg.pinv(a)))
+    inverse(a), inverse(a)
+    with pytest.raises(ad.ArgumentError, match="pinv"):
+        inverse.to_c("taken")
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 40])
+def test_determinants_of_matrices_that_are_hardly_regular(n, kind):
+    rng = np.random.default_rng(n)
+    left, right = (np.linalg.qr(rng.normal(size=(n, n)))[0] for _ in range(2))
+    compiled = ad.jit(ad.value_and_grad(np.linalg.det), tier="optimised")
+    regular = (left @ np.diag(np.linspace(1, 2, n)) @ right).astype(kind)
+    eps = float(np.finfo(kind).eps)
+    for small in [1.0, 1e-3, 1e-6, 1e-10, 1e-14, 1e-15, 1e-17, 0.0]:
+        sizes = np.linspace(1, 2, n)
+        sizes[0] = small
+        for matrix in (regular, (left @ np.diag(sizes) @ right).astype(kind)):
+            condition = np.linalg.cond(matrix) if small else np.inf
+            near = condition > 1 / (n * n * 128 * eps)  # then NumPy computes it, as without jit
+            close = 20 * n * eps * (1.0 if near else float(condition))
+            value, gradient = compiled(matrix)
+            expected = ad.value_and_grad(np.linalg.det)(matrix)
+            size = max(float(np.max(np.abs(expected[1]))), 1e-30)
+            np.testing.assert_allclose(value, expected[0], rtol=close, atol=close * size)
+            np.testing.assert_allclose(gradient / size, expected[1] / size, rtol=0, atol=close)
+    assert "regular" in compiled.explain() or n == 1
+
+
+def test_determinants_of_stacks_some_of_which_are_singular():
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(5, 3, 3))
+    slope = ad.grad(lambda a: np.sum(np.linalg.det(a) ** 2 + np.linalg.det(a)))
+    compiled = ad.jit(slope, tier="optimised")
+    rows = ad.jit(ad.vmap(ad.grad(lambda a: np.linalg.det(a))), tier="optimised")
+    singular = stack.copy()
+    singular[1, 2] = singular[1, 0]
+    singular[3] = 0
+    for a in (stack, singular, stack, singular):
+        np.testing.assert_allclose(compiled(a), slope(a), rtol=1e-9, atol=1e-12)
+        cofactors = [np.cross(m[[1, 2, 0]], m[[2, 0, 1]]) for m in a]
+        np.testing.assert_allclose(rows(a), cofactors, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_determinants_of_many_small_matrices(n):
+    mpmath = pytest.importorskip("mpmath")
+    rng = np.random.default_rng(n)
+    turns = [np.linalg.svd(rng.normal(size=(n, n)))[::2] for _ in range(40)]
+    spread = np.geomspace(1, 1e-8, n) if n > 1 else np.ones(1)
+    matrices = np.array([u @ np.diag(spread) @ v for u, v in turns])
+    exact = [float(mpmath.det(mpmath.matrix(m.tolist()))) for m in matrices]
+    function = ad.vmap(ad.value_and_grad(np.linalg.det))
+    compiled = ad.jit(function, tier="optimised")
+    compiled(matrices)
+    for values, gradients in (function(matrices), compiled(matrices)):
+        close = 4e-16 * np.prod(spread) / spread[-1]  # as much as the last digits of the elements
+        np.testing.assert_allclose(values, exact, rtol=0, atol=10 * close)
+        minors = values[:, None, None] * np.swapaxes(np.linalg.inv(matrices), -1, -2)
+        np.testing.assert_allclose(gradients, minors, rtol=0, atol=1e-6 * np.max(np.abs(minors)))
+    assert "steps for each row" in compiled.explain()

@@ -11,9 +11,9 @@ import simpleautodiff as ad
 from simpleautodiff.compiled.large.arrays import ArrayProgram
 from simpleautodiff.compiled.large.cleaning import clean
 from simpleautodiff.compiled.large.loops import Access, Fold, Loop
+from simpleautodiff.compiled.level import SymbolLevel
 from simpleautodiff.compiled.numbers.flat import Flat
 from simpleautodiff.compiled.numbers.lowering import NUMBERS
-from simpleautodiff.compiled.symbols import SymbolLevel
 from simpleautodiff.node import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.scipy.special import logsumexp

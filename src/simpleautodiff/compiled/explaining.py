@@ -11,6 +11,11 @@ def explanation(function: Function, name: str) -> str:
     for number, found in enumerate(function.known.values(), 1):
         lines += [f"  {number}. {line}" if i == 0 else f"     {line}"
                   for i, line in enumerate(_of_signature(found))]  # fmt: skip
+    for why, calls in function.not_compared.items():
+        lines.append(
+            f"  called {_count(calls, 'time')}, run as it is, because its arguments cannot be "
+            f"compared with those of other calls: {why}"
+        )
     return "\n".join(lines)
 
 
@@ -33,7 +38,10 @@ def _of_path(path: Path) -> list[str]:
     rows = len(recorded.lines) - recorded.inputs
     lines = [f"tier {path.program.tier}; {_count(rows, 'row')} recorded"]
     lines += path.program.describe()
-    lines += [f"guard: must be {guard.expected}{guard.line}" for guard in recorded.guards]
+    for k, guard in enumerate(recorded.guards):
+        lines.append(f"guard: must be {guard.expected}{guard.line}")
+        if k in path.as_is:
+            lines.append(f"  else run as it is, because it cannot be compiled: {path.as_is[k]}")
     return lines
 
 

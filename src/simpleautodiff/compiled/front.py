@@ -15,10 +15,12 @@ from simpleautodiff.compiled.calling.engine import MISSING, Code, available
 from simpleautodiff.compiled.calling.entry import Array, Number, Structure
 from simpleautodiff.compiled.calling.slot import Slot, quick
 from simpleautodiff.compiled.calling.working import wait
+from simpleautodiff.compiled.entered import Entered, Program
 from simpleautodiff.compiled.explaining import explanation
 from simpleautodiff.compiled.function import Function, Options, Path
 from simpleautodiff.compiled.llvm.native import Form
-from simpleautodiff.compiled.programs import TIERS, Entered, Program, RowsProgram
+from simpleautodiff.compiled.mapped import RowsProgram
+from simpleautodiff.compiled.programs import TIERS
 from simpleautodiff.compiled.recorded import Place
 from simpleautodiff.compiled.rowwise import Rows
 from simpleautodiff.compiled.signature import Call, given_names

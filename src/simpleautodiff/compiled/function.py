@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import name_of
-from simpleautodiff.compiled.programs import Program, make_program
+from simpleautodiff.compiled.entered import Program
+from simpleautodiff.compiled.level import SymbolLevel
+from simpleautodiff.compiled.programs import make_program
 from simpleautodiff.compiled.recorded import Recorded, native
 from simpleautodiff.compiled.rowwise import record_rows
-from simpleautodiff.compiled.signature import Call, leaf_paths, signature
-from simpleautodiff.compiled.symbols import SymbolLevel
+from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
 from simpleautodiff.dispatch.teaching import teach_scipy
 from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
 from simpleautodiff.recording import paused_gc
@@ -46,7 +47,8 @@ class Options:
 class Path:
     """One way through the code: its program, and how to put its results together.
 
-    `turns[k]` is the way that is taken where the k-th guard does not hold.
+    `turns[k]` is the way that is taken where the k-th guard does not hold. If there is none that
+    can be recorded, `as_is[k]` says why, and the function is run as it is.
     """
 
     recorded: Recorded
@@ -54,6 +56,7 @@ class Path:
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the kind of number of each result; None of what is no number
     turns: dict[int, Path] = field(default_factory=dict)
+    as_is: dict[int, str] = field(default_factory=dict)
 
     def all(self) -> list[Path]:
         """Return this path and those that branch off it."""
@@ -81,6 +84,7 @@ class Function:
         self.f = f
         self.options = options
         self.known: dict[Hashable, Specialised] = {}
+        self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
         self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
         self._recording = threading.RLock()
 
@@ -103,10 +107,12 @@ class Function:
         if not kwargs and {*map(type, args)} == _FLOATS:
             described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
-            found_signature = signature((args, kwargs))
-            if found_signature is None:
+            try:
+                described = signature((args, kwargs))
+            except NotComparedError as error:
+                why = str(error)
+                self.not_compared[why] = self.not_compared.get(why, 0) + 1
                 return self.f(*args, **kwargs)
-            described = found_signature
         found = self.known.get(described.key)
         if found is None:
             if len(self.known) >= MOST_SIGNATURES:
@@ -133,7 +139,7 @@ class Function:
         path, inputs = found.root, described.inputs
         while True:
             tried = _tried(path, inputs, out)
-            if tried is None:
+            if tried is None or tried[0] - 1 in path.as_is:
                 return self.f(*args, **kwargs)  # which says itself what is wrong, and where
             status, outputs = tried
             if status == 0:
@@ -168,7 +174,11 @@ class Function:
             _check_unchanged(described, before, name_of(self.f))
             path = self._branched_off(found, described, args, kwargs, branch, result)
         except Exception as error:  # whatever it was, the function itself ran
-            found.reason = str(error) or type(error).__name__
+            reason = str(error) or type(error).__name__
+            if branch is None:
+                found.reason = reason
+            else:
+                branch[0].as_is[branch[1]] = reason
             return result
         finally:
             self._recording.release()
@@ -280,8 +290,10 @@ def _holds_other(described: Call) -> bool:
     """Tell whether an object among the arguments holds what it did not hold before."""
     if len(described.varies) == len(described.leaves):
         return False
-    after = signature(described.tree)
-    return after is None or after.key != described.key
+    try:
+        return signature(described.tree).key != described.key
+    except NotComparedError:
+        return True
 
 
 def _is_as_before(old: Any, new: Any) -> bool:

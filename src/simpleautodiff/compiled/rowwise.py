@@ -14,12 +14,13 @@ from simpleautodiff.compiled.calling.batches import Kernel as RowsKernel
 from simpleautodiff.compiled.calling.batches import batch_call, run_threads
 from simpleautodiff.compiled.calling.entry import entry_names
 from simpleautodiff.compiled.calling.working import attempt, later
+from simpleautodiff.compiled.level import SymbolLevel
 from simpleautodiff.compiled.llvm.native import ENTRY, ROWS_CODE, Form, rows_entry
 from simpleautodiff.compiled.llvm.rows import rows, width_of
 from simpleautodiff.compiled.numbers.kernel import COLUMNS, ROWS, SAME, Kernel
 from simpleautodiff.compiled.numbers.operations import KINDS
 from simpleautodiff.compiled.numbers.unroll import unroll
-from simpleautodiff.compiled.symbols import Symbol, SymbolLevel
+from simpleautodiff.compiled.symbols import Symbol
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced, unwrapped

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.recorded import native
+from simpleautodiff.errors import TraceError
 from simpleautodiff.structure import children
 from simpleautodiff.traced import Traced
 
@@ -30,8 +31,12 @@ class Call(NamedTuple):
         return [native(self.leaves[i]) for i in self.varies]
 
 
-def signature(tree: Any) -> Call | None:
-    """Describe a call; None if there is something among its arguments that cannot be compared.
+class NotComparedError(TraceError):
+    """Among the arguments of a call is one that cannot be compared with those of other calls."""
+
+
+def signature(tree: Any) -> Call:
+    """Describe a call; refuse one with something among its arguments that cannot be compared.
 
     That is so for arrays of objects, and inside another transformation.
     """
@@ -39,8 +44,8 @@ def signature(tree: Any) -> Call | None:
     try:
         key = _key(tree, leaves)
         hash(key)
-    except TypeError:
-        return None
+    except TypeError as error:
+        raise NotComparedError(str(error)) from error
     varies = [i for i, leaf in enumerate(leaves) if may_vary(leaf)]
     return Call(key, tree, leaves, varies)
 
@@ -57,7 +62,7 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
     if may_vary(tree):
         return (kind, tree.dtype, tree.shape) if isinstance(tree, np.ndarray) else (kind,)
     if isinstance(tree, Traced):
-        raise TypeError("what stands for a number cannot be compared with others")
+        raise TypeError("it is called inside another transformation")
     return kind, tree, _state(tree, ())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
-from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
@@ -204,9 +205,58 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
             f"np.{ufunc.__name__}.reduce of a node takes axes that are not empty, and "
             f"initial={at_line()}"
         )
+    if ufunc in _AT_ONCE and shape_of(parts)[0] > _LONG:
+        parts = [_AT_ONCE[ufunc](ufunc, parts)]
     for part in parts:
         result = part if result is None else ufunc(result, part)
     return reshape(result, kept_shape) if keepdims else result
+
+
+def _log_of_sum(ufunc: Any, parts: Any) -> Any:
+    """Return what logaddexp, or logaddexp2, gives for all parts at once.
+
+    Those that are the largest are powers of 0: taking 1 of each off the sum, and adding all but one
+    of these again, keeps the last digits of a sum that is hardly more than 1.
+    """
+    exp, unit = (np.exp, 1.0) if ufunc is np.logaddexp else (np.exp2, math.log(2))
+    largest = np.max(plain(parts), axis=0)
+    at = plain(parts) == largest
+    largest = np.where(np.isfinite(largest), largest, 0).astype(dtype_of(parts))
+    with np.errstate(all="ignore"):  # as NumPy's own, of infinite numbers
+        more = sum_over(exp(parts - largest) - at.astype(dtype_of(parts)), 0, False)
+        ones = np.sum(at, axis=0).astype(dtype_of(parts)) - 1
+        return np.log1p(more + ones) / unit + largest
+
+
+def _by_halves(ufunc: Any, parts: Any) -> Any:
+    """Take elements together whose order does not matter: the first half with the second."""
+    while (count := shape_of(parts)[0]) > 1:
+        half = count // 2
+        pairs = ufunc(getitem(parts, slice(half)), getitem(parts, slice(half, 2 * half)))
+        parts = concatenate([pairs, getitem(parts, slice(2 * half, None))]) if count % 2 else pairs
+    return getitem(parts, 0)
+
+
+def _by_doubling(ufunc: Any, x: Any, axis: int) -> Any:
+    """Return what all starts give: of stretches of 2 elements, of 4 by two of these, and so on."""
+    results, step = np.moveaxis(x, axis, 0), 1
+    while step < (count := shape_of(results)[0]):
+        before, here = getitem(results, slice(count - step)), getitem(results, slice(step, None))
+        results = concatenate([getitem(results, slice(step)), ufunc(before, here)])
+        step *= 2
+    return np.moveaxis(results, 0, axis)
+
+
+_LONG = 16  # elements: fewer are taken together one after the other, as NumPy does
+_VERY_LONG = 256  # elements: doubling computes more of them, in fewer steps
+_AT_ONCE: dict[Any, Function] = {
+    np.logaddexp: _log_of_sum,
+    np.logaddexp2: _log_of_sum,
+    np.hypot: _by_halves,
+    np.fmax: _by_halves,
+    np.fmin: _by_halves,
+}
+_DOUBLING = {*_AT_ONCE, np.maximum, np.minimum}
 
 
 def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
@@ -214,6 +264,8 @@ def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     x = x if dtype is None else to_dtype(x, dtype)
     if ufunc in _RUNNING:
         return _RUNNING[ufunc](x, axis)
+    if ufunc in _DOUBLING and shape_of(x)[axis] > _VERY_LONG:
+        return _by_doubling(ufunc, x, axis)
     results: list[Any] = []
     for part in np.moveaxis(x, axis, 0):
         results.append(ufunc(results[-1], part) if results else part)

@@ -17,17 +17,19 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
 
     For single numbers only the chosen one is computed, and may be `ZERO`. For arrays both are, the
-    choice is made element by element, and what is not chosen has the derivative 0.
+    choice is made element by element, and what is not chosen has the derivative 0, or what the
+    condition says stands for it (`nothing`).
     """
     if is_array(condition):
         from simpleautodiff.rules.piecewise import where
 
         with np.errstate(all="ignore"):
-            return where(condition, *[_number(value) for value in (yes, no)])
+            nothing = getattr(condition, "nothing", 0)
+            return where(condition, *[_number(value, nothing) for value in (yes, no)])
     if not type(condition).__module__.startswith("sympy") or condition in (True, False):
         return _value(yes) if condition else _value(no)
     piecewise = sympy_function("Piecewise")
-    return piecewise((_number(yes), condition), (_number(no), True))
+    return piecewise((_number(yes, 0), condition), (_number(no, 0), True))
 
 
 def where_rule(condition: Any, first: bool) -> Any:
@@ -36,16 +38,17 @@ def where_rule(condition: Any, first: bool) -> Any:
         return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
     from simpleautodiff.rules.piecewise import where
 
+    nothing = getattr(condition, "nothing", 0)
     keep = condition if first else ~condition
 
     def push(dot: Any) -> Any:
-        return where(condition, dot, 0) if first else where(condition, 0, dot)
+        return where(condition, dot, nothing) if first else where(condition, nothing, dot)
 
     def pull(bar: Any) -> Masked:
         whole = shape(plain(bar))
         return Masked(push(bar), keep if keep.shape == whole else np.broadcast_to(keep, whole))
 
-    return Linear(push, pull)
+    return Linear(push, pull if type(nothing) is int else push)
 
 
 def half(x: Any) -> Any:
@@ -68,6 +71,6 @@ def _value(value: Any) -> Any:
     return value() if isinstance(value, FunctionType) else value
 
 
-def _number(value: Any) -> Any:
+def _number(value: Any, nothing: Any) -> Any:
     value = _value(value)
-    return 0 if value is ZERO else value
+    return nothing if value is ZERO else value

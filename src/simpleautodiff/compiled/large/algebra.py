@@ -53,6 +53,6 @@ _ROWS: dict[Primitive, Callable[..., Place | None]] = {
     TABLE["pinv"]: factors.pinv,
     TABLE["qr"]: factors.qr,
     TABLE["det_sign"]: systems.sign,
-    TABLE["is_singular"]: factors.is_singular,
+    TABLE["is_singular"]: systems.is_singular,
 }
 _MATRICES = {"solve": 2, "solve_triangular": 2}  # arguments, where there is not one alone

@@ -69,7 +69,7 @@ class ArrayProgram:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.symbols import SymbolLevel
+    >>> from simpleautodiff.compiled.level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.ones(3))

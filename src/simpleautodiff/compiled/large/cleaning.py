@@ -36,7 +36,7 @@ def clean(recorded: Recorded, precise: bool = False) -> Recorded:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.symbols import SymbolLevel
+    >>> from simpleautodiff.compiled.level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.arange(3.0))

@@ -9,7 +9,6 @@ import numpy as np
 from simpleautodiff.compiled.large.matrices import (
     Lapack,
     added,
-    dtype_of,
     part_of,
     row_line,
     shape_of,
@@ -58,19 +57,6 @@ def eigenvectors(plan: Plan, line: Line, a: Any) -> Place:
     """Return the eigenvectors of symmetric matrices."""
     n = line.shape[-1]
     return swap(plan, part_of(plan, _eigh(plan, line, a), 0, (n, n)))
-
-
-def is_singular(plan: Plan, line: Line, a: Any) -> Place:
-    """Compare the smallest and the largest singular value, as NumPy does for the rank."""
-    n, stack, dtype = shape_of(plan, a)[-1], line.shape, dtype_of(plan, a)
-    work = _work_of_svd(n, n, dtype, False) + 8 * n
-    what = Lapack("singular_values", stack, n, n, behind=n, work=work)
-    values = part_of(plan, added(plan, what, (a,), dtype), n * n, (n,))
-    first, last = (row_line(plan, "getitem", (values, (..., k)), stack, values) for k in (0, -1))
-    bound = row_line(plan, "mul", (first, n * float(np.finfo(dtype).eps)), stack, values)
-    truth = np.dtype(bool)
-    regular = plan.append(Line(np.greater, (last, bound), {}, stack, truth))
-    return plan.append(Line(np.invert, (regular,), {}, stack, truth))
 
 
 def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:

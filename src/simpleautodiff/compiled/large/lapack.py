@@ -7,6 +7,7 @@ program is run again by NumPy, which raises its error, unless a guard before fai
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable
 
 from simpleautodiff.compiled.large.blas import Writer
@@ -107,6 +108,18 @@ def _lu(writer: _Matrices) -> None:
     writer.lapack("getrf", args, writer.what.must)
 
 
+def _regular(writer: _Matrices) -> None:
+    """Estimate from the factors, and from the norm, how far a matrix is from a singular one."""
+    n = math.isqrt(math.prod(writer.reads[0].shape) // writer.what.count)
+    size, found = writer.size(n), writer.working(5 * n)
+    matrix = [*writer.said("1"), size, writer.other(0, n * (n + 1)), size, writer.own()]
+    writer.lapack("gecon", [*matrix, found, writer.working(), writer.working(4 * n)])
+    power = math.frexp(n * n)[1] + (7 - 52 if writer.kind == "d" else 7 - 23)  # it is an estimate
+    number = writer.new(f"load {writer.element}, {found}")
+    near = struct.pack(">d", 2.0**power).hex().upper()
+    writer.require(f"fcmp ogt {writer.element} {number}, 0x{near}")
+
+
 def _lu_solve(writer: _Matrices) -> None:
     """Solve with factors; those of a single matrix for all right sides at once."""
     what = writer.what
@@ -150,18 +163,6 @@ def _eigh(writer: _Matrices) -> None:
     rest = [writer.working(), writer.size(work), writer.working(work), writer.size(3 + 5 * n)]
     args = [*writer.said("VL"), size, writer.own(), size, writer.own(n * n), *rest]
     writer.lapack("syevd", args)
-
-
-def _singular_values(writer: _Matrices) -> None:
-    """Find those of the transpose, which are the same."""
-    what = writer.what
-    m, n = what.columns, what.rows
-    work = what.work - 8 * min(m, n)
-    one, rows = writer.size(1), writer.size(m)
-    none = [writer.working(), one, writer.working(), one]
-    rest = [writer.working(), writer.size(work), writer.working(work)]
-    matrix = [rows, writer.size(n), writer.own(), rows]
-    writer.lapack("gesdd", [*writer.said("N"), *matrix, writer.own(m * n), *none, *rest])
 
 
 def _svd(writer: _Matrices) -> None:
@@ -233,11 +234,11 @@ done:
 
 _CALLS: dict[str, Callable[[_Matrices], None]] = {
     "lu": _lu,
+    "regular": _regular,
     "lu_solve": _lu_solve,
     "solve_triangular": _solve_triangular,
     "cholesky": _cholesky,
     "eigh": _eigh,
-    "singular_values": _singular_values,
     "svd": _svd,
     "qr": _qr,
     "qr_columns": _qr_columns,

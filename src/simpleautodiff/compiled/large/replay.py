@@ -15,7 +15,7 @@ class Replay:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.symbols import SymbolLevel
+    >>> from simpleautodiff.compiled.level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sin(level.input(np.zeros(2)))

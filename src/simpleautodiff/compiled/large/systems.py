@@ -15,6 +15,7 @@ import numpy as np
 from simpleautodiff.compiled.large.matrices import (
     Lapack,
     added,
+    dtype_of,
     part_of,
     row_line,
     shape_of,
@@ -169,3 +170,23 @@ def det(plan: Plan, line: Line, a: Any) -> Place:
     side, logarithm = sign(plan, line, a), logabsdet(plan, line, a)
     size = row_line(plan, "exp", (logarithm,), line.shape, logarithm)
     return row_line(plan, "mul", (side, size), line.shape, size)
+
+
+def is_singular(plan: Plan, line: Line, a: Any) -> Place | None:
+    """Say no where the factors tell that all digits are not lost, and leave all else to NumPy.
+
+    NumPy compares the smallest and the largest singular value, which take much longer to find.
+    """
+    n, stack, dtype = shape_of(plan, a)[-1], line.shape, dtype_of(plan, a)
+    lu, turned = _lu(plan, a, dtype, must=False)
+    if type(lu) is not Place:
+        return None
+    rank = len(stack)
+    sizes = row_line(plan, "abs", (a,), shape_of(plan, a), lu)
+    sums = row_line(plan, "sum", (sizes, (rank + turned,), False), (*stack, n), lu)
+    norm = row_line(plan, "max", (sums, (rank,), False), stack, lu)
+    single = row_line(plan, "reshape", (norm, (*stack, 1, 1)), (*stack, 1, 1), lu)
+    what = Lapack("regular", stack, 1, 1, work=5 * n + 1)
+    checked = part_of(plan, added(plan, what, (single, lu), dtype), 0, (1, 1))
+    checked = row_line(plan, "reshape", (checked, stack), stack, lu)
+    return plan.append(Line(np.less, (checked, 0.0), {}, stack, np.dtype(bool)))

@@ -24,7 +24,7 @@ from simpleautodiff.compiled.numbers.operations import (
     fits_whole,
 )
 from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
-from simpleautodiff.compiled.recorded import Line, Place, Recorded, places
+from simpleautodiff.compiled.recorded import NOTHING, Line, Place, Recorded, places
 from simpleautodiff.errors import TraceError
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import is_basic
@@ -225,6 +225,8 @@ class _Unrolling:
             kind = kind_of(np.result_type(arg)) or "d"
         if kind == WHOLE and type(arg) is int and not fits_whole(arg):
             raise NotUnrolledError(f"{arg} has more than 64 bits")
+        if arg is NOTHING:
+            return self.flat.zero(kind)
         if isinstance(arg, np.ndarray) and arg.ndim:
             return _each_number(lambda x: self.flat.const(x, kind), arg)
         return self.flat.const(arg, kind)

@@ -1,0 +1,71 @@
+"""What a recorded program is to those who run it, and how Python may come to call its code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from simpleautodiff.compiled.calling import engine
+from simpleautodiff.compiled.llvm.native import ENTRY, Form
+
+
+class Program(Protocol):
+    """A recorded program that can be run."""
+
+    @property
+    def tier(self) -> str:
+        """What runs it."""
+
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
+        """Return 0 and the results, or 1 + the number of the first guard that failed.
+
+        A single result may be put into the array `out`, if that is as it should be.
+        """
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+
+    def describe(self) -> list[str]:
+        """Say what it is made of and what was done to it."""
+
+    def source(self) -> str:
+        """Return the program, one step a line."""
+
+    def codes(self) -> list[engine.Code]:
+        """Return the code that it runs, or will."""
+
+
+class Entered:
+    """A program that Python may come to call without more ado.
+
+    `form` says how, once that is known; `on_entry` is called when there is code for it.
+    """
+
+    def __init__(self, results: int) -> None:
+        self.results = results  # how many are computed
+        self.form: Form | None = None
+        self.failure = ""  # why it could not be compiled
+        self.on_entry: Callable[[], None] = lambda: None
+        self.entry: tuple[engine.Code, str] | None = None
+
+    def fail(self, why: str) -> None:
+        """Note that it could not be compiled: the calls go on without."""
+        self.failure = why
+
+    def enter(self, code: engine.Code) -> None:
+        """Let Python call the entry of this code."""
+        self.entry = code, ENTRY
+        self.on_entry()
+
+
+def how_made(code: engine.Code | None) -> list[str]:
+    """Say how code was made, and in which time."""
+    if code is None:
+        return []
+    how = "loaded from disk" if code.from_cache else "compiled"
+    return [f"{how} in {1e3 * code.seconds:.1f} ms"]
+
+
+def not_made(failure: str) -> list[str]:
+    """Say why there is no code."""
+    return [f"could not be compiled: {failure}"] if failure else []

@@ -1,0 +1,85 @@
+"""Known zeros in compiled programs: what was not chosen counts for nothing, even times inf."""
+
+import math
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+TIERS = ["numpy", "tape", "cheap", "optimised"]
+CHOICES = {  # of each a number where sqrt has an infinite slope, and the choice none
+    "maximum": (lambda x: np.maximum(x, 0.0), -1.0),
+    "minimum": (lambda x: -np.minimum(x, 0.0), 1.0),
+    "fmax": (lambda x: np.fmax(0.0, x), -1.0),
+    "fmin": (lambda x: -np.fmin(0.0, x), 1.0),
+    "relu": (ad.relu, 0.0),
+    "clip": (lambda x: np.clip(x, 0.0, 5.0), -1.0),
+    "where": (lambda x: np.where(x > 0, x, 0.0), -1.0),
+    "python": (lambda x: ad.maximum(x, 0), -1.0),
+    "two": (lambda x: ad.relu(x) + 2 * np.maximum(x, 0.0), -1.0),
+    "hypot": (lambda x: np.hypot(ad.relu(x), 0.0), 0.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.errors.DomainWarning")
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("name", CHOICES)
+def test_an_infinite_slope_of_what_was_not_chosen(name, tier, kind):
+    choose, at = CHOICES[name]
+
+    def f(x):
+        return np.sqrt(choose(x)) * x
+
+    def tangent(x):
+        return ad.jvp(f, (x,), (kind(1.0),))[1]
+
+    with np.errstate(all="ignore"):
+        for derivative in (ad.grad(f), tangent):
+            compiled = ad.jit(derivative, tier=tier)
+            elsewhere = kind(2.0 if name not in ("minimum", "fmin") else -2.0)
+            assert compiled(elsewhere) == pytest.approx(1.5 * math.sqrt(2 + 4 * (name == "two")))
+            assert compiled(kind(at)) == derivative(kind(at)) == 0
+            assert type(compiled(kind(at))) is kind
+            np.testing.assert_array_equal(compiled(kind(math.nan)), derivative(kind(math.nan)))
+            assert not compiled.explain().count("run as it is")
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [3, 1000])
+@pytest.mark.parametrize("tier", TIERS)
+def test_arrays_behind_a_number_that_was_not_chosen(tier, size, kind):
+    def f(x):
+        return ad.relu(np.sum(np.sqrt(x)) - 3) + np.maximum(np.sqrt(x[0]), 1.0)
+
+    compiled = ad.jit(ad.grad(f), tier=tier)
+    x = np.full(size, 4.0, kind)
+    expected = np.full(size, 0.25)
+    expected[0] = 0.5
+    np.testing.assert_allclose(compiled(x), expected)
+    np.testing.assert_allclose(compiled(x), expected)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(compiled(np.zeros(size, kind)), np.zeros(size))
+        assert compiled(np.zeros(size, kind)).dtype == kind
+        np.testing.assert_array_equal(ad.grad(f)(np.zeros(size)), np.zeros(size))
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_second_derivatives(tier):
+    def f(x, y):
+        return np.sqrt(np.maximum(x, y)) + ad.relu(x * y) ** 2
+
+    compiled = ad.jit(ad.hessian(f, (0, 1)), tier=tier)
+    for x, y in ((4.0, 1.0), (1.0, 4.0), (4.0, -1.0), (-3.0, 4.0)):
+        np.testing.assert_allclose(compiled(x, y), ad.hessian(f, (0, 1))(x, y), rtol=1e-14)
+
+
+def test_exports_know_them():
+    compiled = ad.jit(ad.grad(lambda x: np.sqrt(np.maximum(x, 0.0))), tier="tape")
+    compiled(1.0), compiled(2.0)
+    space = {}
+    exec(compiled.to_python("slope"), space)
+    with np.errstate(all="ignore"):
+        assert space["slope"](-1.0) == 0
+    assert space["slope"](4.0) == 0.25
