@@ -32,9 +32,10 @@ from simpleautodiff.errors import (
 )
 from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.keeping import SMALL, Keeper
-from simpleautodiff.number import as_numpy_would, check_value
+from simpleautodiff.lineage import VIEWS, fork, note
+from simpleautodiff.number import as_numpy_would, check_value, shape
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced, Writable, unwrapped
+from simpleautodiff.traced import Traced, Written, plain, unwrapped
 
 _numbers = itertools.count(1)
 _last_sweep: dict[
@@ -91,6 +92,7 @@ class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
     lean = False  # whether values that no rule reads may go
+    shown = False  # whether each step will be seen, so that there should be none but the user's
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -187,8 +189,15 @@ def constant(arg: Any, level: Level) -> Any:
     if isinstance(arg, np.ndarray):
         return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
     if kind is tuple:
-        return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])
-    return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
+        return tuple([_kept(part) for part in arg])
+    return Held(_kept(arg)) if isinstance(arg, Traced) and arg.level is not level else arg
+
+
+def _kept(arg: Any) -> Any:
+    """Return a constant such that writing to it does not change what was recorded."""
+    if isinstance(arg, np.ndarray):
+        return arg.copy()
+    return fork(arg) if isinstance(arg, Traced) and shape(plain(arg)) else arg
 
 
 class Node(Traced):
@@ -349,7 +358,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
-        if type(arg) is Writable or (type(arg) is list and i not in primitive.settings):
+        if isinstance(arg, Written) or (type(arg) is list and i not in primitive.settings):
             return apply(
                 primitive, *[np.asarray(x) if type(x) is list else unwrapped(x) for x in args]
             )
@@ -364,7 +373,10 @@ def apply(primitive: Primitive, *args: Any) -> Any:
                 check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
-    return level.run(primitive, args)
+    result = level.run(primitive, args)
+    if primitive in VIEWS and type(result) is not Result:  # a tape remembers it itself
+        note(result, args[0], VIEWS[primitive](result, *args))
+    return result
 
 
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:

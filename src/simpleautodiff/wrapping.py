@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.keeping import SMALL
+from simpleautodiff.lineage import VIEWS, note
 from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.recycling import STORE, in_place
@@ -111,13 +112,20 @@ def _wrap_many(primitive: Primitive) -> Callable[..., Any]:
         node = Result()
         node.value = value
         node.primitive = primitive
+        seen = None
         if by_shape and level.lean:
-            args = (level[args[0].index], *args[1:])  # of which perhaps only the shape is kept
+            kept = level[args[0].index]  # of which perhaps only the shape is kept
+            if kept is not args[0]:
+                seen, args = args[0], (kept, *args[1:])
         node.args = tuple([arg if type(arg) in FIXED else constant(arg, level) for arg in args])
         node.level = level
         node.index = len(level)
         level.append(node)
-        return level.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+        if type(value) is np.ndarray and value.size > SMALL:
+            node = level.slim(node)
+        if seen is not None and primitive in VIEWS:  # the record has lost whom it is a view of
+            note(node, seen, VIEWS[primitive](node, seen, *args[1:]))
+        return node
 
     return wrapping
 

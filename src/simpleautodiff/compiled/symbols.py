@@ -65,7 +65,7 @@ class Symbol(Many):
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
-        return self.level.run(_GETITEM, (self, index))
+        return apply(_GETITEM, self, index)
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:

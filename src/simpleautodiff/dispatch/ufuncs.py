@@ -23,6 +23,7 @@ from simpleautodiff.dispatch.table import (
     to_dtype,
     written,
 )
+from simpleautodiff.dispatch.updating import write_at
 from simpleautodiff.errors import LostDerivativeError, RuleError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import floor_divide, mod, mul, power
@@ -34,7 +35,7 @@ from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
-from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain, unwrapped
+from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, Written, plain, unwrapped
 
 _IGNORED = ("casting", "order", "subok")
 
@@ -143,6 +144,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
+    if method == "at" and isinstance(inputs[0], (Traced, Written)):
+        return write_at(ufunc, *inputs)
     if method == "at":
         raise LostDerivativeError(
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "
