@@ -42,8 +42,9 @@ class LeanTape(Tape):
         node.value = np.ndarray(
             shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
         )
-        if node.primitive in VIEWS and type(args[0]) is Result and self[args[0].index] is not args[0]:
-            note(shown, args[0], VIEWS[node.primitive](shown, *args))
+        seen = args[0]
+        if node.primitive in VIEWS and type(seen) is Result and self[seen.index] is not seen:
+            note(shown, seen, VIEWS[node.primitive](shown, *args))
         return shown
 
 

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from weakref import ref
 
+import numpy as np
+
+from simpleautodiff.number import shape
 from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, plain
 
 Step = Callable[[Any], Any]  # from a writable array to its view
 
@@ -84,3 +87,10 @@ def fork(x: Any) -> Any:
             if name != "__weakref__" and hasattr(x, name):
                 setattr(new, name, getattr(x, name))
     return new
+
+
+def kept(x: Any) -> Any:
+    """Return a constant of a recorded operation such that no write to it changes the record."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    return fork(x) if isinstance(x, Traced) and shape(plain(x)) else x

@@ -24,7 +24,6 @@ from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
     DomainError,
-    RuleError,
     TraceError,
     ValueKindError,
     at_line,
@@ -32,10 +31,10 @@ from simpleautodiff.errors import (
 )
 from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.keeping import SMALL, Keeper
-from simpleautodiff.lineage import VIEWS, fork, note
-from simpleautodiff.number import as_numpy_would, check_value, shape
-from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced, Written, plain, unwrapped
+from simpleautodiff.lineage import VIEWS, kept, note
+from simpleautodiff.number import as_numpy_would, check_value
+from simpleautodiff.primitives import Primitive, stated
+from simpleautodiff.traced import Traced, Written, unwrapped
 
 _numbers = itertools.count(1)
 _last_sweep: dict[
@@ -189,15 +188,8 @@ def constant(arg: Any, level: Level) -> Any:
     if isinstance(arg, np.ndarray):
         return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
     if kind is tuple:
-        return tuple([_kept(part) for part in arg])
-    return Held(_kept(arg)) if isinstance(arg, Traced) and arg.level is not level else arg
-
-
-def _kept(arg: Any) -> Any:
-    """Return a constant such that writing to it does not change what was recorded."""
-    if isinstance(arg, np.ndarray):
-        return arg.copy()
-    return fork(arg) if isinstance(arg, Traced) and shape(plain(arg)) else arg
+        return tuple([kept(x) if isinstance(x, (np.ndarray, Traced)) else x for x in arg])
+    return Held(kept(arg)) if isinstance(arg, Traced) and arg.level is not level else arg
 
 
 class Node(Traced):
@@ -226,7 +218,7 @@ class Node(Traced):
     def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
         self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)  # typed by hand: all of them are parents
-        self.primitive = _stated(operator, ()) if operator or self.args else None
+        self.primitive = stated(operator, ()) if operator or self.args else None
         self.level = value.level.hand_above() if isinstance(value, Traced) else HAND
         self.links = None
         self.__class__ = Result  # the wrapping functions look for that
@@ -272,7 +264,7 @@ class Node(Traced):
                 f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
                 f"numbers; got {len(derivatives)}"
             )
-        self.primitive = _stated(self.operator, derivatives)
+        self.primitive = stated(self.operator, derivatives)
 
     @property
     def child_nodes(self) -> list[Node]:
@@ -333,16 +325,6 @@ class Held:
 
     def __repr__(self) -> str:
         return repr(self.value)
-
-
-def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
-    """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
-    partials = tuple(lambda v, *args, number=number: number for number in derivatives)
-
-    def compute(*args: Any) -> Any:
-        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
-
-    return Primitive(operator, partials, compute, operator, operator, "stated by hand")
 
 
 # Making nodes. ------------------------------------------------------------------------------------

@@ -101,11 +101,11 @@ class Traced:
         raise SympifyError(self)
 
     if TYPE_CHECKING:  # installed from the table by `operators`
-
         shape: Any
 
-        def copy(self) -> Any: ...
-        def writable(self) -> Writable: ...  # by `dispatch.versions`
+        copy: Callable[[], Any]
+        writable: Callable[[], Writable]  # by `dispatch.versions`
+
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
         def __sub__(self, other: Any) -> Any: ...
@@ -183,7 +183,7 @@ class Written:
         @current.setter
         def current(self, new: Any) -> None: ...
 
-        def writable(self) -> Writable: ...
+        writable: Callable[[], Writable]
 
 
 class Writable(Written):

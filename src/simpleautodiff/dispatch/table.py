@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, at_line
 from simpleautodiff.foreign import is_foreign, wrapped
-from simpleautodiff.rules.kinds import astype, dtype_of, twin
+from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import SCIPY, Traced, Written, plain, unwrapped
 
@@ -54,7 +54,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
         args = tuple([unwrapped(arg) for arg in args])
         result = program(*args, **kwargs)
-        return twin(result) if args and result is args[0] else result
+        return +result if args and result is args[0] else result  # as in NumPy, a new array
     args, given = arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [unwrapped(arg) for arg in args]
@@ -65,7 +65,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         given = {name: arg for name, arg in given.items() if name in takes or name not in HARMLESS}
         _check_known(function, set(given) - takes)
     result = program(*args, **given)
-    return written(twin(result) if result is args[0] else result, out, name_of(function))
+    return written(+result if result is args[0] else result, out, name_of(function))
 
 
 def _as_it_is(program: Function, kwargs: dict[str, Any]) -> bool:

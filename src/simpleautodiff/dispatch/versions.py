@@ -70,18 +70,16 @@ def _chosen(v: Any, x: Any, index: Any) -> Step | None:
 
 def _reshaped(v: Any, x: Any, new: Any) -> Step | None:
     here, there = concrete(v), concrete(x)
-    if isinstance(here, np.ndarray) and isinstance(there, np.ndarray):
-        if not is_hollow(there) and not np.may_share_memory(here, there):
-            return None  # NumPy had to copy the elements
+    arrays = isinstance(here, np.ndarray) and isinstance(there, np.ndarray)
+    if arrays and not is_hollow(there) and not np.may_share_memory(here, there):
+        return None  # NumPy had to copy the elements
     full = shape_of(x)
     return lambda y: looking(y, lambda u: reshape(u, new), lambda base, v: reshape(v, full))
 
 
 def _turned(v: Any, x: Any, axes: Any) -> Step:
     back = None if axes is None else tuple(int(i) for i in np.argsort(axes))
-    return lambda y: looking(
-        y, lambda u: transpose(u, axes), lambda base, v: transpose(v, back)
-    )
+    return lambda y: looking(y, lambda u: transpose(u, axes), lambda base, v: transpose(v, back))
 
 
 def _spread(v: Any, x: Any, new: Any) -> Step:
@@ -168,8 +166,8 @@ class _Turning:
         """Put a fork of a node into the records."""
         stays = fork(node)
         self.stays[id(node)] = node, stays
-        if type(node) is Result and node.level[node.index] is node:  # type: ignore[index]
-            node.level[node.index] = stays  # type: ignore[index]
+        if type(node) is Result and node.level[node.index] is node:
+            node.level[node.index] = stays
         return stays
 
     def become(self, node: Any, array: Any) -> None:
@@ -181,7 +179,7 @@ class _Turning:
         for view, steps in views:
             self.join(view, follow(array, steps))
         _ARRAY.__set__(node, array)
-        node.__class__ = _sibling(type(node))
+        node.__class__ = _sibling(type(node))  # type: ignore[arg-type]
 
     def join(self, view: Any, array: Any) -> None:
         """Let a view stand for an array, unless NumPy would have copied it."""

@@ -274,10 +274,7 @@ def install() -> None:
         "partition": _partition,
         "put": _put,
         "writable": lambda self: self,
-        **{
-            name: _refuse(name)
-            for name in ("resize", "itemset", "byteswap", "view")
-        },
+        **{name: _refuse(name) for name in ("resize", "itemset", "byteswap", "view")},
         "__repr__": lambda self: f"Writable({self.current!r})",
         "__hash__": None,
     }

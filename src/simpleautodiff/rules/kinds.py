@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.foreign import Foreign
-from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.lineage import fork
+from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.node import Hand, Result
 from simpleautodiff.number import is_complex, shape
 from simpleautodiff.rules.row import TABLE, Wrapping, row
