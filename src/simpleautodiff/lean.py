@@ -42,9 +42,8 @@ class LeanTape(Tape):
         node.value = np.ndarray(
             shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
         )
-        seen = args[0]
-        if node.primitive in VIEWS and type(seen) is Result and self[seen.index] is not seen:
-            note(shown, seen, VIEWS[node.primitive](shown, *args))
+        if node.primitive in VIEWS and type(args[0]) is Result:
+            note(shown, args[0], VIEWS[node.primitive](shown, *args))  # it is not on the tape
         return shown
 
 

@@ -34,13 +34,14 @@ _views: dict[int, dict[int, Seen]] = {}  # of an array, by its id
 
 def note(view: Any, base: Any, step: Step | None) -> None:
     """Remember that one array is a view of another; the view keeps the other alive."""
+    key = id(view)
+    forget(key)
     if step is None or not isinstance(base, Traced) or view is base:
         return
     before = _seen.get(id(base))
     steps: tuple[Any, ...] = ((), step)
     if before is not None:  # as in NumPy, a view of a view keeps only the first array alive
         base, steps = before.base, (before.steps, step)
-    key = id(view)
     _seen[key] = Seen(ref(view, lambda _: forget(key)), base, steps)
     _views.setdefault(id(base), {})[key] = _seen[key]
 

@@ -276,9 +276,8 @@ def _memory(self: Writable) -> Any:
 
 def concrete(x: Any) -> Any:
     """Return the plain array of a node; of what stands for many, that of all or of this call."""
-    x = plain(x)
     while isinstance(x, Traced):
-        x = x.concrete if hasattr(x, "concrete") else x.value
+        x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
     return x
 
 

@@ -27,7 +27,7 @@ from simpleautodiff.dispatch.memory import (
     spread,
 )
 from simpleautodiff.dispatch.table import FUNCTIONS
-from simpleautodiff.errors import ArgumentError, TraceError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.lineage import VIEWS, Step, follow, forget, fork, note, seen_by, views_of
 from simpleautodiff.node import Hand, Held, Result, Tape
 from simpleautodiff.rules.complexes import imag, real
@@ -53,7 +53,7 @@ def _check(x: Traced) -> None:
     if not shape_of(x):
         raise ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
     if isinstance(x.level, Hand):
-        raise TraceError(
+        raise LostDerivativeError(
             "a node typed by hand is not written to, because others were computed from it. Write "
             f"into a copy: y = x.copy(), then y[...] = ...{at_line()}"
         )
@@ -63,9 +63,11 @@ def _check(x: Traced) -> None:
 
 
 def _chosen(v: Any, x: Any, index: Any) -> Step | None:
+    if not shape_of(v):
+        return None
     index = index.value if type(index) is Held else index
     one = is_single(index) if batches_in(index) else is_basic(index)
-    return partial(part_of, index=index) if one and shape_of(v) else None
+    return partial(part_of, index=index) if one else None
 
 
 def _reshaped(v: Any, x: Any, new: Any) -> Step | None:

@@ -41,7 +41,9 @@ from simpleautodiff.dispatch.updating import write_at
 from simpleautodiff.dispatch.versions import METHODS, writable
 from simpleautodiff.drawing import drawn_with
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
+from simpleautodiff.node import Result
 from simpleautodiff.number import is_array
+from simpleautodiff.operators import BINARY
 from simpleautodiff.rules.indexing import batches_in, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import shape_of
@@ -316,9 +318,12 @@ def _on_array(name: str) -> Callable[..., Any]:
 
 def _changed(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return an operator such as +=, which changes an array and replaces a single number."""
+    quick = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
-        if type(self.value) is float or not shape_of(self):
+        if type(self) is Result and type(self.value) is float:
+            return quick(self, other)
+        if not shape_of(self):
             return function(self, other)
         getattr(self.writable(), name)(other)
         return self
