@@ -249,11 +249,12 @@ MADE = {
     "zeros": np.zeros_like,
     "turned": lambda x: np.exp(x.T).T,
 }
+ACTIONS = (
+    *("set", "add", "scale", "part", "turn", "row", "read", "name", "whole", "split", "flip"),
+    *("sort", "at", "wide", "out"),
+)
 STEPS = st.tuples(
-    st.sampled_from(
-        ["set", "add", "scale", "part", "turn", "row", "read", "name", "whole", "split", "flip"]
-        + ["sort", "at", "wide", "out", *MADE]
-    ),
+    st.sampled_from([*ACTIONS, *MADE]),
     st.integers(0, 9),
     st.sampled_from(INDICES),
     st.floats(-1, 1).map(lambda x: round(x, 3)),

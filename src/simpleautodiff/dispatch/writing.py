@@ -1,7 +1,8 @@
 """Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
 
-NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. As in NumPy, slices and
-reshapes of them are views: what is written to one is written to the other.
+NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes, and a node that is
+written to becomes one. As in NumPy, slices and reshapes of them are views: what is written to one
+is written to the other.
 """
 
 from __future__ import annotations
@@ -209,10 +210,10 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
         new = function(self.current, unwrapped(other))
-        if np.shape(plain(new)) != np.shape(plain(self.current)):
+        if shape_of(new) != shape(self):
             raise ArgumentError(
-                f"an array of shape {np.shape(plain(self.current))} cannot be changed in place to "
-                f"shape {np.shape(plain(new))}{at_line()}"
+                f"an array of shape {shape(self)} cannot be changed in place to shape "
+                f"{shape_of(new)}{at_line()}"
             )
         self.current = new
         return self
@@ -318,7 +319,7 @@ def _on_array(name: str) -> Callable[..., Any]:
 
 def _changed(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return an operator such as +=, which changes an array and replaces a single number."""
-    quick = BINARY.get(name[3:-2], function)
+    quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:
         if type(self) is Result and type(self.value) is float:

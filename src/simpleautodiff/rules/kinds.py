@@ -17,7 +17,8 @@ from simpleautodiff.traced import Traced, plain, unwrapped
 
 def dtype_of(x: Any) -> Any:
     """Return NumPy's type of a number, an array, or a node of either."""
-    return np.result_type(plain(x))
+    x = plain(x)
+    return x.dtype if type(x) is np.ndarray and x.dtype.isnative else np.result_type(x)
 
 
 def real_dtype(x: Any) -> Any:
