@@ -183,6 +183,8 @@ def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any)
         return WRITERS[function](first.writable(), *args[1:], **kwargs)
     if function in _VIEWS and isinstance(first, Written):
         return views(first.writable(), lambda x: function(x, *args[1:], **kwargs), function)
+    if len(args) == 1 and not kwargs and isinstance(first, Written):
+        return function(first.writable().current)  # nearly all calls
     needed, given = arguments(function, args, kwargs)
     out = given.pop("out", None)
     if not isinstance(out, (Traced, Written)):
