@@ -52,8 +52,7 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
             raise no_rule(name_of(function))
         return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
-        args = tuple([unwrapped(arg) for arg in args])
-        result = program(*args, **kwargs)
+        result = program(*map(unwrapped, args), **kwargs)
         return +result if args and result is args[0] else result  # as in NumPy, a new array
     args, given = arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
