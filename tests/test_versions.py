@@ -146,6 +146,15 @@ def views_that_are_read_only(x):
     return np.sum(diagonal**2) + np.sum(wide**2) + np.sum(windows**3)
 
 
+def new_arrays(x):
+    diagonal, zeros = np.diag(x[0] * 2.0), (x * 1.0).imag + 0.0
+    joined = np.concatenate([x])
+    diagonal[0, 1] = x[1, 1]
+    zeros += x
+    joined[0] *= zeros[1]
+    return np.sum(diagonal**2) + np.sum(zeros**2) + np.sum(joined**2)
+
+
 def rows_written_later(x):
     y, row = np.zeros_like(x), x[0] * 2.0
     y[1] = row
@@ -176,7 +185,13 @@ def not_in_one_piece(x):
 PROGRAMS = [
     *(element, row_of_a_result, other_name, used_before, views_of_views, copies_stay),
     *(copies_do_not_write_back, through_functions, functions_that_give_views),
-    *(views_that_are_read_only, rows_written_later, numbers_are_replaced, not_in_one_piece),
+    *(
+        new_arrays,
+        views_that_are_read_only,
+        rows_written_later,
+        numbers_are_replaced,
+        not_in_one_piece,
+    ),
 ]
 
 
@@ -596,21 +611,23 @@ def test_the_argument_of_the_caller_stays():
     np.testing.assert_array_equal(x, X)
 
 
+@pytest.mark.parametrize("x", [X, np.sin(np.arange(9000.0)).reshape(90, 100)])
 @pytest.mark.parametrize("mode", [ad.grad, lambda f: lambda x: ad.jvp(f, (x,), (x,)), ad.vmap])
-def test_nothing_is_kept(mode):
+def test_nothing_is_kept(mode, x):
     kept = []
 
     def f(x):
-        a = x * 2.0
+        a = np.exp(x)
         view, turned = a[..., 1:], a.T
         view += 1.0
         kept.extend(map(weakref.ref, (a, view, turned)))
+        a[..., 1:2] *= turned[1:2].T
         return np.sum(a**2) + np.sum(turned)
 
     gc.collect()
     gc.disable()
     try:
-        mode(f)(X)
+        mode(f)(x)
         assert [each() for each in kept] == [None] * 3
         assert not lineage._seen
         assert not lineage._views

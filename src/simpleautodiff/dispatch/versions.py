@@ -30,6 +30,7 @@ from simpleautodiff.dispatch.table import FUNCTIONS
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.lineage import VIEWS, Step, follow, forget, fork, note, seen_by, views_of
 from simpleautodiff.node import Hand, Held, Result, Tape
+from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, transpose
@@ -44,6 +45,8 @@ def writable(self: Traced) -> Writable:
     if not isinstance(self, Written):
         _check(self)
         _turn(_first(self))
+    if not isinstance(self, Written):  # it was no view, after all: its elements had been copied
+        _turn(self)
     array: Writable = _ARRAY.__get__(self)
     return array
 
@@ -99,7 +102,7 @@ VIEWS.update(
         _primitive(transpose): _turned,
         _primitive(broadcast_to): _spread,
         _primitive(real): lambda v, x: real_part,
-        _primitive(imag): lambda v, x: imaginary_part,
+        _primitive(imag): lambda v, x: imaginary_part if is_complex(concrete(x)) else None,
     }
 )
 
@@ -117,8 +120,11 @@ def _noting(function: Any, read_only: bool) -> Callable[..., Any]:
 
         result = program(a, *args, **kwargs)
         whole = not isinstance(result, list)
-        for k, view in enumerate([result] if whole else result):
-            note(view, a, part(k))
+        outline = np.empty(shape_of(a), bool)
+        there = function(outline, *args, **kwargs)
+        if np.may_share_memory(there if whole else there[0], outline):
+            for k, view in enumerate([result] if whole else result):
+                note(view, a, part(k))
         return result
 
     return noting
@@ -168,9 +174,15 @@ class _Turning:
         """Put a fork of a node into the records."""
         stays = fork(node)
         self.stays[id(node)] = node, stays
-        if type(node) is Result and node.level[node.index] is node:
-            node.level[node.index] = stays
+        if type(node) is Result:
+            stays.args = self.recorded(node.args)
+            if node.level[node.index] is node:
+                node.level[node.index] = stays
         return stays
+
+    def recorded(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return arguments as they stay in the records."""
+        return tuple([self.stays[id(arg)][1] if id(arg) in self.stays else arg for arg in args])
 
     def become(self, node: Any, array: Any) -> None:
         """Let a node stand for an array, and its noted views for views of that."""
@@ -197,7 +209,7 @@ class _Turning:
             args = node.args
             if not any([id(arg) in stays for arg in args]):
                 continue
-            node.args = tuple([stays[id(arg)][1] if id(arg) in stays else arg for arg in args])
+            node.args = self.recorded(args)
             if node.primitive in VIEWS and id(args[0]) in stays:
                 step = VIEWS[node.primitive](node, *node.args)
                 if step is not None:
