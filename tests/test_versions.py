@@ -140,10 +140,11 @@ def functions_that_give_views(x):
 def views_that_are_read_only(x):
     a = x[:, :3] * 2.0
     diagonal, wide = np.diagonal(a), np.broadcast_to(a, (2, 3, 3))
+    same, third = np.linalg.diagonal(a), np.diag(a, 1)
     windows = np.lib.stride_tricks.sliding_window_view(a, (2, 2))
     a[1, 1] = x[0, 3]
     a[0] *= x[1, 0]
-    return np.sum(diagonal**2) + np.sum(wide**2) + np.sum(windows**3)
+    return np.sum(diagonal**2) + np.sum(wide**2) + np.sum(windows**3) + np.sum(same) + third[0]
 
 
 def new_arrays(x):
@@ -692,6 +693,8 @@ def test_what_is_refused():
     refused(lambda x: (x * 2.0).__iadd__(np.ones((2, 9, *x.shape))), TypeError, "cannot be changed")
     with pytest.raises(ad.LostDerivativeError, match="typed by hand"):
         ad.Node(X)[0] = 1.0
+    with pytest.raises(ad.RuleError, match=r"x\[...\] = np.nan_to_num"):
+        ad.grad(lambda x: np.nan_to_num(x * 2.0, copy=False))(X)
     with pytest.raises(ad.ArgumentError, match="a single number"):
         ad.grad(lambda x: (x * 2.0).__setitem__(0, 1.0))(1.0)
     with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
