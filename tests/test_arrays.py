@@ -752,15 +752,13 @@ def test_methods_that_change_in_place():
         return y[0] * 10 + np.sum(z) + np.sum(w)
 
     np.testing.assert_allclose(ad.grad(f)(np.array([3.0, 1.0])), [2, 10])
-    with pytest.raises(ad.LostDerivativeError, match=r"x = np.sort\(x\)"):
-        ad.grad(lambda x: x.sort())(V)
     with pytest.raises(ad.LostDerivativeError, match="not recorded"):
-        ad.grad(lambda x: x.copy().put(0, 1.0))(V)
+        ad.grad(lambda x: x.copy().resize(3))(V)
 
 
 def test_what_cannot_be_written_to():
     with pytest.raises(ad.LostDerivativeError, match=r"y = x.copy\(\)"):
-        ad.grad(lambda x: x.__setitem__(0, 1.0))(V)
+        ad.Node(V)[0] = 1.0
     with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
         ad.grad(lambda x: np.zeros(5).__setitem__(0, x[0]))(V)
 
@@ -987,7 +985,7 @@ def test_what_is_missing_says_what_is_near():
         np.sort_complex(ad.Node(V))
     with pytest.raises(ad.LostDerivativeError, match=r"np.array\(\[a, b\]\) write np.stack"):
         np.array([ad.Node(1.0), ad.Node(2.0)])
-    with pytest.raises(ad.RuleError, match=r"np.put.* y\[\.\.\.\] = "):
+    with pytest.raises(ad.LostDerivativeError, match=r"typed by hand.* y\[\.\.\.\] = "):
         np.put(ad.Node(V), 0, 1.0)
 
 

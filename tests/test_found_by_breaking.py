@@ -413,10 +413,14 @@ def test_out_of_a_wrong_shape_is_refused():
         ad.grad(f)(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("name", ["flat", "shape", "real", "imag"])
-def test_attributes_of_nodes_are_not_written_to(name):
-    with pytest.raises(ad.LostDerivativeError, match=rf"x.{name} = ..."):
-        ad.grad(lambda x: setattr(x, name, 3))(np.ones(3))
+def test_the_shape_of_a_node_is_not_written_to():
+    with pytest.raises(ad.LostDerivativeError, match=r"x.shape = ..."):
+        ad.grad(lambda x: setattr(x, "shape", 3))(np.ones(3))
+
+
+def test_real_numbers_have_no_imaginary_part_to_set():
+    with pytest.raises(ad.ArgumentError, match="no imaginary part"):
+        ad.grad(lambda x: setattr(x, "imag", 3))(np.ones(3))
 
 
 def test_clip_between_bounds_that_have_changed_places():

@@ -121,6 +121,8 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
         _explain_arity(f, args, kwargs)
         raise
     except ValueError as error:
+        if isinstance(error, AutodiffError):
+            raise
         if isinstance(error.__cause__, AutodiffError):
             raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
         if "read-only" in str(error) and is_locked():
@@ -130,7 +132,7 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 "to another array"
             ) from error
         raise
-    return result if isinstance(result, Traced) else map_leaves(unwrapped, result)
+    return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

@@ -14,13 +14,17 @@ from typing import Any, final
 
 import numpy as np
 
+from simpleautodiff.dispatch.each import is_single
+from simpleautodiff.dispatch.memory import part_of
 from simpleautodiff.dispatch.shaping import stack
 from simpleautodiff.drawing import drawn_with
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.lineage import note
 from simpleautodiff.many import Many, ManyLevel, highest
 from simpleautodiff.node import Level, apply
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.rules.indexing import flat_places, getitem, scatter, set_item
+from simpleautodiff.rules.kinds import twin
 from simpleautodiff.rules.shapes import broadcast_to, lead, reshape, shape_of, shifted
 from simpleautodiff.structure import flatten, map_leaves
 from simpleautodiff.traced import plain
@@ -128,7 +132,10 @@ class Batch(Many):
         parts = flatten(index)[0]
         if not any(type(part) is Batch for part in parts):
             return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
-        return _chosen(highest((self, index)), self, index)  # type: ignore[arg-type]
+        part = _chosen(highest((self, index)), self, index)  # type: ignore[arg-type]
+        if is_single(index) and shape_of(part):
+            note(part, self, lambda array: part_of(array, index))
+        return part
 
     def _lost(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
@@ -219,7 +226,7 @@ def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any
 
 def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
     """Return an array as a batch along one of its axes."""
-    return Batch(np.moveaxis(value, axis, 0) if axis else value, level)
+    return Batch(np.moveaxis(value, axis, 0) if axis else twin(value), level)
 
 
 def unbatch(x: Any, axis: int, level: BatchLevel) -> Any:

@@ -13,7 +13,7 @@ from simpleautodiff.linear import ZERO, Bundle, Linear
 from simpleautodiff.node import Level, Recorder, apply
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, unwrapped
 from simpleautodiff.transform import jvp
 
 
@@ -38,6 +38,7 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
+        leaves = [unwrapped(leaf) for leaf in leaves]
         level = _highest_level(leaves)
         if not isinstance(level, Recorder) or isinstance(level, KinkTape):
             # with plain numbers and in forward mode nothing is kept; kinks are told step by step

@@ -9,19 +9,20 @@ from simpleautodiff.errors import RuleError, TraceError
 from simpleautodiff.node import HAND, Node, Result
 from simpleautodiff.order import connected, ends, execution_order
 from simpleautodiff.rules.row import TABLE
+from simpleautodiff.traced import Traced
 
 
 def _copy(node: Node) -> Node:
     """Copy one node; the copy has the same parents."""
     if node.level is not HAND:
-        return node  # inside a function nodes are never written to
+        return Traced.__copy__(node)  # type: ignore[no-any-return]
     return HAND.record(node.primitive, node.args, node.value)
 
 
 def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
     """Copy a node with all it was computed from; nodes copied together stay connected."""
     if node.level is not HAND:
-        return node
+        return Traced.__copy__(node)  # type: ignore[no-any-return]
     order = execution_order(node)
     for old in order:
         if id(old) not in memo:

@@ -10,6 +10,7 @@ import ast
 import inspect
 import itertools
 import linecache
+from dis import opname
 from types import FrameType
 from typing import Any
 
@@ -52,6 +53,8 @@ def drawn_with(x: Any) -> LostDerivativeError | None:
 
 def _call(frame: FrameType) -> ast.Call | None:
     """Return the call that a frame is waiting for, as it is written; None if that is not known."""
+    if not opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
+        return None  # such as x[0] = 1, which is found out without reading the line
     places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     first, last, start, end = next(places, (None,) * 4)
     if first is None or last is None or start is None or end is None:

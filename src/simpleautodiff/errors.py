@@ -45,6 +45,10 @@ class LostDerivativeError(AutodiffError, TypeError):
     """A conversion to a plain number would drop the derivative."""
 
 
+class ReadOnlyError(AutodiffError, ValueError):
+    """A view that cannot be written to, as NumPy's own cannot."""
+
+
 class DomainError(AutodiffError, ArithmeticError):
     """A function was asked for a value where its kind of number has none."""
 

@@ -18,6 +18,7 @@ from simpleautodiff.node import Level, Node, Result, Tape
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import still_open
 from simpleautodiff.recycling import has_own_memory
+from simpleautodiff.rules.kinds import twin
 from simpleautodiff.structure import Rebuild, flatten, map_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.traced import Traced, plain
@@ -44,6 +45,7 @@ class Graph:
                 value = leaf if type(leaf) is float else checked(leaf, f, self.tape)
                 self.inputs.append(self.tape.record(None, (), value))
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
+        self.inputs = self.tape[: len(leaves)]  # as they were, should the function write to them
         self.aux: Any = None
         self.single = selection.single
         if has_aux:
@@ -117,7 +119,7 @@ class Graph:
     def arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments, each of its own."""
         if any([type(number) is not float for number in numbers]):
-            numbers = _apart([outward(number) for number in numbers])
+            numbers = _apart([twin(outward(number)) for number in numbers])
         trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 
@@ -189,5 +191,5 @@ def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     if type(argument) is not np.ndarray or not argument.ndim or argument.dtype is not _FLOAT:
         value = check_value(argument, f"an argument of {name_of(f)}")
     if not isinstance(value, np.ndarray):
-        return value
+        return twin(value)
     return value.copy() if tape is None else tape.keep(value)

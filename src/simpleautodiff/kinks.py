@@ -71,6 +71,8 @@ class CallTape(LocatedTape):
     It keeps their frames until it is cleared, so that two calls are never taken for one.
     """
 
+    shown = True
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[tuple[Call, ...]] = []

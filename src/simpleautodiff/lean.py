@@ -6,6 +6,7 @@ from typing import final
 
 import numpy as np
 
+from simpleautodiff.lineage import VIEWS, note
 from simpleautodiff.node import Node, Result, Tape
 from simpleautodiff.recycling import LARGE, STORE
 
@@ -41,6 +42,8 @@ class LeanTape(Tape):
         node.value = np.ndarray(
             shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
         )
+        if node.primitive in VIEWS and type(args[0]) is Result:
+            note(shown, args[0], VIEWS[node.primitive](shown, *args))  # it is not on the tape
         return shown
 
 

@@ -15,6 +15,7 @@ from simpleautodiff.foreign import is_foreign, outward, wrapped
 from simpleautodiff.many import Many
 from simpleautodiff.remaking import remembered
 from simpleautodiff.rules.indexing import getitem
+from simpleautodiff.rules.kinds import twin
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import children, flatten, map_leaves, paths
 from simpleautodiff.traced import Traced
@@ -103,7 +104,7 @@ def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     if axis is not None:
         whole = outward(unbatch(leaf, axis, level))
         shared = isinstance(whole, np.ndarray) and (whole.base is not None)
-        return whole.copy() if shared else whole
+        return whole.copy() if shared else twin(whole)
     if isinstance(leaf, Traced) and leaf.level is level:
         raise ArgumentError(
             f"out_axes=None says that a result of {name_of(f)} is the same for every example, but "

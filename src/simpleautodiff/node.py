@@ -24,7 +24,6 @@ from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
     DomainError,
-    RuleError,
     TraceError,
     ValueKindError,
     at_line,
@@ -32,9 +31,10 @@ from simpleautodiff.errors import (
 )
 from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.keeping import SMALL, Keeper
+from simpleautodiff.lineage import VIEWS, kept, note
 from simpleautodiff.number import as_numpy_would, check_value
-from simpleautodiff.primitives import Primitive
-from simpleautodiff.traced import Traced, Writable, unwrapped
+from simpleautodiff.primitives import Primitive, stated
+from simpleautodiff.traced import Traced, Written, unwrapped
 
 _numbers = itertools.count(1)
 _last_sweep: dict[
@@ -91,6 +91,7 @@ class Recorder(Level):
     """A level whose record is a graph of nodes."""
 
     lean = False  # whether values that no rule reads may go
+    shown = False  # whether each step will be seen, so that there should be none but the user's
 
     def __len__(self) -> int:
         raise NotImplementedError
@@ -187,8 +188,8 @@ def constant(arg: Any, level: Level) -> Any:
     if isinstance(arg, np.ndarray):
         return level.keep(arg) if isinstance(level, Recorder) else arg.copy()
     if kind is tuple:
-        return tuple([part.copy() if type(part) is np.ndarray else part for part in arg])
-    return Held(arg) if isinstance(arg, Traced) and arg.level is not level else arg
+        return tuple([kept(x) if isinstance(x, (np.ndarray, Traced)) else x for x in arg])
+    return Held(kept(arg)) if isinstance(arg, Traced) and arg.level is not level else arg
 
 
 class Node(Traced):
@@ -217,7 +218,7 @@ class Node(Traced):
     def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
         self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)  # typed by hand: all of them are parents
-        self.primitive = _stated(operator, ()) if operator or self.args else None
+        self.primitive = stated(operator, ()) if operator or self.args else None
         self.level = value.level.hand_above() if isinstance(value, Traced) else HAND
         self.links = None
         self.__class__ = Result  # the wrapping functions look for that
@@ -263,7 +264,7 @@ class Node(Traced):
                 f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
                 f"numbers; got {len(derivatives)}"
             )
-        self.primitive = _stated(self.operator, derivatives)
+        self.primitive = stated(self.operator, derivatives)
 
     @property
     def child_nodes(self) -> list[Node]:
@@ -326,16 +327,6 @@ class Held:
         return repr(self.value)
 
 
-def _stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
-    """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
-    partials = tuple(lambda v, *args, number=number: number for number in derivatives)
-
-    def compute(*args: Any) -> Any:
-        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
-
-    return Primitive(operator, partials, compute, operator, operator, "stated by hand")
-
-
 # Making nodes. ------------------------------------------------------------------------------------
 
 
@@ -349,7 +340,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
         )
     level: Level | None = None
     for i, arg in enumerate(args):
-        if type(arg) is Writable or (type(arg) is list and i not in primitive.settings):
+        if isinstance(arg, Written) or (type(arg) is list and i not in primitive.settings):
             return apply(
                 primitive, *[np.asarray(x) if type(x) is list else unwrapped(x) for x in args]
             )
@@ -364,7 +355,10 @@ def apply(primitive: Primitive, *args: Any) -> Any:
                 check_value(arg, f"argument {i + 1} of {primitive.name}")
     if level is None:
         return evaluate(primitive, args)
-    return level.run(primitive, args)
+    result = level.run(primitive, args)
+    if primitive in VIEWS and type(result) is not Result:  # a tape remembers it itself
+        note(result, args[0], VIEWS[primitive](result, *args))
+    return result
 
 
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -211,3 +211,13 @@ def by_widest(by_type: ByType) -> Function:
         return by_type[kinds.pop() if len(kinds) == 1 else max(map(type, args), key=width)](*args)
 
     return compute
+
+
+def stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
+    """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
+    partials = tuple(lambda v, *args, number=number: number for number in derivatives)
+
+    def compute(*args: Any) -> Any:
+        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
+
+    return Primitive(operator, partials, compute, operator, operator, "stated by hand")

@@ -282,6 +282,7 @@ def record(
                 tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
             ]
             result = call(f, Selection(args), rebuild(iter(inputs)))
+            inputs = tape[: len(inputs)]  # as they were, should the function write to them
         _, results = plain_results(result, tape, f)
         outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
         if not outputs:

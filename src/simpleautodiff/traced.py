@@ -90,10 +90,10 @@ class Traced:
         return format(plain(self), spec) if spec else repr(self)
 
     def __copy__(self) -> Any:
-        return self  # nodes are never written to
+        return self.copy() if self.shape else self
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self
+        return self.copy() if self.shape else self
 
     def __reduce__(self) -> Any:
         raise TraceError(
@@ -107,13 +107,11 @@ class Traced:
 
         raise SympifyError(self)
 
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise drawn_with(self) or LostDerivativeError(
-            "nodes are never written to, because others were computed from them. Write into a "
-            f"copy: y = x.copy(), then y[...] = ...{at_line()}"
-        )
-
     if TYPE_CHECKING:  # installed from the table by `operators`
+        shape: Any
+
+        copy: Callable[[], Any]
+        writable: Callable[[], Writable]  # by `dispatch.versions`
 
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
@@ -206,19 +204,10 @@ def plain(x: Any) -> Any:
     return x
 
 
-class Writable:
-    """An array that is written to: `current` is the node, or the array, that it is now.
+class Written:
+    """What has been written to: `current` is the node, or the array, that it is now."""
 
-    Every write makes a new node, so what was computed from the old one stays right. `writes` are
-    those still to be carried out, by cell; a view has no value of its own, but one it is `seen` in.
-    """
-
-    __slots__ = ("seen", "value", "writes")
-
-    def __init__(self, value: Any, seen: Any = None) -> None:
-        self.value = value
-        self.seen = seen
-        self.writes: dict[tuple[int, ...], Any] = {}
+    __slots__ = ()
 
     if TYPE_CHECKING:  # given by `dispatch.memory`
 
@@ -229,7 +218,26 @@ class Writable:
         @current.setter
         def current(self, new: Any) -> None: ...
 
+        writable: Callable[[], Writable]
+
+
+class Writable(Written):
+    """An array that is written to.
+
+    Every write makes a new node, so what was computed from the old one stays right. `writes` are
+    those still to be carried out, by cell; a view has no value of its own, but one it is `seen` in.
+    `first` is the node that it was before the first write, if it was one.
+    """
+
+    __slots__ = ("first", "seen", "value", "writes")
+
+    def __init__(self, value: Any, seen: Any = None) -> None:
+        self.value = value
+        self.seen = seen
+        self.first: Any = None
+        self.writes: dict[tuple[int, ...], Any] = {}
+
 
 def unwrapped(x: Any) -> Any:
     """Return what a writable array is now; anything else is as it is."""
-    return x.current if type(x) is Writable else x
+    return x.current if isinstance(x, Written) else x

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.keeping import SMALL
+from simpleautodiff.lineage import VIEWS, note
 from simpleautodiff.node import MISSING, Result, apply, constant
 from simpleautodiff.primitives import Primitive
 from simpleautodiff.recycling import STORE, in_place
@@ -104,7 +105,7 @@ def _wrap_set(primitive: Primitive) -> Callable[..., Any]:
             return apply(primitive, *args)
         if not recorded:
             return value
-        level = x.level
+        level, given = x.level, x
         if by_shape and level.lean:
             x = level[x.index]  # of which perhaps only the shape is kept
         node = Result()
@@ -114,7 +115,11 @@ def _wrap_set(primitive: Primitive) -> Callable[..., Any]:
         node.level = level
         node.index = len(level)
         level.append(node)
-        return level.slim(node) if type(value) is np.ndarray and value.size > SMALL else node
+        if type(value) is np.ndarray and value.size > SMALL:
+            node = level.slim(node)
+        if given is not x and primitive in VIEWS:  # the record has lost whom it is a view of
+            note(node, given, VIEWS[primitive](node, given, *settings))
+        return node
 
     return wrapping
 

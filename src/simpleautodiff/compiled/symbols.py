@@ -72,7 +72,7 @@ class Symbol(Many):
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
-        return self.level.run(GETITEM, (self, index))
+        return apply(GETITEM, self, index)
 
     def __bool__(self) -> bool:
         if self.shape and self.concrete.size != 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.factors import svdvals
 from simpleautodiff.dispatch.products import cross, dot, outer, tensordot, trace
-from simpleautodiff.dispatch.shaping import diagonal, moveaxis, stack, swapaxes
+from simpleautodiff.dispatch.shaping import moveaxis, stack, swapaxes
 from simpleautodiff.dispatch.sums import axes_of, root
 from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
 from simpleautodiff.errors import ArgumentError, RuleError
@@ -33,7 +33,7 @@ FUNCTIONS[np.linalg.outer] = lambda x1, x2: outer(x1, x2)
 FUNCTIONS[np.linalg.matmul] = lambda x1, x2: matmul(as_array(x1), as_array(x2))
 FUNCTIONS[np.linalg.cross] = lambda x1, x2, axis=-1: cross(x1, x2, axis=axis)
 FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, axes=2: tensordot(x1, x2, axes)
-FUNCTIONS[np.linalg.diagonal] = lambda x, offset=0: diagonal(x, offset, -2, -1)
+FUNCTIONS[np.linalg.diagonal] = lambda x, offset=0: np.diagonal(x, offset, -2, -1)
 FUNCTIONS[np.linalg.matrix_transpose] = lambda x: swapaxes(x, -1, -2)
 
 

@@ -226,7 +226,8 @@ def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
     array([1., 6.])
     """
     if any(isinstance(leaf, Traced) for leaf in flatten(object)[0]):
-        return array(object, dtype, kwargs.get("ndmin", 0))
+        result = array(object, dtype, kwargs.get("ndmin", 0))
+        return +result if result is object else result  # a new array, as in NumPy
     return np.array(object, dtype, **kwargs)
 
 

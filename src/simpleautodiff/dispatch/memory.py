@@ -16,13 +16,17 @@ import numpy as np
 
 from simpleautodiff.dispatch.each import is_single, put_each, take_each
 from simpleautodiff.dispatch.shaping import stack
-from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, at_line
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.traced import Traced, Writable, plain
+from simpleautodiff.traced import Traced, Writable, Written, plain, unwrapped
 
+READ_ONLY: set[Any] = {  # functions of NumPy that give views which cannot be written to
+    *(np.diagonal, np.diag, np.linalg.diagonal, np.broadcast_to),
+    np.lib.stride_tricks.sliding_window_view,
+}
 Cell = tuple[int, ...]
 
 
@@ -41,8 +45,9 @@ def current(self: Writable) -> Any:
     view = self.seen
     if view is not None:
         if view.cell is not None and view.cell in view.base.writes:
-            return view.base.writes[view.cell]
+            return taken(view.base.writes[view.cell])
         return view.read(_of_cells(view.base, view.cell))
+    self.value = taken(self.value)
     if self.writes:
         _carry_out(self)
     return self.value
@@ -52,6 +57,8 @@ def replace(self: Writable, new: Any) -> None:
     """Let the array be another, in its own kind; what it is a view of changes with it."""
     new = in_kind_of(self, new)
     if self.seen is None:
+        if isinstance(self.value, Traced) and not isinstance(new, Traced):
+            new = set_item(self.value, new, ...)  # a node stays one
         self.value, self.writes = new, {}
     elif self.seen.cell is None or not write_cell(self.seen.base, self.seen.cell, new):
         base = self.seen.base
@@ -60,7 +67,7 @@ def replace(self: Writable, new: Any) -> None:
 
 def _of_cells(base: Writable, cell: Cell | None) -> Any:
     """Return where a cell that has not been written can be read: no write has to be carried out."""
-    return base.value if cell is not None and _fits(base, cell) else base.current
+    return taken(base.value) if cell is not None and _fits(base, cell) else base.current
 
 
 def _fits(self: Writable, cell: Cell) -> bool:
@@ -100,15 +107,15 @@ def in_kind_of(self: Writable, value: Any) -> Any:
     wanted = kind(self)
     if isinstance(value, (int, float)):
         return wanted.type(value)
-    given = dtype_of(plain(value))
-    if given == wanted or not (isinstance(value, Traced) or hasattr(value, "astype")):
+    given = np.dtype(complex) if type(value) is complex else dtype_of(plain(value))
+    if given == wanted:
         return value
     if not np.can_cast(given, wanted, "same_kind"):
         raise LostDerivativeError(
             f"numbers of type {given} cannot be written into an array of {wanted}; make it with "
             f"np.zeros_like(x, dtype={given}){at_line()}"
         )
-    return value.astype(wanted)
+    return value.astype(wanted) if hasattr(value, "astype") else value
 
 
 def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
@@ -116,14 +123,24 @@ def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
     if not _fits(self, cell) or shape_of(value) != shape_of(self.value)[len(cell) :]:
         return False
     value = in_kind_of(self, value)
-    self.writes[cell] = value.copy() if isinstance(value, np.ndarray) else value
+    self.writes[cell] = snapshot(value)
     return True
+
+
+def snapshot(x: Any) -> Any:
+    """Return what an array is now: it does not change when the array is written to."""
+    return x.copy() if isinstance(x, np.ndarray) else unwrapped(x)
+
+
+def taken(x: Any) -> Any:
+    """Return a node as it was when it was taken: perhaps it has been written to since."""
+    return x.writable().first if isinstance(x, Written) else x
 
 
 def _carry_out(self: Writable) -> None:
     """Write all that was remembered, as one operation."""
     index = tuple(np.array(part) for part in zip(*self.writes, strict=True))
-    values, self.writes = list(self.writes.values()), {}
+    values, self.writes = [taken(value) for value in self.writes.values()], {}
     if any(isinstance(value, Traced) for value in values):
         self.value = set_item(self.value, stack([_as_array(value) for value in values]), index)
     else:
@@ -175,31 +192,49 @@ def _read(array: Any, index: Any) -> Any:
     return array[index] if isinstance(array, np.ndarray) else getitem(array, index)
 
 
-def views(self: Writable, move: Callable[[Any], Any]) -> Any:
+def views(self: Writable, move: Callable[[Any], Any], function: Any) -> Any:
     """Return what a function that only moves elements gives: one array, or several."""
     parts = move(_outline(self))
     if isinstance(parts, (list, tuple)):
         return type(parts)(moved(self, _part_of(move, k)) for k in range(len(parts)))
-    return moved(self, move)
+    return moved(self, move, function in READ_ONLY)
 
 
 def _part_of(move: Callable[[Any], Any], k: int) -> Callable[[Any], Any]:
     return lambda x: move(x)[k]
 
 
-def moved(self: Writable, move: Callable[[Any], Any]) -> Any:
+def moved(self: Writable, move: Callable[[Any], Any], read_only: bool = False) -> Any:
     """Return what a function that only moves elements gives: a view where NumPy gives one."""
     laid_out = _memory(self)
-    there = move(laid_out)
-    if not np.may_share_memory(there, laid_out):
+    if not np.may_share_memory(move(laid_out), laid_out):
         return Writable(move(self.current))
-    full = shape(self)
-    places = move(np.arange(math.prod(full)).reshape(full))
+    return looking(self, move, _not_written if read_only else None)
 
-    def write(base: Any, new: Any) -> Any:
+
+def looking(
+    self: Writable, move: Callable[[Any], Any], write: Callable[[Any, Any], Any] | None = None
+) -> Writable:
+    """Return the view that a function that only moves elements gives."""
+    full = shape(self)
+
+    def write_back(base: Any, new: Any) -> Any:
+        places = move(np.arange(math.prod(full)).reshape(full))
         return reshape(set_item(reshape(base, (-1,)), new, places), full)
 
-    return Writable(None, View(self, there.shape, move, write))
+    return Writable(None, View(self, move(_outline(self)).shape, move, write or write_back))
+
+
+def _not_written(base: Any, new: Any) -> Any:
+    raise ReadOnlyError(
+        "this view is read-only, as NumPy's is (broadcast_to, diagonal): several places in it may "
+        f"be one element. Write to the array itself, or to a copy{at_line()}"
+    )
+
+
+def spread(self: Writable, new: tuple[int, ...]) -> Writable:
+    """Return a view in a larger shape, which is read-only."""
+    return looking(self, lambda x: np.broadcast_to(x, new), _not_written)
 
 
 def in_a_row(self: Writable) -> Any:
@@ -231,9 +266,24 @@ def imaginary_part(self: Writable) -> Any:
 
 def _memory(self: Writable) -> Any:
     """Return an array that lies in memory as NumPy's own would."""
-    if self.seen is None:
+    if self.seen is not None:
+        return self.seen.read(_memory(self.seen.base))
+    array = concrete(self.value)
+    if not isinstance(array, np.ndarray) or is_hollow(array):
         return np.empty(shape(self), bool)
-    return self.seen.read(_memory(self.seen.base))
+    return np.empty_like(array[(0,) * (array.ndim - len(shape(self)))], bool)
+
+
+def concrete(x: Any) -> Any:
+    """Return the plain array of a node; of what stands for many, that of all or of this call."""
+    while isinstance(x, Traced):
+        x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
+    return x
+
+
+def is_hollow(array: Any) -> bool:
+    """Tell whether an array has no memory of its own to go by: its elements are one, or none."""
+    return not array.size or not any(array.strides)
 
 
 def _outline(self: Writable) -> Any:

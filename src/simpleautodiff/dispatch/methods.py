@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.each import is_single
+from simpleautodiff.dispatch.memory import in_a_row, part_of
 from simpleautodiff.dispatch.scipy_sparse import is_sparse, product_from_left
 from simpleautodiff.dispatch.shaping import (
     astype_,
@@ -23,6 +25,8 @@ from simpleautodiff.dispatch.table import (
 )
 from simpleautodiff.dispatch.ufuncs import array_ufunc
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.lineage import note
+from simpleautodiff.node import Hand
 from simpleautodiff.rules.complexes import conj, imag, real
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import batches_in, flat_places, getitem
@@ -36,7 +40,10 @@ def _index(self: Any, index: Any) -> Any:
         return getitem(self, index) if shape_of(self) else _index_number(self, index)
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
     if isinstance(index, tuple) and batches_in(index):
-        return getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
+        part = getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
+        if is_single(index) and shape_of(part):
+            note(part, self, lambda array: part_of(array, index))
+        return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
 
 
@@ -87,6 +94,16 @@ def _times(self: Any, other: Any) -> Any:
     return product_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
 
 
+def _flat(self: Any) -> Any:
+    """Return all elements as one row; what is written to it is written to them."""
+    written = shape_of(self) and not isinstance(self.level, Hand)
+    return in_a_row(self.writable()) if written else ravel(self)
+
+
+def _setter(name: str) -> Function:
+    return lambda self, new: setattr(self.writable(), name, new)
+
+
 def _refuse(call: str, instead: str) -> Function:
     def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
@@ -96,7 +113,6 @@ def _refuse(call: str, instead: str) -> Function:
     return refused
 
 
-_COPY = "nodes are never written to; write into a copy: y = x.copy()"
 _SAME = (  # methods that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
@@ -108,10 +124,6 @@ METHODS |= {
     for name in ("itemsize", "nbytes", "strides", "flags")
 }
 METHODS |= {
-    "sort": _refuse("sort()", "it sorts in place; write x = np.sort(x)"),
-    "partition": _refuse("partition()", "it sorts in place; write x = np.partition(x, k)"),
-    "fill": _refuse("fill()", "it writes in place; write y = np.full_like(x, value)"),
-    "put": _refuse("put()", "it writes in place; write y = x.copy(); y[i] = ..."),
     "resize": _refuse("resize()", "it changes x in place; write x = np.resize(x, shape)"),
     "view": _refuse("view()", "use x.astype(dtype), x.real or x.imag"),
     "tobytes": _refuse("tobytes()", "use x.value.tobytes()"),
@@ -119,7 +131,7 @@ METHODS |= {
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
     "flatten": lambda self, order="C": FUNCTIONS[np.copy](ravel(self, order)),
-    "flat": property(ravel, _refuse("flat = ...", _COPY)),
+    "flat": property(_flat, _setter("flat")),
     "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
     "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
     "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
@@ -129,8 +141,8 @@ METHODS |= {
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
     "dtype": property(lambda self: np.result_type(plain(self))),
-    "real": property(lambda self: real(self), _refuse("real = ...", _COPY)),
-    "imag": property(lambda self: imag(self), _refuse("imag = ...", _COPY)),
+    "real": property(lambda self: real(self), _setter("real")),
+    "imag": property(lambda self: imag(self), _setter("imag")),
     "conj": lambda self: conj(self),
     "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),

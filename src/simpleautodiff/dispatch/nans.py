@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.sums import cumprod, cumsum_, max_, mean_, min_, prod, root, sum_, var
 from simpleautodiff.dispatch.table import Function, answers
+from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.kinds import dtype_of
@@ -16,8 +17,15 @@ from simpleautodiff.traced import plain
 
 
 @answers(np.nan_to_num)
-def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(
+    x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None, copy: bool = True
+) -> Any:
     """Replace nan and inf by numbers, which do not depend on them."""
+    if not copy:
+        raise RuleError(
+            "np.nan_to_num(x, copy=False) of a node is not recorded; write x[...] = "
+            f"np.nan_to_num(x){at_line()}"
+        )
     if is_complex(plain(x)):
         parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x))]
         return parts[0] + 1j * parts[1]

@@ -11,9 +11,10 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, flat_places, getitem, roll, scatter
-from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
 from simpleautodiff.structure import flatten
@@ -342,7 +343,7 @@ def astype_(x: Any, dtype: Any) -> Any:
     if new.kind not in "fc":
         number = plain(x)
         return (number if hasattr(number, "astype") else np.asarray(number)).astype(new)
-    return to_dtype(real(x) if new.kind == "f" else x, new)
+    return astype(real(x) if new.kind == "f" and is_complex(plain(x)) else x, new)
 
 
 if hasattr(np, "astype"):  # since NumPy 2.1

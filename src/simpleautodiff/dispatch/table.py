@@ -14,7 +14,7 @@ from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError,
 from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
+from simpleautodiff.traced import SCIPY, Traced, Written, plain, unwrapped
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
@@ -46,11 +46,14 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     """Answer a call of NumPy with a node among its arguments."""
     program = FUNCTIONS.get(function)
     if program is None:
+        if function in WRITERS and args and isinstance(args[0], (Traced, Written)):
+            return WRITERS[function](args[0].writable(), *args[1:], **kwargs)
         if function not in PLAIN:
             raise no_rule(name_of(function))
         return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
-        return program(*map(unwrapped, args), **kwargs)
+        result = program(*map(unwrapped, args), **kwargs)
+        return +result if args and result is args[0] else result  # as in NumPy, a new array
     args, given = arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [unwrapped(arg) for arg in args]
@@ -60,7 +63,8 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
     if None not in takes:
         given = {name: arg for name, arg in given.items() if name in takes or name not in HARMLESS}
         _check_known(function, set(given) - takes)
-    return written(program(*args, **given), out, name_of(function))
+    result = program(*args, **given)
+    return written(+result if result is args[0] else result, out, name_of(function))
 
 
 def _as_it_is(program: Function, kwargs: dict[str, Any]) -> bool:
@@ -185,21 +189,27 @@ def written(result: Any, out: Any, name: str) -> Any:
         out = out[0]
     if out is None or (isinstance(out, tuple) and set(out) == {None}):
         return result
-    if not isinstance(out, Writable) and not isinstance(result, Traced):
+    if isinstance(out, (Traced, Written)):
+        return _written_to(out, result, name)
+    if not isinstance(result, Traced):
         np.copyto(out, result, "same_kind")
         return out
-    if not isinstance(out, Writable):
-        raise LostDerivativeError(
-            f"{name}(..., out=...) would write a node into a plain array and drop its derivative. "
-            f"Use what it returns, or make the array with np.zeros_like(x) or "
-            f"np.zeros(shape, like=x){at_line()}"
-        )
-    if np.shape(plain(result)) != np.shape(plain(out.current)):
+    raise LostDerivativeError(
+        f"{name}(..., out=...) would write a node into a plain array and drop its derivative. Use "
+        f"what it returns, or make the array with np.zeros_like(x) or np.zeros(shape, like=x)"
+        f"{at_line()}"
+    )
+
+
+def _written_to(out: Any, result: Any, name: str) -> Any:
+    """Write a result to an array that can hold a derivative."""
+    array = out.writable()
+    if np.shape(plain(result)) != np.shape(plain(array.current)):
         raise ArgumentError(
-            f"{name}: out has the shape {np.shape(plain(out.current))}, the result "
+            f"{name}: out has the shape {np.shape(plain(array.current))}, the result "
             f"{np.shape(plain(result))}{at_line()}"
         )
-    out.current = to_dtype(result, dtype_of(out.current)) if isinstance(result, Traced) else result
+    array.current = result
     return out
 
 

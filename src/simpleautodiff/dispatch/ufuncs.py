@@ -24,6 +24,7 @@ from simpleautodiff.dispatch.table import (
     to_dtype,
     written,
 )
+from simpleautodiff.dispatch.updating import write_at
 from simpleautodiff.errors import LostDerivativeError, RuleError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import floor_divide, mod, mul, power
@@ -35,7 +36,7 @@ from simpleautodiff.rules.piecewise import absolute, sign, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
-from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, plain, unwrapped
+from simpleautodiff.traced import SPECIAL, UFUNCS, Traced, Written, plain, unwrapped
 
 _IGNORED = ("casting", "order", "subok")
 
@@ -151,6 +152,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
             "a ufunc made by np.frompyfunc gives objects, not numbers; np.vectorize(f)(x) takes "
             f"nodes{at_line()}"
         )
+    if method == "at" and isinstance(inputs[0], (Traced, Written)):
+        return write_at(ufunc, *inputs)
     if method == "at":
         raise LostDerivativeError(
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "

@@ -12,7 +12,7 @@ from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.indexing import getitem, scatter
 from simpleautodiff.rules.shapes import reshape
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import Writable, plain, unwrapped
+from simpleautodiff.traced import Traced, Writable, Written, plain, unwrapped
 
 
 def _shape(y: Writable) -> tuple[int, ...]:
@@ -78,8 +78,9 @@ def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
 def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     """Change elements in place; one that the indices name several times is changed as often."""
     indices = map_leaves(lambda each: plain(unwrapped(each)), indices)
-    if type(a) is not Writable:
+    if not isinstance(a, (Traced, Written)):
         return ufunc.at(a, indices, *map(unwrapped, values))  # type: ignore[no-any-return]
+    a = a.writable()
     places = _numbers(a)[indices]
     given = [np.broadcast_to(as_array(unwrapped(v)), places.shape).reshape(-1) for v in values]
     places = places.reshape(-1)

@@ -1,7 +1,8 @@
 """Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
 
-NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes. As in NumPy, slices and
-reshapes of them are views: what is written to one is written to the other.
+NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes, and a node that is
+written to becomes one. As in NumPy, slices and reshapes of them are views: what is written to one
+is written to the other.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from simpleautodiff.dispatch.memory import (
     real_part,
     replace,
     shape,
+    snapshot,
     views,
     write_cell,
 )
@@ -37,11 +39,17 @@ from simpleautodiff.dispatch.table import (
     written,
 )
 from simpleautodiff.dispatch.updating import write_at
+from simpleautodiff.dispatch.versions import METHODS, writable
+from simpleautodiff.drawing import drawn_with
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
+from simpleautodiff.node import Result
 from simpleautodiff.number import is_array
+from simpleautodiff.operators import BINARY
 from simpleautodiff.rules.indexing import batches_in, is_basic, set_item
+from simpleautodiff.rules.kinds import dtype_of
+from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import map_leaves
-from simpleautodiff.traced import Traced, Writable, plain, unwrapped
+from simpleautodiff.traced import Traced, Writable, Written, plain, unwrapped
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -51,7 +59,7 @@ _UNARY = ("neg", "pos", "abs")
 @answers(np.copy)
 def copy(a: Any) -> Writable:
     """Return a copy that can be written to."""
-    return Writable(a)
+    return Writable(snapshot(a))
 
 
 def _likes(function: Any) -> Callable[..., Writable]:
@@ -107,7 +115,8 @@ def _set(self: Writable, index: Any, value: Any) -> None:
 
 def _check_kind(self: Writable, value: Any) -> None:
     """Refuse to round what is written."""
-    if isinstance(value, Traced) and kind(self).kind in "biu":
+    whole = kind(self).kind in "biu"
+    if whole and isinstance(value, Traced) and dtype_of(value).kind not in "biu":
         raise LostDerivativeError(
             f"an array of whole numbers would round what is written to it; make it an array of "
             f"floats{at_line()}"
@@ -122,12 +131,26 @@ def _check_places(self: Writable, index: Any) -> None:
     check_once(np.arange(int(np.prod(full))).reshape(full)[index])
 
 
+def _set_imaginary(self: Writable, new: Any) -> None:
+    if kind(self).kind != "c":
+        raise ArgumentError(f"real numbers have no imaginary part that could be set{at_line()}")
+    _set(imaginary_part(self), ..., new)
+
+
 def _fill(self: Writable, value: Any) -> None:
-    self.current = np.zeros(shape(self), kind(self)) + unwrapped(value)
+    _set(self, ..., value)
 
 
 def _sort(self: Writable, axis: int = -1, **how: Any) -> None:
     self.current = np.sort(self.current, axis, **how)
+
+
+def _partition(self: Writable, kth: Any, axis: int = -1, **how: Any) -> None:
+    self.current = np.partition(self.current, kth, axis, **how)
+
+
+def _put(self: Writable, indices: Any, values: Any, mode: str = "raise") -> None:
+    WRITERS[np.put](self, indices, values, mode)
 
 
 def _refuse(name: str) -> Callable[..., Any]:
@@ -155,13 +178,16 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    if function in WRITERS and type(args[0]) is Writable:
-        return WRITERS[function](*args, **kwargs)
-    if function in _VIEWS and type(args[0]) is Writable:
-        return views(args[0], lambda x: function(x, *args[1:], **kwargs))
+    first = args[0] if args else None
+    if function in WRITERS and isinstance(first, (Traced, Written)):
+        return WRITERS[function](first.writable(), *args[1:], **kwargs)
+    if function in _VIEWS and isinstance(first, Written):
+        return views(first.writable(), lambda x: function(x, *args[1:], **kwargs), function)
+    if len(args) == 1 and not kwargs and isinstance(first, Written):
+        return function(first.writable().current)  # nearly all calls
     needed, given = arguments(function, args, kwargs)
     out = given.pop("out", None)
-    if type(out) is not Writable:
+    if not isinstance(out, (Traced, Written)):
         return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
     result = function(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
     return written(result, out, name_of(function))
@@ -186,10 +212,10 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
         new = function(self.current, unwrapped(other))
-        if np.shape(plain(new)) != np.shape(plain(self.current)):
+        if shape_of(new) != shape(self):
             raise ArgumentError(
-                f"an array of shape {np.shape(plain(self.current))} cannot be changed in place to "
-                f"shape {np.shape(plain(new))}{at_line()}"
+                f"an array of shape {shape(self)} cannot be changed in place to shape "
+                f"{shape_of(new)}{at_line()}"
             )
         self.current = new
         return self
@@ -222,8 +248,10 @@ def install() -> None:
         "mT": property(lambda self: moved(self, np.matrix_transpose)),
         "flat": property(in_a_row, lambda self, new: _set(in_a_row(self), ..., new)),
         "real": property(real_part, lambda self, new: _set(real_part(self), ..., new)),
-        "imag": property(imaginary_part, lambda self, new: _set(imaginary_part(self), ..., new)),
-        "diagonal": lambda self, *args, **how: moved(self, lambda x: x.diagonal(*args, **how)),
+        "imag": property(imaginary_part, _set_imaginary),
+        "diagonal": lambda self, *args, **how: moved(
+            self, lambda x: x.diagonal(*args, **how), read_only=True
+        ),
         "flatten": lambda self, order="C": Writable(np.ravel(self.current, order)),
         "transpose": lambda self, *axes: moved(self, lambda x: np.transpose(x, _axes(axes))),
         "reshape": lambda self, *new, **how: moved(
@@ -248,10 +276,10 @@ def install() -> None:
         "copy": lambda self: Writable(self.current),
         "fill": _fill,
         "sort": _sort,
-        **{
-            name: _refuse(name)
-            for name in ("partition", "put", "resize", "itemset", "byteswap", "view")
-        },
+        "partition": _partition,
+        "put": _put,
+        "writable": lambda self: self,
+        **{name: _refuse(name) for name in ("resize", "itemset", "byteswap", "view")},
         "__repr__": lambda self: f"Writable({self.current!r})",
         "__hash__": None,
     }
@@ -264,6 +292,47 @@ def install() -> None:
     methods |= {f"__{name}__": _unary(getattr(operator, name)) for name in _UNARY}
     for name, method in methods.items():
         setattr(Writable, name, method)
+    METHODS.update({name: method for name, method in methods.items() if name[:2] == "__"})
+    for name in ("__getattr__", "__hash__"):
+        del METHODS[name]
+
+
+def install_on_nodes() -> None:
+    """Let nodes be written to, as arrays are: single numbers are replaced, as in Python."""
+    changes: dict[str, Any] = {"__setitem__": _set_node, "writable": writable}
+    for name in ("fill", "sort", "partition", "put"):
+        changes[name] = _on_array(name)
+    for name in _BINARY:
+        changes[f"__i{name}__"] = _changed(f"__i{name}__", getattr(operator, name))
+    for name, method in changes.items():
+        setattr(Traced, name, method)
+
+
+def _set_node(self: Traced, index: Any, value: Any) -> None:
+    drawn = drawn_with(self)
+    if drawn:
+        raise drawn
+    _set(self.writable(), index, value)
+
+
+def _on_array(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **how: getattr(self.writable(), name)(*args, **how)
+
+
+def _changed(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator such as +=, which changes an array and replaces a single number."""
+    quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
+
+    def change(self: Traced, other: Any) -> Any:
+        if type(self) is Result and type(self.value) is float:
+            return quick(self, other)
+        if not shape_of(self):
+            return function(self, other)
+        getattr(self.writable(), name)(other)
+        return self
+
+    return change
 
 
 install()
+install_on_nodes()

@@ -173,6 +173,7 @@ def _recorded(signature: Signature) -> Source:
             what = f"an argument of {name_of(function)}"
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
+            inputs = tape[: len(inputs)]  # as they were, should the function write to them
             _, results = plain_results(result, tape, function)
         text = Straight(tape, inputs, signature.variables, results)
         return _source(signature, text, result)

@@ -34,6 +34,8 @@ class SourceTape(LocatedTape):
     `end` is the result of the function that is swept, `accent` says "dot" or "bar".
     """
 
+    shown = True
+
     def __init__(self) -> None:
         super().__init__()
         self.end: Node | None = None

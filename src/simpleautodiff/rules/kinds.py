@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.foreign import Foreign
+from simpleautodiff.lineage import fork
 from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.number import is_complex
-from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.traced import plain
+from simpleautodiff.node import Hand, Result
+from simpleautodiff.number import is_complex, shape
+from simpleautodiff.rules.row import TABLE, Wrapping, row
+from simpleautodiff.traced import Traced, plain, unwrapped
 
 
 def dtype_of(x: Any) -> Any:
     """Return NumPy's type of a number, an array, or a node of either."""
-    return np.result_type(plain(x))
+    x = plain(x)
+    return x.dtype if type(x) is np.ndarray and x.dtype.isnative else np.result_type(x)
 
 
 def real_dtype(x: Any) -> Any:
@@ -46,3 +49,17 @@ astype: Wrapping = row(
     reason="the same number with more or fewer digits",
     batch=lambda size, which, x, dtype: astype(x, dtype),
 )
+
+
+def twin(x: Any) -> Any:
+    """Return the same numbers as an array of its own; what is written to one is not to the other.
+
+    Transformations give such arrays to their functions, and to their callers.
+    """
+    x = unwrapped(x)
+    if not isinstance(x, Traced) or not shape(plain(x)) or isinstance(x.level, Hand):
+        return x
+    if type(x) is not Result:
+        return fork(x)
+    tape: Any = x.level
+    return x if tape.shown else tape.record(TABLE["pos"], (x,), x.value)
