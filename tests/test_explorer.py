@@ -529,7 +529,7 @@ def test_a_formula_is_explained(port):
         ([1, 2], "a request is"),
         ({"formula": "__import__('os').system('x')", "at": {}}, "formula"),
         ({"formula": "(" * 10_000 + "x" + ")" * 10_000, "at": {"x": 1}}, "characters"),
-        ({"formula": "x+" * 4999 + "x", "at": {"x": 1}}, "too long or nested too deeply"),
+        ({"formula": "x+" * 4999 + "x", "at": {"x": 1}}, "the formula "),  # Python or we refuse it
         ("{", "not JSON"),
         ("[" * 50_000, "not JSON"),
     ],

@@ -13,6 +13,7 @@ import numpy as np
 from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.compiled.calling.engine import MISSING, Code, available
 from simpleautodiff.compiled.calling.entry import Array, Number, Structure
+from simpleautodiff.compiled.calling.layout import is_known
 from simpleautodiff.compiled.calling.slot import Slot, quick
 from simpleautodiff.compiled.calling.working import wait
 from simpleautodiff.compiled.entered import Entered, Program
@@ -211,6 +212,8 @@ def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> 
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
+        return None
+    if not is_known():
         return None
     inputs = [_part(leaf) for leaf in args]
     outputs = [_part(leaf) for leaf in flatten(result)[0]]

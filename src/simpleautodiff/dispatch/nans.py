@@ -67,7 +67,7 @@ def _extreme(name: str, extreme: Function, nothing: float) -> Function:
     """Return the extreme of what is not nan; nan where there is nothing else."""
     of_rest = _passing(name, extreme, nothing)
 
-    def found(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
+    def found(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
         empty = np.all(np.isnan(plain(a)), axis=axis, keepdims=keepdims)
         return where_row(empty, np.nan, of_rest(a, axis, keepdims=keepdims, **kwargs))
 

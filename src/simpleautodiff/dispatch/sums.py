@@ -37,7 +37,8 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     return normalize_axis_tuple(axis, rank)
 
 
-def count(x: Any, axis: Any, where: Any = True, keepdims: bool = False) -> Any:
+# NumPy's types take True or False for keepdims, but no bool: so some of these take any.
+def count(x: Any, axis: Any, where: Any = True, keepdims: Any = False) -> Any:
     """Return how many elements a reduction takes together, as real numbers like those of x."""
     if where is True:
         full = shape_of(x)
@@ -140,7 +141,7 @@ def root(x: Any) -> Any:
 
 @answers(np.max, np.amax)
 def max_(
-    a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
     """Return the largest elements; equal ones share the derivative."""
     if initial is None:

@@ -170,7 +170,8 @@ def _inverse(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
 _reduce: Callable[..., Any] = np.add.reduce  # np.sum, without its preliminaries
 
 
-def _sum(x: Any, axis: Any, keepdims: bool) -> Any:
+# NumPy's types take True or False for keepdims, but no bool: so these take any.
+def _sum(x: Any, axis: Any, keepdims: Any) -> Any:
     if type(x) is np.ndarray:
         return _reduce(x, axis, keepdims=keepdims)
     return np.sum(x, axis=axis, keepdims=keepdims)
@@ -227,7 +228,7 @@ sum_over: Wrapping = linear(
 )
 
 
-def _shares(x: Any, v: Any, axis: Any, keepdims: bool) -> tuple[Any, Any]:
+def _shares(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return which elements count in a maximum or minimum, and how many: they share equally."""
     chosen = plain(x) == np.reshape(plain(v), kept(shape_of(x), axis))
     kind = getattr(plain(x), "dtype", float)

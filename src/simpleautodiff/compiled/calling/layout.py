@@ -2,8 +2,8 @@
 
 Compiled code reads a float, a tuple or an array without a call. The distances differ between
 versions and builds of Python, so none is written down: each is computed from the sizes that Python
-tells and then compared with what known objects hold. Where that fails, `Unknown` is raised and
-arguments take the way through Python.
+tells and then compared with what known objects hold. Where that fails, `Unknown` is raised:
+Python reads the arguments, and calls code that has no entry.
 """
 
 from __future__ import annotations
@@ -67,6 +67,23 @@ def layout() -> Layout:
     if not _holds(found):
         raise Unknown("this Python or this NumPy keeps its objects in an unknown way")
     return found
+
+
+def is_known() -> bool:
+    """Tell whether compiled code can look into Python's objects here.
+
+    It cannot where each thread counts its references for itself: Python without its lock.
+
+    Examples
+    --------
+    >>> is_known() in (True, False)
+    True
+    """
+    try:
+        layout()
+    except Unknown:
+        return False
+    return True
 
 
 class _Array(ctypes.Structure):

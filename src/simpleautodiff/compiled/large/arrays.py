@@ -14,7 +14,7 @@ from simpleautodiff.compiled.calling.entry import (
     declarations,
     entry_names,
 )
-from simpleautodiff.compiled.calling.layout import Unknown, layout
+from simpleautodiff.compiled.calling.layout import is_known
 from simpleautodiff.compiled.calling.slot import Slot, quick
 from simpleautodiff.compiled.large.building import (
     Bounds,
@@ -124,7 +124,7 @@ class ArrayProgram:
         lines = self.plan.lines
         inputs = [_passed(lines[n]) for n, how in enumerate(self.plan.how) if how == INPUT]
         outputs = [_passed(lines[place]) for place in self._computed()]
-        if None in inputs or None in outputs or not _is_known() or not self._is_small():
+        if None in inputs or None in outputs or not is_known() or not self._is_small():
             return []
         made = [Number("float64") if x == Number() else x for x in outputs]
         own = Form(tuple(inputs), tuple(made), tuple(range(len(outputs))))  # type: ignore[arg-type]
@@ -172,15 +172,6 @@ class ArrayProgram:
 @quick
 class _Quick(Slot):
     """The way from Python straight into a program."""
-
-
-def _is_known() -> bool:
-    """Tell whether machine code can look into Python's objects here."""
-    try:
-        layout()
-    except Unknown:
-        return False
-    return True
 
 
 def _fits(form: Form, own: Form) -> bool:
