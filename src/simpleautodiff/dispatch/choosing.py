@@ -23,7 +23,8 @@ from simpleautodiff.structure import flatten
 from simpleautodiff.traced import Traced, Writable, plain
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
-FUNCTIONS[np.fix] = lambda x: trunc(x)
+if hasattr(np, "fix"):  # deprecated from NumPy 2.5 on
+    FUNCTIONS[np.fix] = lambda x: trunc(x)
 
 
 @answers(np.where)
