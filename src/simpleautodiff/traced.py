@@ -204,6 +204,13 @@ def plain(x: Any) -> Any:
     return x
 
 
+def concrete(x: Any) -> Any:
+    """Return the plain array of a node; of what stands for many, that of all or of this call."""
+    while isinstance(x, Traced):
+        x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
+    return x
+
+
 class Written:
     """What has been written to: `current` is the node, or the array, that it is now."""
 
@@ -226,15 +233,17 @@ class Writable(Written):
 
     Every write makes a new node, so what was computed from the old one stays right. `writes` are
     those still to be carried out, by cell; a view has no value of its own, but one it is `seen` in.
-    `first` is the node that it was before the first write, if it was one.
+    `first` is the node that it was before the first write, if it was one. `lies` is an array that
+    lies in memory as NumPy's own would, once that is known.
     """
 
-    __slots__ = ("first", "seen", "value", "writes")
+    __slots__ = ("first", "lies", "seen", "value", "writes")
 
     def __init__(self, value: Any, seen: Any = None) -> None:
         self.value = value
         self.seen = seen
         self.first: Any = None
+        self.lies: Any = None
         self.writes: dict[tuple[int, ...], Any] = {}
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.dispatch.each import is_single, put_each, take_each
-from simpleautodiff.dispatch.shaping import stack
+from simpleautodiff.dispatch.shaping import one_of, stack
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, at_line
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic, set_item
@@ -57,6 +57,7 @@ def replace(self: Writable, new: Any) -> None:
     """Let the array be another, in its own kind; what it is a view of changes with it."""
     new = in_kind_of(self, new)
     if self.seen is None:
+        _memory(self)  # it stays where it lies
         if isinstance(self.value, Traced) and not isinstance(new, Traced):
             new = set_item(self.value, new, ...)  # a node stays one
         self.value, self.writes = new, {}
@@ -139,6 +140,7 @@ def taken(x: Any) -> Any:
 
 def _carry_out(self: Writable) -> None:
     """Write all that was remembered, as one operation."""
+    _memory(self)  # it stays where it lies
     index = tuple(np.array(part) for part in zip(*self.writes, strict=True))
     values, self.writes = [taken(value) for value in self.writes.values()], {}
     if any(isinstance(value, Traced) for value in values):
@@ -268,22 +270,10 @@ def _memory(self: Writable) -> Any:
     """Return an array that lies in memory as NumPy's own would."""
     if self.seen is not None:
         return self.seen.read(_memory(self.seen.base))
-    array = concrete(self.value)
-    if not isinstance(array, np.ndarray) or is_hollow(array):
-        return np.empty(shape(self), bool)
-    return np.empty_like(array[(0,) * (array.ndim - len(shape(self)))], bool)
-
-
-def concrete(x: Any) -> Any:
-    """Return the plain array of a node; of what stands for many, that of all or of this call."""
-    while isinstance(x, Traced):
-        x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
-    return x
-
-
-def is_hollow(array: Any) -> bool:
-    """Tell whether an array has no memory of its own to go by: its elements are one, or none."""
-    return not array.size or not any(array.strides)
+    if self.lies is None:
+        array = one_of(self.value)
+        self.lies = np.empty(shape(self), bool) if array is None else np.empty_like(array, bool)
+    return self.lies
 
 
 def _outline(self: Writable) -> Any:

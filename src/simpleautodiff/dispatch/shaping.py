@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,13 +13,14 @@ from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.number import is_complex
+from simpleautodiff.rules.arithmetic import pos
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.indexing import concatenate, flat_places, getitem, roll, scatter
 from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import Traced, plain
+from simpleautodiff.traced import Traced, concrete, plain
 
 
 @answers(np.reshape)
@@ -37,8 +39,37 @@ def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
 
 @answers(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
-    """Write all elements in a row."""
-    return reshape(transpose(a, None) if _by_columns(order) else a, (-1,))
+    """Write all elements in a row: a view where they lie so, a copy elsewhere, as in NumPy."""
+    a = transpose(a, None) if _by_columns(order) else a
+    return reshape(a if _is_in_a_row(a) else pos(a), (-1,))
+
+
+def _is_in_a_row(a: Any) -> bool:
+    """Tell whether the elements lie side by side; of a batch, those of one example."""
+    array = one_of(a)
+    return array is None or bool(array.flags.c_contiguous)
+
+
+def one_of(x: Any) -> Any:
+    """Return an array that lies as that of a node does; None if there is none to go by.
+
+    There is none where an array has no elements, or has given away its memory. Of a batch it is
+    one that lies as that of one example would, without the others between its elements.
+    """
+    array = concrete(x)
+    if not isinstance(array, np.ndarray) or not array.size or not any(array.strides):
+        return None
+    full = shape_of(x)
+    ahead = array.ndim - len(full)
+    if not ahead:
+        return array
+    others = [*zip(array.shape[:ahead], map(abs, array.strides[:ahead]), strict=True)]
+    steps = [step // array.itemsize // math.prod([n for n, other in others if other < abs(step)])
+             for step in array.strides[ahead:]]  # fmt: skip
+    reach = [step * (n - 1) for step, n in zip(steps, full, strict=True)]
+    first = -sum(r for r in reach if r < 0)
+    memory = np.empty(sum(map(abs, reach)) + 1, bool)
+    return np.lib.stride_tricks.as_strided(memory[first:], full, steps)
 
 
 def _by_columns(order: str) -> bool:

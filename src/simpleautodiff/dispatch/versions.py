@@ -17,15 +17,14 @@ import numpy as np
 from simpleautodiff.dispatch.each import is_single
 from simpleautodiff.dispatch.memory import (
     READ_ONLY,
-    concrete,
     imaginary_part,
-    is_hollow,
     looking,
     moved,
     part_of,
     real_part,
     spread,
 )
+from simpleautodiff.dispatch.shaping import one_of
 from simpleautodiff.dispatch.table import FUNCTIONS
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
 from simpleautodiff.lineage import VIEWS, Step, follow, forget, fork, note, seen_by, views_of
@@ -34,7 +33,7 @@ from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, transpose
-from simpleautodiff.traced import Traced, Writable, Written
+from simpleautodiff.traced import Traced, Writable, Written, concrete
 
 _ARRAY = Traced.__dict__["value"]  # the slot in which a node that was written to has its array
 METHODS: dict[str, Any] = {}  # Python's own methods of arrays that are written to; by `writing`
@@ -74,9 +73,8 @@ def _chosen(v: Any, x: Any, index: Any) -> Step | None:
 
 
 def _reshaped(v: Any, x: Any, new: Any) -> Step | None:
-    here, there = concrete(v), concrete(x)
-    arrays = isinstance(here, np.ndarray) and isinstance(there, np.ndarray)
-    if arrays and not is_hollow(there) and not np.may_share_memory(here, there):
+    array = one_of(x)
+    if array is not None and not np.may_share_memory(array.reshape(new), array):
         return None  # NumPy had to copy the elements
     full = shape_of(x)
     return lambda y: looking(y, lambda u: reshape(u, new), lambda base, v: reshape(v, full))
