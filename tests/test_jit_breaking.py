@@ -460,3 +460,41 @@ def test_arrays_chosen_by_a_condition_inside_a_derivative(size, tier):
     calls = [(rng.normal(size=size),) for _ in range(4)]
     jitted = answers(ad.grad(lambda x: np.sum(x[x > 0] ** 2)), calls, tier)
     assert "chosen by a condition" in jitted.explain()
+
+
+@pytest.mark.parametrize("whole", [np.sum, np.prod, lambda u: np.sum(np.sin(u))])
+def test_pieces_that_look_at_several_elements(whole):
+    def f(x):
+        return np.sum(np.piecewise(x, [x < 0, x >= 0], [lambda u: u * whole(u), lambda u: u * u]))
+
+    jitted = ad.jit(ad.value_and_grad(f))
+    first, second = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, -3.0])
+    for x in (first, first, second, second, -first, first):
+        value, gradient = ad.value_and_grad(f)(x)
+        found = jitted(x)
+        np.testing.assert_allclose(found[0], value, 1e-14)
+        np.testing.assert_allclose(found[1], gradient, 1e-14)
+    with pytest.raises(ad.RuleError, match=r"np\.piecewise .* several elements"):
+        ad.vmap(f)(np.stack([first, second]))
+
+
+def test_pieces_of_single_elements_are_compiled():
+    w = 2.5
+
+    def f(x):
+        return np.sum(np.piecewise(x, [x < 0], [lambda u: np.log1p(-u) * w, np.sqrt]))
+
+    jitted = ad.jit(ad.grad(f))
+    for x in (np.array([1.0, 2.0]), np.array([1.0, 2.0]), np.array([-1.0, 2.0])):
+        np.testing.assert_allclose(jitted(x), ad.grad(f)(x), 1e-14)
+    assert "1 path" in jitted.explain()
+    both = np.array([[1.0, -2.0], [-3.0, 4.0]])
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(both), [ad.grad(f)(x) for x in both], 1e-14)
+
+
+def test_pieces_with_a_number_of_each_example():
+    def f(x, w):
+        return np.sum(np.piecewise(x, [x < 0], [lambda u: w, lambda u: u * w]))
+
+    xs, ws = np.array([[1.0, -2.0, 3.0], [-3.0, 4.0, 5.0]]), np.array([2.0, 3.0])
+    np.testing.assert_array_equal(ad.vmap(f)(xs, ws), [2 + 2 + 6, 3 + 12 + 15])

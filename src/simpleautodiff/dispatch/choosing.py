@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import getitem, set_item
@@ -20,7 +20,7 @@ from simpleautodiff.rules.piecewise import maximum, minimum, rint, trunc
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import Traced, Writable, plain
+from simpleautodiff.traced import Traced, Writable, concrete, plain
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
 if hasattr(np, "fix"):  # deprecated from NumPy 2.5 on
@@ -61,6 +61,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     result: Any = np.zeros(shape_of(x), dtype_of(x))
     for condition, function in zip(conditions, funclist, strict=True):
         part = x if is_batch(condition) else getitem(x, condition)
+        if part is x and callable(function):
+            _check_elementwise(function, args, kw)
         with np.errstate(all="ignore" if part is x else None):
             value = function(part, *args, **kw) if callable(function) else function
         if is_batch(condition):  # the examples choose different elements
@@ -68,6 +70,25 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
         else:
             result = set_item(result, value, condition)
     return result
+
+
+def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
+    """Refuse a function that looks at several of its elements: these differ between examples."""
+    halves = np.array([-1.7, 0.6, 2.3]), np.array([0.2, -0.4, 1.3])
+    with np.errstate(all="ignore"):
+        whole, *parts = (_of_each(function(u, *args, **kw), u) for u in (np.r_[halves], *halves))
+    if not np.allclose(whole, np.concatenate(parts, axis=-1), equal_nan=True):
+        raise RuleError(
+            "np.piecewise with a function that looks at several elements (their sum, say) cannot "
+            f"be run for many examples at once; write np.where(condition, f(x), g(x)){at_line()}"
+        )
+
+
+def _of_each(result: Any, u: Any) -> Any:
+    """Return what a function gave for each element: one number may stand for all of them."""
+    array = concrete(result)
+    alone = np.ndim(array) and not shape_of(result)  # a number of each example of a batch
+    return (array[..., None] if alone else array) + np.zeros(u.shape)
 
 
 @answers(np.clip)
