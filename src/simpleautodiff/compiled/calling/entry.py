@@ -182,10 +182,9 @@ def arrays_entry(
         if leaf in arrays:
             text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
         elif isinstance(kind, Array):
-            filled = _array_to_fill(text, kind, inputs) if out else _new_array(text, kind)
-            arrays[leaf] = filled
-            data = text.field(arrays[leaf], layout().data, "ptr")
-            text.put("%out", str(leaf), "ptr", data)
+            made = _array_to_fill(text, kind, inputs) if out else _new_array(text, kind)
+            arrays[leaf] = made
+            text.put("%out", str(leaf), "ptr", text.field(made, layout().data, "ptr"))
         return arrays.get(leaf)
 
     for index, cell in enumerate(cells):
