@@ -202,6 +202,143 @@ def test_memory_that_stays_is_bounded(monkeypatch):
     assert not recycling.STORE.loans
 
 
+def long_energy(x):
+    """Need many arrays at once: each product is read again on the way back."""
+    y = x
+    for _ in range(12):
+        y = np.sin(y) * x
+    return np.sum(y)
+
+
+def long_slope(x):
+    """Differentiate `long_energy` by hand, forward."""
+    y, dot = x, np.ones_like(x)
+    for _ in range(12):
+        y, dot = np.sin(y) * x, np.cos(y) * dot * x + np.sin(y)
+    return dot
+
+
+def pieces_in_store():
+    blocks = [block for found in recycling.STORE.free.values() for block in found]
+    return {id(block.base): block.base.nbytes for block in blocks if recycling.is_part(block)}
+
+
+def test_many_blocks_lie_together_in_the_next_derivative():
+    recycling.STORE.free.clear()
+    first = ad.grad(long_energy)(POINTS)
+    pieces = pieces_in_store()
+    assert pieces
+    assert max(pieces.values()) <= recycling.PIECE
+    assert sum(pieces.values()) >= recycling.MANY
+    second = ad.grad(long_energy)(POINTS)
+    assert pieces_in_store() == pieces  # they serve again
+    for slope in (first, second):
+        np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
+        assert slope.flags.writeable
+        assert not isinstance(slope.base, np.ndarray) or slope.base.nbytes == slope.nbytes
+
+
+def test_what_leaves_does_not_hold_on_to_a_piece():
+    def f(x):
+        return long_energy(x), {"doubled": 2.0 * x, "pair": (x + 1.0, 3)}
+
+    for _ in range(2):
+        (value, aux), slope = ad.value_and_grad(f, has_aux=True)(POINTS)
+        np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
+        np.testing.assert_array_equal(aux["doubled"], 2 * POINTS)
+        np.testing.assert_array_equal(aux["pair"][0], POINTS + 1)
+        np.testing.assert_allclose(value, long_energy(POINTS), rtol=1e-13)
+    for array in (slope, aux["doubled"], aux["pair"][0]):
+        assert array.base is None or array.base.base is None
+    assert not recycling.STORE.loans
+
+
+def test_a_value_kept_from_a_piece_is_not_touched_and_comes_back():
+    recycling.STORE.free.clear()
+    seen = []
+
+    def f(x):
+        y = 2.0 * x
+        seen.append(y.value)
+        return long_energy(x) + np.sum(y)
+
+    for _ in range(4):
+        ad.grad(f)(POINTS)
+    many = sum(map(len, recycling.STORE.free.values()))
+    for value in seen:
+        np.testing.assert_array_equal(value, 2 * POINTS)
+    lent = len(recycling.STORE.loans)
+    assert lent  # those in a piece; the first one's block was its own
+    value = None
+    seen.clear()
+    assert sum(map(len, recycling.STORE.free.values())) == many + lent
+    assert not recycling.STORE.loans
+
+
+def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
+    recycling.STORE.free.clear()
+    for _ in range(2):
+        ad.grad(long_energy)(POINTS)
+    assert len(pieces_in_store()) >= 1
+    tracemalloc.start()
+    try:
+        before = sum(
+            map(lambda blocks: sum(b.nbytes for b in blocks), recycling.STORE.free.values())
+        )
+        ad.grad(long_energy)(POINTS[: LENGTH // 2])
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < before  # not both: that of the larger size had to go
+    monkeypatch.setattr(recycling, "KEPT", 2**23)
+    ad.grad(long_energy)(POINTS)
+    assert sum(pieces_in_store().values()) <= 2**23
+
+
+def test_threads_share_pieces():
+    found = {}
+
+    def work(scale):
+        for _ in range(4):
+            found.setdefault(scale, []).append(ad.grad(long_energy)(POINTS * scale))
+
+    for _ in range(2):
+        threads = [threading.Thread(target=work, args=(scale,)) for scale in (0.5, 0.8, 1.0)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    for scale, slopes in found.items():
+        for slope in slopes:
+            np.testing.assert_allclose(slope, long_slope(POINTS * scale), rtol=1e-11, atol=1e-11)
+
+
+GRID = np.random.default_rng(3).normal(size=(400, 500))
+
+
+@pytest.mark.parametrize(
+    "part",
+    [np.s_[1:-1, 2:], np.s_[:, ::2], np.s_[::-1, 1:], np.s_[5:300, 7:11], np.s_[:, None, 3:]],
+    ids=["inner", "every other", "reversed", "narrow", "new axis"],
+)
+def test_views_with_short_rows(part):
+    f = lambda x: np.sum(np.cos(x[part] * 3.0 - x[part] * x[part]) + 2.5 * x[part])
+    slope = ad.grad(f)(GRID)
+    expected = np.zeros_like(GRID)
+    seen = GRID[part]
+    expected[part] = 2.5 - np.sin(3 * seen - seen * seen) * (3 - 2 * seen)
+    np.testing.assert_allclose(slope, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_buffers_of_numpy_are_left_as_they_were():
+    size = np.getbufsize()
+    ad.grad(lambda x: np.sum(x[:, 1:] * x[:, :-1]))(GRID)
+    assert np.getbufsize() == size
+    with np.errstate(over="raise"), pytest.raises(ad.AutodiffError, match="overflow"):
+        ad.grad(lambda x: np.sum((x[:, 1:] * 1e200) * (x[:, :-1] * 1e200)))(GRID)
+    assert np.getbufsize() == size
+
+
 @pytest.mark.parametrize("number", [1e-200, 1e200, 0.0, -1.0, np.inf])
 def test_numbers_that_wait_do_not_lose_their_size(number):
     with np.errstate(all="ignore"):

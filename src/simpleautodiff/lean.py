@@ -22,28 +22,26 @@ class LeanTape(Tape):
 
         A value that is not kept is replaced by an array of its shape that has no memory of its own.
         """
-        if node.value.nbytes >= LARGE:
+        value, primitive, args = node.value, node.primitive, node.args
+        if not STORE.open and value.nbytes >= LARGE:
             STORE.open = STORE.allowed
-        if node.primitive is None:
+        if primitive is None:
             return node
-        args = node.args
-        read = node.primitive.read(tuple([k for k, x in enumerate(args) if type(x) is Result]))
-        node.args = tuple(
-            [
-                self[arg.index] if type(arg) is Result and k not in read else arg
-                for k, arg in enumerate(args)
-            ]
-        )
+        parents = tuple([k for k, x in enumerate(args) if type(x) is Result])
+        read = primitive.read(parents)
+        slimmer = list(args)
+        for k in parents:
+            if k not in read:
+                slimmer[k] = self[args[k].index]
+        node.args = tuple(slimmer)
         if -1 in read:
             return node
         shown: Node = Result()
-        shown.value, shown.level, shown.index = node.value, self, node.index
-        shown.primitive, shown.args = node.primitive, node.args
-        node.value = np.ndarray(
-            shown.value.shape, shown.value.dtype, _NOTHING, 0, _NO_STEPS[: shown.value.ndim]
-        )
-        if node.primitive in VIEWS and type(args[0]) is Result:
-            note(shown, args[0], VIEWS[node.primitive](shown, *args))  # it is not on the tape
+        shown.value, shown.level, shown.index = value, self, node.index
+        shown.primitive, shown.args = primitive, node.args
+        node.value = np.ndarray(value.shape, value.dtype, _NOTHING, 0, _NO_STEPS[: value.ndim])
+        if primitive in VIEWS and type(args[0]) is Result:
+            note(shown, args[0], VIEWS[primitive](shown, *args))  # it is not on the tape
         return shown
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.recycling import STORE, unbuffered
+
 PIECE = 2**14  # numbers: of several arrays at once in the caches of a core
 
 NEAR = 2**20  # numbers: up to here one pass more costs less than pieces
@@ -28,8 +30,10 @@ def pieces(array: Any, size: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def add_scaled(total: Any, array: Any, factor: float, out: Any) -> Any:
+def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = False) -> Any:
     """Compute total + factor × array of arrays that are alike; `out` may be one of them.
+
+    The array is not needed again if it is `spare`.
 
     Examples
     --------
@@ -38,13 +42,17 @@ def add_scaled(total: Any, array: Any, factor: float, out: Any) -> Any:
     array([ 1., 11.])
     """
     if abs(factor) == 1:
-        return (np.add if factor == 1 else np.subtract)(total, array, out=out)
+        return unbuffered(np.add if factor == 1 else np.subtract, total, array, out=out)
     if out is None:
         out = np.empty(array.shape, array.dtype)
-    if out is not total and array.size <= NEAR:
-        return np.add(total, np.multiply(array, factor, out=out), out=out)
-    if array.ndim == 0 or array.size <= 4 * PIECE:
-        return np.add(total, array * factor, out=out)
+    if array.size <= NEAR:
+        place = out
+        if out is total:
+            place = array if spare and array is not total else STORE.empty_like(array)
+        return unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
+    products: Any = None
     for piece in pieces(array, 4 * PIECE):
-        np.add(total[piece], array[piece] * factor, out=out[piece])
+        part = array[piece]
+        products = np.empty_like(part) if products is None else products[: len(part)]
+        unbuffered(np.add, total[piece], np.multiply(part, factor, out=products), out=out[piece])
     return out

@@ -4,12 +4,18 @@ The system hands out large memory page by page, each filled with zeros first, an
 when the array goes; for a sum of large arrays that is half of the time. So results of elementwise
 operations are put where an array was that nobody has any longer. Python itself says when that is
 so: a block is lent to an array, and comes back when the array, and every view of it, is gone.
+
+Memory that is asked for in pieces of several megabytes lies on large pages, which the processor
+finds more quickly. What a derivative needs is not known before; but when it ends its blocks are
+exchanged for as many that lie together in such pieces, for the next derivative of that size.
 """
 
 from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from typing import Any
 from weakref import ref
@@ -18,10 +24,54 @@ import numpy as np
 
 LARGE = 2**19  # bytes: less stays with the process and in its caches
 KEPT = 2**28  # bytes at most that stay for the next derivative
+PIECE = 2**25  # bytes at most of blocks that lie together
+MANY = 2**24  # bytes: blocks of one size that come to less need not lie together
+LINE = 64  # bytes of a line of the caches
 
 
 class _Block(np.ndarray[Any, Any]):
-    """Memory. A view of a lent array has that array for its base, as this is of another class."""
+    """Memory: a piece of its own, or a part of one.
+
+    A view of a lent array has that array for its base, as this is of another class.
+    """
+
+
+def _step(size: int) -> int:
+    """Return how far apart blocks lie in a piece: each begins where a line of the caches does."""
+    return -(-size // LINE) * LINE
+
+
+def _together(size: int, many: int) -> Iterator[_Block]:
+    """Make blocks of a size that lie together."""
+    step = _step(size)
+    while many > 0:
+        parts = min(many, PIECE // step)
+        piece: Any = _Block(parts * step, np.uint8)
+        yield from [piece[start : start + size] for start in range(0, parts * step, step)]
+        many -= parts
+
+
+def _by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]:
+    """Take all blocks out of a list; return those of each piece, and whether they are all of it.
+
+    They are taken one by one, as other threads may do the same.
+    """
+    pieces: dict[int, list[_Block]] = {}
+    with suppress(IndexError):
+        while True:
+            block = blocks.pop()
+            pieces.setdefault(id(_piece(block)), []).append(block)
+    for parts in pieces.values():
+        yield parts, len(parts) * _step(parts[0].nbytes) >= _piece(parts[0]).nbytes
+
+
+def _piece(block: _Block) -> Any:
+    return block.base if is_part(block) else block
+
+
+def is_part(block: _Block) -> bool:
+    """Tell whether a block is a part of a piece in which others lie."""
+    return block.base is not None
 
 
 class _Loan(ref[Any]):
@@ -37,13 +87,14 @@ class Store:
     There are no locks: what is done to the lists takes one step, and a block has one holder.
     """
 
-    __slots__ = ("allowed", "free", "loans", "open")
+    __slots__ = ("allowed", "free", "loans", "open", "room")
 
     def __init__(self) -> None:
         self.allowed = False  # while a derivative is computed, at whose end the store is closed
         self.open = False  # whether a derivative of large arrays is being computed
         self.free: dict[int, list[_Block]] = {}  # by size
         self.loans: dict[int, _Loan] = {}  # by id
+        self.room = 0  # bytes that were let go of, and not yet asked for anew
 
     def serves(self, like: Any) -> bool:
         """Tell whether an array like this one may lie in a block."""
@@ -84,25 +135,42 @@ class Store:
 
     def _make_room(self, wanted: int) -> None:
         """Let go of as many bytes as are wanted anew: what is free has another size."""
-        for size, blocks in list(self.free.items()):
-            while blocks and wanted > 0:
-                del blocks[-1:]
-                wanted -= size
+        self.room -= wanted
+        for size, blocks in list(self.free.items()) if self.room < 0 else ():
+            for parts, whole in _by_piece(blocks):
+                if whole and self.room < 0:
+                    self.room += size * len(parts)
+                else:
+                    blocks.extend(parts)
+        self.room = max(self.room, 0)
 
     def _returned(self, loan: Any) -> None:
         self.loans.pop(id(loan), None)
         self.free.setdefault(loan.block.nbytes, []).append(loan.block)
 
     def close(self) -> None:
-        """Forget what is lent, and of what is free all that is too much."""
+        """Let go of what is free and too much, and let what lay alone lie together from now on.
+
+        Blocks of their own that are still lent are forgotten: they belong to their arrays.
+        """
         self.open = self.allowed = False
-        self.loans = {}
-        free, self.free, room = self.free, {}, KEPT
-        for size, blocks in free.items():
-            kept = blocks[: room // size]
-            room -= size * len(kept)
-            if kept:
-                self.free[size] = kept
+        self.loans = {id(loan): loan for loan in [*self.loans.values()] if is_part(loan.block)}
+        self.room, room = 0, KEPT
+        for size, blocks in list(self.free.items()):
+            alone = len([block for block in blocks if not is_part(block)])
+            exchanged = size <= PIECE // 4 and size * alone >= MANY
+            many = 0
+            for parts, _ in _by_piece(blocks):
+                if size * len(parts) > room:
+                    continue
+                room -= size * len(parts)
+                if exchanged and not is_part(parts[0]):
+                    many += 1
+                else:
+                    blocks.extend(parts)
+            blocks.extend(_together(size, many))
+            if not blocks:
+                del self.free[size]
 
 
 STORE = Store()
@@ -136,7 +204,23 @@ def in_place(compute: Any, *args: Any) -> Any:
     for arg in args:
         if arg is not like and not _fits(arg, like):
             return compute(*args)
-    return ufunc(*args, out=STORE.empty(like.shape, like.dtype))
+    return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype))
+
+
+def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
+    """Call a ufunc on large arrays of one kind of number, without NumPy's buffers.
+
+    Where the rows of a view are shorter than a buffer, NumPy collects several in it, for which
+    there is no need: it takes three times as long as the operation itself.
+    """
+    for arg in args:
+        if type(arg) is np.ndarray and arg.ndim > 1 and not arg.flags.forc:
+            size = np.setbufsize(16)
+            try:
+                return ufunc(*args, out=out)
+            finally:
+                np.setbufsize(size)
+    return ufunc(*args, out=out)
 
 
 def _fits(x: Any, like: Any) -> bool:
@@ -152,6 +236,11 @@ def _fits(x: Any, like: Any) -> bool:
 def is_lent(x: Any) -> bool:
     """Tell whether x is an array that lies in a block."""
     return type(x) is np.ndarray and type(x.base) is _Block
+
+
+def with_own_memory(x: Any) -> Any:
+    """Return an array that leaves the derivative: it shall not hold on to what lies beside it."""
+    return x.copy() if is_lent(x) and is_part(x.base) else x
 
 
 def has_own_memory(x: Any) -> bool:

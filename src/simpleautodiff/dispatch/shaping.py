@@ -178,10 +178,11 @@ def take(
 def roll_(a: Any, shift: Any, axis: Any = None) -> Any:
     """Move elements along axes; what falls off the end comes back at the start."""
     rank = len(shape_of(a))
-    if axis is None and rank == 1:
-        return roll(a, (int(np.sum(shift)),), (0,))
     if axis is None:
-        return reshape(roll(reshape(a, (-1,)), (int(np.sum(shift)),), (0,)), shape_of(a))
+        places = (shift if type(shift) is int else int(np.sum(shift)),)
+        if rank == 1:
+            return roll(a, places, (0,))
+        return reshape(roll(reshape(a, (-1,)), places, (0,)), shape_of(a))
     shifts, axes = np.broadcast_arrays(
         np.atleast_1d(shift), normalize_axis_tuple(axis, rank, allow_duplicate=True)
     )

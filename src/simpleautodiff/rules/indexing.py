@@ -49,13 +49,13 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:
     """Add elements, times a number, to those of an array, in place."""
-    if factor == 1 and is_basic(index):
-        total[index] += bar
-    elif is_basic(index) and bar.ndim:
+    if not is_basic(index):
+        np.add.at(total, index, bar if factor == 1 else bar * factor)
+    elif bar.ndim:
         chosen = total[index]
         add_scaled(chosen, bar, factor, chosen)
     else:
-        np.add.at(total, index, bar if factor == 1 else bar * factor)
+        total[index] += bar * factor
 
 
 def is_basic(index: Any) -> bool:

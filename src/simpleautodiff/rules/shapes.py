@@ -148,7 +148,8 @@ def fit(derivative: Any, like: Any) -> Any:
     if type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic)):
         if derivative.shape == like.shape and derivative.dtype is like.dtype:
             return derivative
-        if derivative.ndim > like.ndim and derivative.dtype is like.dtype:
+        more = derivative.ndim > like.ndim or derivative.size > like.size
+        if more and derivative.dtype is like.dtype:
             return _sum_to(derivative, like.shape)
     elif type(derivative) is float or type(derivative) is Bundle:
         return derivative
