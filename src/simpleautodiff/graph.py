@@ -17,7 +17,7 @@ from simpleautodiff.linear import ZERO, Masked
 from simpleautodiff.node import Level, Node, Result, Tape
 from simpleautodiff.number import check_value, has_kind, in_kind, is_complex, zero_like
 from simpleautodiff.recording import still_open
-from simpleautodiff.recycling import has_own_memory, with_own_memory
+from simpleautodiff.recycling import STORE, has_own_memory
 from simpleautodiff.rules.kinds import twin
 from simpleautodiff.structure import Rebuild, flatten, map_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
@@ -133,7 +133,7 @@ def with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
     def plain_leaf(leaf: Any) -> Any:
         own = isinstance(leaf, Traced) and leaf.level is level
-        return outward(with_own_memory(leaf.value) if own else leaf)
+        return outward(STORE.leaving(leaf.value) if own else leaf)
 
     return result[0], map_leaves(plain_leaf, result[1])
 
@@ -175,7 +175,7 @@ def _apart(numbers: list[Any]) -> list[Any]:
     apart = []
     for number in numbers:
         if isinstance(number, np.ndarray):
-            number = with_own_memory(number)
+            number = STORE.leaving(number)
             others = seen.setdefault(id(number if has_own_memory(number) else number.base), [])
             if any([np.may_share_memory(number, other) for other in others]):
                 number = number.copy()

@@ -87,12 +87,13 @@ class Store:
     There are no locks: what is done to the lists takes one step, and a block has one holder.
     """
 
-    __slots__ = ("allowed", "free", "loans", "open", "room")
+    __slots__ = ("allowed", "alone", "loans", "open", "parts", "room")
 
     def __init__(self) -> None:
         self.allowed = False  # while a derivative is computed, at whose end the store is closed
         self.open = False  # whether a derivative of large arrays is being computed
-        self.free: dict[int, list[_Block]] = {}  # by size
+        self.alone: dict[int, list[_Block]] = {}  # free blocks of their own, by size
+        self.parts: dict[int, list[_Block]] = {}  # free parts of pieces, by size
         self.loans: dict[int, _Loan] = {}  # by id
         self.room = 0  # bytes that were let go of, and not yet asked for anew
 
@@ -108,7 +109,7 @@ class Store:
 
     def zeros(self, like: Any) -> Any:
         """Return zeros of the shape and kind of an array."""
-        if not self.open or not self.free.get(like.nbytes):
+        if not self.open or not self._free(like.nbytes):
             return np.zeros(like.shape, like.dtype)
         array = self.empty(like.shape, like.dtype)
         array.fill(0)
@@ -123,8 +124,8 @@ class Store:
         """Return an array in a free block, or in a new one."""
         size = math.prod(shape) * dtype.itemsize
         try:
-            block = self.free[size].pop()
-        except (KeyError, IndexError):
+            block = self._free(size).pop()
+        except IndexError:
             self._make_room(size)
             block = _Block(size, np.uint8)
         array: Any = np.ndarray(shape, dtype, block)
@@ -133,10 +134,28 @@ class Store:
         self.loans[id(loan)] = loan
         return array
 
+    def _free(self, size: int) -> list[_Block]:
+        return self.parts.get(size) or self.alone.get(size) or []
+
+    def leaving(self, x: Any) -> Any:
+        """Return what leaves the derivative: as an array that does not hold on to a whole piece."""
+        if not is_lent(x) or not is_part(x.base):
+            return x
+        try:
+            copy: Any = np.ndarray(x.shape, x.dtype, self.alone.get(x.nbytes, []).pop())
+        except IndexError:
+            return x.copy()
+        copy[...] = x
+        return copy
+
     def _make_room(self, wanted: int) -> None:
         """Let go of as many bytes as are wanted anew: what is free has another size."""
         self.room -= wanted
-        for size, blocks in list(self.free.items()) if self.room < 0 else ():
+        for size, blocks in [*self.alone.items()]:
+            while blocks and self.room < 0:
+                del blocks[-1:]
+                self.room += size
+        for size, blocks in [*self.parts.items()] if self.room < 0 else []:
             for parts, whole in _by_piece(blocks):
                 if whole and self.room < 0:
                     self.room += size * len(parts)
@@ -146,31 +165,33 @@ class Store:
 
     def _returned(self, loan: Any) -> None:
         self.loans.pop(id(loan), None)
-        self.free.setdefault(loan.block.nbytes, []).append(loan.block)
+        free = self.parts if is_part(loan.block) else self.alone
+        free.setdefault(loan.block.nbytes, []).append(loan.block)
 
     def close(self) -> None:
         """Let go of what is free and too much, and let what lay alone lie together from now on.
 
         Blocks of their own that are still lent are forgotten: they belong to their arrays.
         """
-        self.open = self.allowed = False
+        used, self.open, self.allowed = self.open, False, False
+        if not used:
+            return
         self.loans = {id(loan): loan for loan in [*self.loans.values()] if is_part(loan.block)}
         self.room, room = 0, KEPT
-        for size, blocks in list(self.free.items()):
-            alone = len([block for block in blocks if not is_part(block)])
-            exchanged = size <= PIECE // 4 and size * alone >= MANY
-            many = 0
+        for size, blocks in self.parts.items():
             for parts, _ in _by_piece(blocks):
-                if size * len(parts) > room:
-                    continue
-                room -= size * len(parts)
-                if exchanged and not is_part(parts[0]):
-                    many += 1
-                else:
+                if size * len(parts) <= room:
+                    room -= size * len(parts)
                     blocks.extend(parts)
-            blocks.extend(_together(size, many))
-            if not blocks:
-                del self.free[size]
+        for size, blocks in self.alone.items():
+            del blocks[room // size :]
+            many = len(blocks)
+            room -= size * many
+            if size <= PIECE // 4 and size * many >= MANY:
+                blocks.clear()
+                self.parts.setdefault(size, []).extend(_together(size, many))
+        self.alone = {size: blocks for size, blocks in self.alone.items() if blocks}
+        self.parts = {size: blocks for size, blocks in self.parts.items() if blocks}
 
 
 STORE = Store()
@@ -236,11 +257,6 @@ def _fits(x: Any, like: Any) -> bool:
 def is_lent(x: Any) -> bool:
     """Tell whether x is an array that lies in a block."""
     return type(x) is np.ndarray and type(x.base) is _Block
-
-
-def with_own_memory(x: Any) -> Any:
-    """Return an array that leaves the derivative: it shall not hold on to what lies beside it."""
-    return x.copy() if is_lent(x) and is_part(x.base) else x
 
 
 def has_own_memory(x: Any) -> bool:
