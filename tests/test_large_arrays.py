@@ -481,3 +481,14 @@ def test_a_slope_that_is_the_value_is_not_multiplied_by_a_number():
     x = POINTS[:20_000]
     np.testing.assert_allclose(ad.grad(f)(x), np.exp(x) / x.size, rtol=1e-14)
     np.testing.assert_array_equal(seen[0].value, np.exp(x))
+
+
+@pytest.mark.parametrize("extreme", [np.max, np.min])
+def test_ties_share_even_beside_rows_without_any(extreme):
+    x = np.array([[1.0, 1.0, 0.0], [np.nan, 2.0, 3.0], [4.0, 5.0, 6.0], [2.0, 2.0, 2.0]])
+    sign = 1 if extreme is np.max else -1
+    weights = np.array([1.0, 1.0, 1.0, 3.0])
+    with np.errstate(invalid="ignore"):
+        slope = ad.grad(lambda x: np.sum(extreme(x, axis=1) * weights))(sign * x)
+    expected = [[0.5, 0.5, 0.0], [np.nan] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
+    np.testing.assert_allclose(slope, expected)

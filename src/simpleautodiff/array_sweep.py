@@ -148,7 +148,7 @@ class ArraySweep:
             or type(like) is not np.ndarray
             or term.shape != like.shape
             or term.dtype is not like.dtype
-        ):
+        ) and not (type(term) is np.float64 and type(like) is np.float64):
             term = fitted(term, like)
         old = bar[i]
         if old is not None:

@@ -119,7 +119,7 @@ class Graph:
     def arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments, each of its own."""
         if any([type(number) is not float for number in numbers]):
-            numbers = _apart([twin(outward(number)) for number in numbers])
+            numbers = _apart([x if type(x) is np.ndarray else twin(outward(x)) for x in numbers])
         trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 

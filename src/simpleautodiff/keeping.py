@@ -89,6 +89,8 @@ def _can_be_unlocked(base: Any) -> bool:
 def _with_bases(array: Any) -> list[Any]:
     """Return an array and the arrays that it is a view of, the innermost last."""
     parts = [array]
+    if array.base is None:
+        return parts
     while isinstance(parts[-1].base, np.ndarray):
         parts.append(parts[-1].base)
     return parts

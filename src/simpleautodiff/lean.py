@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -27,7 +27,7 @@ class LeanTape(Tape):
             STORE.open = STORE.allowed
         if primitive is None:
             return node
-        parents = tuple([k for k, x in enumerate(args) if type(x) is Result])
+        parents = (0,) if len(args) == 1 else _parents(args)
         read = primitive.read(parents)
         slimmer = list(args)
         for k in parents:
@@ -43,6 +43,10 @@ class LeanTape(Tape):
         if primitive in VIEWS and type(args[0]) is Result:
             note(shown, args[0], VIEWS[primitive](shown, *args))  # it is not on the tape
         return shown
+
+
+def _parents(args: tuple[Any, ...]) -> tuple[int, ...]:
+    return tuple([k for k, arg in enumerate(args) if type(arg) is Result])
 
 
 _NOTHING = bytes(64)  # the one element of an array that only has a shape

@@ -27,6 +27,7 @@ KEPT = 2**28  # bytes at most that stay for the next derivative
 PIECE = 2**25  # bytes at most of blocks that lie together
 MANY = 2**24  # bytes: blocks of one size that come to less need not lie together
 LINE = 64  # bytes of a line of the caches
+ROW = 128  # numbers: for shorter rows NumPy's buffers pay
 
 
 class _Block(np.ndarray[Any, Any]):
@@ -231,11 +232,11 @@ def in_place(compute: Any, *args: Any) -> Any:
 def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     """Call a ufunc on large arrays of one kind of number, without NumPy's buffers.
 
-    Where the rows of a view are shorter than a buffer, NumPy collects several in it, for which
-    there is no need: it takes three times as long as the operation itself.
+    Where the rows of a view are shorter than a buffer, NumPy collects several in it. That is worth
+    while for very short ones; for others it takes three times as long as the operation itself.
     """
-    for arg in args:
-        if type(arg) is np.ndarray and arg.ndim > 1 and not arg.flags.forc:
+    for arg in args if out is not None and out.ndim > 1 and out.shape[-1] >= ROW else ():
+        if type(arg) is np.ndarray and not arg.flags.forc:
             size = np.setbufsize(16)
             try:
                 return ufunc(*args, out=out)

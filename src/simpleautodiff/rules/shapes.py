@@ -180,6 +180,8 @@ def _sum(x: Any, axis: Any, keepdims: Any) -> Any:
 
 def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
     """Copy the adjoint of a sum to all elements that were added."""
+    if type(bar) is np.float64 and type(_x) is np.ndarray:
+        return _broadcast_to(bar, _x.shape)
     full = shape_of(_x)
     if type(bar) is np.ndarray:
         return _broadcast_to(bar if keepdims else bar.reshape(kept(full, axis)), full)
@@ -231,8 +233,11 @@ sum_over: Wrapping = linear(
 
 def _shares(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return which elements count in a maximum or minimum, and how many: they share equally."""
-    chosen = plain(x) == np.reshape(plain(v), kept(shape_of(x), axis))
-    kind = getattr(plain(x), "dtype", float)
+    x, v = plain(x), plain(v)
+    chosen = x == np.reshape(v, kept(shape_of(x), axis))
+    if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
+        return chosen, 1  # there are no ties, which is found out quickly
+    kind = getattr(x, "dtype", float)
     return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(kind)
 
 
