@@ -488,7 +488,7 @@ def test_ties_share_even_beside_rows_without_any(extreme):
     x = np.array([[1.0, 1.0, 0.0], [np.nan, 2.0, 3.0], [4.0, 5.0, 6.0], [2.0, 2.0, 2.0]])
     sign = 1 if extreme is np.max else -1
     weights = np.array([1.0, 1.0, 1.0, 3.0])
-    with np.errstate(invalid="ignore"):
+    with np.errstate(all="ignore"):
         slope = ad.grad(lambda x: np.sum(extreme(x, axis=1) * weights))(sign * x)
     expected = [[0.5, 0.5, 0.0], [np.nan] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
     np.testing.assert_allclose(slope, expected)
