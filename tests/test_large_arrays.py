@@ -21,6 +21,7 @@ from simpleautodiff.rules.row import UFUNCS
 def all_large(monkeypatch):
     for module in (keeping, node, sweep, array_sweep, wrapping, shapes):
         monkeypatch.setattr(module, "SMALL", 0)
+    monkeypatch.setattr(sweep, "MEDIUM", 0)
     for module in (recycling, lean):
         monkeypatch.setattr(module, "LARGE", 1)
     for module in (pieces, array_sweep):

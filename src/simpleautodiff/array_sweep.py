@@ -28,6 +28,7 @@ Term = tuple[Any, float, bool, bool]
 PLUS, MINUS, TIMES, OVER = TABLE["add"], TABLE["sub"], TABLE["mul"], TABLE["div"]
 NUMPY = {np.ndarray, np.float64}
 DIVISORS = {*NUMPY, float, int}
+_FIRST = [0]
 NOTHING: Term = (ZERO, 1.0, False, False)
 
 
@@ -158,7 +159,9 @@ class ArraySweep:
     def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
         """Carry back an adjoint of many numbers, with as few new arrays as can be."""
         args, rules = node.args, node.primitive.partials  # type: ignore[union-attr]
-        parents = [k for k, arg in enumerate(args) if type(arg) is Result]
+        parents = _FIRST
+        if len(args) > 1:
+            parents = [k for k, arg in enumerate(args) if type(arg) is Result]
         values: tuple[Any, ...] | None = None
         spare = self.once and node.index in self.owned  # nobody else has this adjoint
         for k in parents:

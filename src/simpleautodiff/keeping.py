@@ -33,18 +33,26 @@ class Keeper:
 
     def lock(self, array: Any) -> Any:
         """Return the array, locked together with what it is a view of; or a copy."""
-        parts = _with_bases(array)
-        if array.flags.writeable and not all(map(_can_be_unlocked, parts[1:])):
-            return array.copy()
-        if id(array) not in self.samples:
-            self.samples[id(array)] = (array, _sample(array))
-        for part in parts:
-            if id(part) not in self.held and (part.flags.writeable or id(part) in _locked):
-                with _lock:
-                    self.held.add(id(part))
-                    _locked.setdefault(id(part), [part, 0])[1] += 1
-                    part.flags.writeable = False
+        if id(array) in self.samples:
+            return array
+        if array.base is not None:
+            bases = _with_bases(array)[1:]
+            if array.flags.writeable and not all(map(_can_be_unlocked, bases)):
+                return array.copy()
+            for base in bases:
+                self._hold(base)
+        self.samples[id(array)] = (array, _sample(array))
+        self._hold(array)
         return array
+
+    def _hold(self, array: Any) -> None:
+        """Make an array read-only, or count one more derivative that holds it."""
+        key = id(array)
+        if key not in self.held and (array.flags.writeable or key in _locked):
+            with _lock:
+                self.held.add(key)
+                _locked.setdefault(key, [array, 0])[1] += 1
+                array.flags.writeable = False
 
     def _has_changed(self) -> bool:
         """Tell whether a sample of the arrays has changed since they were locked."""
@@ -67,9 +75,9 @@ class Keeper:
             for key in self.held:
                 _locked[key][1] -= 1
             self.held.clear()
-            free = [_with_bases(array) for array, count in _locked.values() if not count]
-            for array, *bases in sorted(free, key=len):
-                if all([base.flags.writeable for base in bases]):
+            free = [array for array, count in _locked.values() if not count]
+            for array in sorted(free, key=_depth):
+                if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
                     array.flags.writeable = True  # a view can be so only after its base
                     del _locked[id(array)]
 
@@ -89,11 +97,13 @@ def _can_be_unlocked(base: Any) -> bool:
 def _with_bases(array: Any) -> list[Any]:
     """Return an array and the arrays that it is a view of, the innermost last."""
     parts = [array]
-    if array.base is None:
-        return parts
     while isinstance(parts[-1].base, np.ndarray):
         parts.append(parts[-1].base)
     return parts
+
+
+def _depth(array: Any) -> int:
+    return 1 if array.base is None else len(_with_bases(array))
 
 
 def is_locked() -> bool:

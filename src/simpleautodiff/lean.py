@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -27,13 +27,18 @@ class LeanTape(Tape):
             STORE.open = STORE.allowed
         if primitive is None:
             return node
-        parents = (0,) if len(args) == 1 else _parents(args)
-        read = primitive.read(parents)
-        slimmer = list(args)
-        for k in parents:
-            if k not in read:
-                slimmer[k] = self[args[k].index]
-        node.args = tuple(slimmer)
+        if len(args) == 1:
+            read = primitive.read(_FIRST)
+            if 0 not in read:
+                node.args = (self[args[0].index],)
+        else:
+            parents = tuple([k for k, arg in enumerate(args) if type(arg) is Result])
+            read = primitive.read(parents)
+            slimmer = list(args)
+            for k in parents:
+                if k not in read:
+                    slimmer[k] = self[args[k].index]
+            node.args = tuple(slimmer)
         if -1 in read:
             return node
         shown: Node = Result()
@@ -45,9 +50,6 @@ class LeanTape(Tape):
         return shown
 
 
-def _parents(args: tuple[Any, ...]) -> tuple[int, ...]:
-    return tuple([k for k, arg in enumerate(args) if type(arg) is Result])
-
-
+_FIRST = (0,)
 _NOTHING = bytes(64)  # the one element of an array that only has a shape
 _NO_STEPS = (0,) * 64

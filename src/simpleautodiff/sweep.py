@@ -22,6 +22,7 @@ from simpleautodiff.rules.shapes import fit
 
 SINGLE = {float, int}  # kinds of adjoints of single numbers
 REFUSED = (ArithmeticError, ValueError, TypeError)  # outside its domain, or no function
+MEDIUM = 2**14  # elements: up to here a pass over them costs less than to think how to do without
 PART = 500  # nodes of a tape that is used up are freed together, while the cache still has them
 
 
@@ -65,10 +66,12 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                 arrays = arrays or ArraySweep(bar, once)
                 if primitive is not None:
                     if kind is ndarray:
-                        if adjoint.size <= SMALL:
+                        if adjoint.size > MEDIUM:
+                            arrays.pull_large(node, adjoint, 1.0)
+                        else:
                             arrays.pull_small(node, adjoint)
-                            continue
-                        arrays.pull_large(node, adjoint, 1.0)
+                            if adjoint.size <= SMALL:
+                                continue
                     elif kind is Scaled:
                         arrays.pull_large(node, adjoint.array, adjoint.factor)
                     elif kind is Masked:

@@ -141,9 +141,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     """Answer a ufunc, or one of its methods, with a node among its arguments."""
     if method == "__call__" and not kwargs:
         wrapping = UFUNCS.get(ufunc)
-        if hasattr(wrapping, "primitive") and (
-            len(inputs) == 1 or not any([type(x) in _NESTED for x in inputs])
-        ):
+        lists = type(inputs[0]) in _NESTED or type(inputs[-1]) in _NESTED
+        if hasattr(wrapping, "primitive") and not (lists or len(inputs) > 2):
             return wrapping(*inputs)  # type: ignore[misc]  # nearly all calls
     library = "np" if getattr(np, ufunc.__name__, None) is ufunc else "scipy.special"
     name = f"{library}.{ufunc.__name__}"
