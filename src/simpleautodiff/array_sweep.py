@@ -165,12 +165,14 @@ class ArraySweep:
         values: tuple[Any, ...] | None = None
         spare = self.once and node.index in self.owned  # nobody else has this adjoint
         for k in parents:
-            given = (adjoint, factor, spare and k == parents[-1], False)
-            if type(rules[k]) is int:
-                term = self._by_number(given, rules[k])
-            else:
+            rule, last = rules[k], spare and k == parents[-1]
+            if type(rule) is not int:
                 values = node.values() if values is None else values
-                term = self._term(node, k, given, values)
+                term = self._term(node, k, (adjoint, factor, last, False), values)
+            elif rule == 1:
+                term = (adjoint, factor, last, True)
+            else:
+                term = self._by_number((adjoint, factor, last, False), rule)
             stays = term[0] is not ZERO and self._give(args[k], term)
             spare = spare and not (stays and term[3])
 

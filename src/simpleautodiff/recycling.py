@@ -82,6 +82,9 @@ class _Loan(ref[Any]):
     block: _Block
 
 
+_NO_BLOCKS: list[_Block] = []
+
+
 class Store:
     """Blocks of memory, free or lent.
 
@@ -110,7 +113,7 @@ class Store:
 
     def zeros(self, like: Any) -> Any:
         """Return zeros of the shape and kind of an array."""
-        if not self.open or not self._free(like.nbytes):
+        if not self.open or not (self.parts.get(like.nbytes) or self.alone.get(like.nbytes)):
             return np.zeros(like.shape, like.dtype)
         array = self.empty(like.shape, like.dtype)
         array.fill(0)
@@ -124,8 +127,9 @@ class Store:
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an array in a free block, or in a new one."""
         size = math.prod(shape) * dtype.itemsize
+        blocks = self.parts.get(size) or self.alone.get(size) or _NO_BLOCKS
         try:
-            block = self._free(size).pop()
+            block = blocks.pop()
         except IndexError:
             self._make_room(size)
             block = _Block(size, np.uint8)
@@ -134,9 +138,6 @@ class Store:
         loan.block = block
         self.loans[id(loan)] = loan
         return array
-
-    def _free(self, size: int) -> list[_Block]:
-        return self.parts.get(size) or self.alone.get(size) or []
 
     def leaving(self, x: Any) -> Any:
         """Return what leaves the derivative: as an array that does not hold on to a whole piece."""
@@ -166,8 +167,9 @@ class Store:
 
     def _returned(self, loan: Any) -> None:
         self.loans.pop(id(loan), None)
-        free = self.parts if is_part(loan.block) else self.alone
-        free.setdefault(loan.block.nbytes, []).append(loan.block)
+        block = loan.block
+        free = self.alone if block.base is None else self.parts
+        free.setdefault(block.nbytes, []).append(block)
 
     def close(self) -> None:
         """Let go of what is free and too much, and let what lay alone lie together from now on.
@@ -215,17 +217,13 @@ def _ufunc_of(compute: Any) -> Any:
 
 
 def in_place(compute: Any, *args: Any) -> Any:
-    """Compute an operation, in recycled memory if it is one on each number of large arrays."""
+    """Compute an operation of one or two arguments, in recycled memory if they are large arrays."""
+    like, other = args[0], args[-1]
+    if type(like) is not np.ndarray or (type(other) is np.ndarray and other.size > like.size):
+        like, other = other, like
     ufunc = _ufunc_of(compute)
-    like = args[0]
-    for arg in args[1:]:
-        if type(like) is not np.ndarray or (type(arg) is np.ndarray and arg.size > like.size):
-            like = arg
-    if ufunc is None or not STORE.serves(like):
+    if ufunc is None or not STORE.serves(like) or not (other is like or _fits(other, like)):
         return compute(*args)
-    for arg in args:
-        if arg is not like and not _fits(arg, like):
-            return compute(*args)
     return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype))
 
 
@@ -249,6 +247,8 @@ def _fits(x: Any, like: Any) -> bool:
     """Tell whether an operand leaves the result the shape and kind of a large array."""
     if type(x) is not np.ndarray:
         return type(x) is float or type(x) is int
+    if x.shape == like.shape:
+        return x.dtype is like.dtype
     pairs = zip(reversed(x.shape), reversed(like.shape), strict=False)
     return (
         x.dtype is like.dtype and x.ndim <= like.ndim and all([n in (1, full) for n, full in pairs])
