@@ -106,7 +106,8 @@ class Store:
 
     def place(self, like: Any) -> Any:
         """Return where a result like this array may be put; None says: NumPy shall see to it."""
-        return self.empty(like.shape, like.dtype) if self.serves(like) else None
+        order = _order_of(like) if self.serves(like) else None
+        return order and self.empty(like.shape, like.dtype, order)
 
     def zeros(self, like: Any) -> Any:
         """Return zeros of the shape and kind of an array."""
@@ -121,7 +122,7 @@ class Store:
         out = self.place(like)
         return np.empty(like.shape, like.dtype) if out is None else out
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: Any, order: Any = "C") -> Any:
         """Return an array in a free block, or in a new one."""
         size = math.prod(shape) * dtype.itemsize
         try:
@@ -129,7 +130,7 @@ class Store:
         except IndexError:
             self._make_room(size)
             block = _Block(size, np.uint8)
-        array: Any = np.ndarray(shape, dtype, block)
+        array: Any = np.ndarray(shape, dtype, block, order=order)
         loan = _Loan(array, self._returned)
         loan.block = block
         self.loans[id(loan)] = loan
@@ -226,7 +227,29 @@ def in_place(compute: Any, *args: Any) -> Any:
     for arg in args:
         if arg is not like and not _fits(arg, like):
             return compute(*args)
-    return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype))
+    order = _order_of(*args)
+    if order is None:
+        return compute(*args)
+    return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype, order))
+
+
+def _order_of(*args: Any) -> str | None:
+    """Return how NumPy would lay out a result of these, "C" or "F"; None if it is neither.
+
+    It can be seen: whether `ravel` gives a view of the result or a copy goes by it.
+    """
+    arrays = [arg for arg in args if type(arg) is np.ndarray]
+    if all([array.flags.c_contiguous or _falls(array) for array in arrays]):
+        return "C"
+    by_columns = [_falls(array.T) for array in arrays]
+    return "F" if all(by_columns) else None
+
+
+def _falls(array: Any) -> bool:
+    """Tell whether no axis has longer steps than the one before."""
+    steps = [abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
+    steps = [step for step in steps if step]  # there are none along what was broadcast
+    return steps == sorted(steps, reverse=True)
 
 
 def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
