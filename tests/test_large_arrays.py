@@ -542,3 +542,14 @@ def test_results_lie_as_numpy_lays_them(made, side):
     np.testing.assert_allclose(value, f(x), rtol=1e-12)
     step = 1e-6 * np.ascontiguousarray(slope)
     np.testing.assert_allclose(np.sum(slope * slope), (f(x + step) - f(x - step)) / 2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [30, 10_000, 20_000])
+def test_a_masked_node_is_added_to_what_waits_for_its_number(size):
+    f = lambda x: np.sum(np.where(x > 1, x**3, 0.0)) + np.sum(x * 0.5)
+    x = POINTS[::10][:size]
+    direction = np.cos(x)
+    expected = np.where(x > 1, 6 * x * direction, 0)
+    again = ad.grad(lambda x: np.sum(ad.grad(f)(x) * direction))(x)
+    np.testing.assert_allclose(again, expected, rtol=1e-13)
+    np.testing.assert_allclose(ad.hvp(f, (x,), (direction,)), expected, rtol=1e-13)
