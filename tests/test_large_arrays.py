@@ -326,6 +326,32 @@ def test_threads_share_pieces():
             np.testing.assert_allclose(slope, long_slope(POINTS * scale), rtol=1e-11, atol=1e-11)
 
 
+def test_an_array_may_go_while_the_store_is_closed(monkeypatch):
+    """As if another thread let go of one, of a size that the store has no free block of."""
+    empty_store()
+    seen = []
+
+    def f(x):
+        seen.append((2.0 * x).value)
+        return long_energy(x)
+
+    for size in (LENGTH, LENGTH // 2):
+        for _ in range(2):
+            ad.grad(f)(POINTS[:size])
+    del recycling.STORE.parts[seen[-1].nbytes]
+    by_piece = recycling._by_piece
+
+    def and_lets_go(blocks):
+        if not recycling.STORE.open:
+            seen.clear()
+        return by_piece(blocks)
+
+    monkeypatch.setattr(recycling, "_by_piece", and_lets_go)
+    slope = ad.grad(long_energy)(POINTS)
+    np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
+    assert not recycling.STORE.loans
+
+
 GRID = np.random.default_rng(3).normal(size=(400, 500))
 
 

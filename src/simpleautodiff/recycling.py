@@ -85,7 +85,8 @@ class _Loan(ref[Any]):
 class Store:
     """Blocks of memory, free or lent.
 
-    There are no locks: what is done to the lists takes one step, and a block has one holder.
+    There are no locks: what is done to the lists takes one step, and a block has one holder. Other
+    threads may let go of arrays at any time, so dicts are not gone through but their copies.
     """
 
     __slots__ = ("allowed", "alone", "loans", "open", "parts", "room")
@@ -178,22 +179,25 @@ class Store:
         used, self.open, self.allowed = self.open, False, False
         if not used:
             return
-        self.loans = {id(loan): loan for loan in [*self.loans.values()] if is_part(loan.block)}
+        for key, loan in [*self.loans.items()]:
+            if not is_part(loan.block):
+                self.loans.pop(key, None)
         self.room, room = 0, KEPT
-        for size, blocks in self.parts.items():
+        for size, blocks in [*self.parts.items()]:
             for parts, _ in _by_piece(blocks):
                 if size * len(parts) <= room:
                     room -= size * len(parts)
                     blocks.extend(parts)
-        for size, blocks in self.alone.items():
+        for size, blocks in [*self.alone.items()]:
             del blocks[room // size :]
             many = len(blocks)
             room -= size * many
             if size <= PIECE // 4 and size * many >= MANY:
                 blocks.clear()
                 self.parts.setdefault(size, []).extend(_together(size, many))
-        self.alone = {size: blocks for size, blocks in self.alone.items() if blocks}
-        self.parts = {size: blocks for size, blocks in self.parts.items() if blocks}
+        for free in (self.alone, self.parts):
+            for size in [size for size, blocks in [*free.items()] if not blocks]:
+                free.pop(size, None)
 
 
 STORE = Store()
