@@ -326,6 +326,32 @@ def test_threads_share_pieces():
             np.testing.assert_allclose(slope, long_slope(POINTS * scale), rtol=1e-11, atol=1e-11)
 
 
+def test_an_array_may_go_while_the_store_is_closed(monkeypatch):
+    """As if another thread let go of one, of a size that the store has no free block of."""
+    empty_store()
+    seen = []
+
+    def f(x):
+        seen.append((2.0 * x).value)
+        return long_energy(x)
+
+    for size in (LENGTH, LENGTH // 2):
+        for _ in range(2):
+            ad.grad(f)(POINTS[:size])
+    del recycling.STORE.parts[seen[-1].nbytes]
+    by_piece = recycling._by_piece
+
+    def and_lets_go(blocks):
+        if not recycling.STORE.open:
+            seen.clear()
+        return by_piece(blocks)
+
+    monkeypatch.setattr(recycling, "_by_piece", and_lets_go)
+    slope = ad.grad(long_energy)(POINTS)
+    np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
+    assert not recycling.STORE.loans
+
+
 GRID = np.random.default_rng(3).normal(size=(400, 500))
 
 
@@ -493,3 +519,63 @@ def test_ties_share_even_beside_rows_without_any(extreme):
         slope = ad.grad(lambda x: np.sum(extreme(x, axis=1) * weights))(sign * x)
     expected = [[0.5, 0.5, 0.0], [np.nan] * 3, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]]
     np.testing.assert_allclose(slope, expected)
+
+
+@pytest.mark.parametrize("size", [300, 20_000, LENGTH])
+@pytest.mark.parametrize(
+    ("view", "turn"),
+    [
+        (lambda x: x[::-1], lambda bar: bar[::-1]),
+        (lambda x: x.reshape(4, -1), np.ravel),
+        (lambda x: x.reshape(4, -1).T, lambda bar: bar.T.ravel()),
+        (np.ravel, lambda bar: bar),
+    ],
+    ids=["reversed", "reshaped", "transposed", "ravelled"],
+)
+def test_writes_to_an_argument_do_not_reach_views_in_a_pullback(view, turn, size):
+    x = POINTS[:size].copy()
+    _, pullback = ad.vjp(lambda x: view(x) ** 3, x)
+    _, push = ad.linearize(lambda x: view(x) ** 3, x)
+    x[:] = 7.0
+    expected = 3 * POINTS[:size] ** 2
+    seed = np.ones(view(x).shape)
+    np.testing.assert_allclose(pullback(seed)[0], expected, rtol=1e-13)
+    np.testing.assert_allclose(turn(push(np.ones(size))), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: 2.0 * x.T,
+        lambda x: np.sin(x.T),
+        lambda x: x.T + x.T[:1],
+        lambda x: x + x.T,
+        lambda x: np.roll(x.T, 3, axis=0),
+        lambda x: x.T[::-1, 1:] ** 2,
+        lambda x: np.swapaxes(x.reshape(20, 20, -1), 0, 1) * 3.0,
+    ],
+)
+@pytest.mark.parametrize("side", [40, 400])
+def test_results_lie_as_numpy_lays_them(made, side):
+    def f(x):
+        y = made(x)
+        row = y.ravel()  # a view of some results, a copy of others
+        row[:100] = 0.5
+        return np.sum(y * y)
+
+    x = np.random.default_rng(5).normal(size=(side, side))
+    value, slope = ad.value_and_grad(f)(x)
+    np.testing.assert_allclose(value, f(x), rtol=1e-12)
+    step = 1e-6 * np.ascontiguousarray(slope)
+    np.testing.assert_allclose(np.sum(slope * slope), (f(x + step) - f(x - step)) / 2e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("size", [30, 10_000, 20_000])
+def test_a_masked_node_is_added_to_what_waits_for_its_number(size):
+    f = lambda x: np.sum(np.where(x > 1, x**3, 0.0)) + np.sum(x * 0.5)
+    x = POINTS[::10][:size]
+    direction = np.cos(x)
+    expected = np.where(x > 1, 6 * x * direction, 0)
+    again = ad.grad(lambda x: np.sum(ad.grad(f)(x) * direction))(x)
+    np.testing.assert_allclose(again, expected, rtol=1e-13)
+    np.testing.assert_allclose(ad.hvp(f, (x,), (direction,)), expected, rtol=1e-13)

@@ -9,9 +9,13 @@ from inspect import signature
 
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.linalg as sl
+import scipy.optimize as opt
+import scipy.sparse.linalg
 import scipy.special
 import scipy.stats as st
+from scipy import integrate
 
 import simpleautodiff as ad
 from simpleautodiff.dispatch.teaching import teach_scipy
@@ -395,6 +399,10 @@ def test_a_name_imported_early_says_what_to_do(call, name):
         (lambda x: sl.schur(x)[0], "linalg.schur"),
         (lambda x: sl.null_space(x), "linalg.null_space; .* the projector"),
         (lambda x: st.weibull_min.logpdf(x, 2.0), "stats.rv_continuous.logpdf"),
+        (lambda x: st.skew(x), "stats.skew"),
+        (lambda x: st.linregress(x[0], x[1]).slope, "stats.linregress"),
+        (lambda x: scipy.fft.fht(x[0], 0.1, 0.0), "fft.fht"),
+        (lambda x: st.multivariate_normal(V[:2]).logpdf(x), "stats.multivariate_normal_frozen"),
     ],
 )
 def test_a_function_without_a_program_is_named(call, name):
@@ -402,6 +410,28 @@ def test_a_function_without_a_program_is_named(call, name):
         ad.LostDerivativeError, match=f"no derivative rule for scipy.{name}.* write"
     ):
         ad.grad(lambda x: np.sum(call(x)))(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("call", "name", "instead"),
+    [
+        (
+            lambda x: opt.minimize(lambda t: np.sum((t - x) ** 2), V).x,
+            "optimize.minimize",
+            "solve_minimum",
+        ),
+        (lambda x: integrate.quad(lambda t: t * x[0], 0, 1)[0], "integrate.quad", "quad"),
+        (
+            lambda x: integrate.solve_ivp(lambda t, y: -x[0] * y, (0, 1), V).y,
+            "integrate.solve_ivp",
+            "solve_ivp",
+        ),
+    ],
+)
+def test_solvers_name_those_that_can_be_differentiated(call, name, instead):
+    message = rf"no derivative rule for scipy\.{name}; write simpleautodiff\.plug\.{instead}\("
+    with pytest.raises(ad.LostDerivativeError, match=message):
+        ad.grad(lambda x: np.sum(call(x)))(np.ones(N) / 2)
 
 
 @pytest.mark.parametrize(
@@ -418,3 +448,45 @@ def test_a_function_without_a_program_is_named(call, name):
 def test_refusals(call, error, message):
     with warnings.catch_warnings(), pytest.raises(error, match=message):
         ad.grad(lambda x: np.sum(call(x)))(np.eye(2))
+
+
+@pytest.mark.parametrize(
+    ("f", "instead"),
+    [
+        (lambda x: sum(np.nditer(x)), r"np\.ndindex"),
+        (lambda x: next(a * b for a, b in np.nditer([x, x])), r"np\.ndindex"),
+        (
+            lambda x: np.sum(scipy.sparse.linalg.splu(scipy.sparse.csc_matrix(S)).solve(x)),
+            r"spsolve\(A, b\)",
+        ),
+        (
+            lambda x: np.sum(scipy.sparse.linalg.factorized(scipy.sparse.csc_matrix(S))(x)),
+            r"spsolve\(A, b\)",
+        ),
+        (lambda x: opt.fsolve(lambda t: t - x[0], 1.0)[0], r"plug\.solve_root"),
+        (lambda x: scipy.sparse.diags(x).sum(), r"write d \* x"),
+        (lambda x: scipy.sparse.lil_matrix(x).sum(), "no derivative rule"),
+    ],
+)
+def test_compiled_code_that_takes_plain_arrays(f, instead, capfd):
+    with pytest.raises(ad.AutodiffError, match=rf"{instead}.*\(at test_scipy_modules.py:\d+: "):
+        ad.grad(f)(V)
+
+
+def test_scipy_that_a_function_is_the_first_to_import():
+    program = """
+import numpy as np, simpleautodiff as ad
+def f(x):
+    from scipy.linalg import expm
+    return np.sum(expm(x))
+try:
+    ad.grad(f)(np.zeros((2, 2)))
+except ad.LostDerivativeError as error:
+    print(error)
+print(ad.grad(f)(np.zeros((2, 2))).tolist())
+"""
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    first, second = answer.stdout.splitlines()
+    assert "scipy.linalg was first imported" in first
+    assert "import it outside the function" in first
+    assert second == "[[1.0, 1.0], [1.0, 1.0]]"

@@ -8,10 +8,23 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError
+from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
 from simpleautodiff.keeping import is_locked
 from simpleautodiff.structure import map_leaves
 from simpleautodiff.traced import Traced, unwrapped
+
+_INSTEAD = {  # what compiled code says of a node -> what to write
+    "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
+    "must be numpy.ndarray, not Node": "compiled code takes plain arrays. For splu(A).solve(b) and "
+    "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
+    "@simpleautodiff.primitive",
+    "number of diagonals": "a sparse matrix has plain elements; for scipy.sparse.diags(d) @ x "
+    "write d * x",
+    "not a proper array of floats": "compiled code takes plain numbers. Write "
+    "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
+    "takes what is differentiated as an argument",
+}
+_HIDING = (ValueError, TypeError, SystemError)  # what it raises for an error that it has met
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
@@ -117,22 +130,29 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 kwargs = {**kwargs, place: tree}  # type: ignore[dict-item]
     try:
         result = f(*args, **kwargs)
-    except TypeError:
-        _explain_arity(f, args, kwargs)
+    except AutodiffError:
         raise
-    except ValueError as error:
-        if isinstance(error, AutodiffError):
-            raise
-        if isinstance(error.__cause__, AutodiffError):
-            raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
-        if "read-only" in str(error) and is_locked():
-            raise LostDerivativeError(
-                f"{error}: an array that a recorded operation has used is written to before the "
-                "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
-                "to another array"
-            ) from error
+    except Exception as error:
+        _explain(error)
+        if isinstance(error, TypeError):
+            _explain_arity(f, args, kwargs)
         raise
     return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
+
+
+def _explain(error: Exception) -> None:
+    """Raise a clear error in place of one that compiled code raises where it meets a node."""
+    if isinstance(error, _HIDING) and isinstance(error.__cause__, AutodiffError):
+        raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
+    if isinstance(error, ValueError) and "read-only" in str(error) and is_locked():
+        raise LostDerivativeError(
+            f"{error}: an array that a recorded operation has used is written to before the "
+            "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
+            "to another array"
+        ) from error
+    for said, instead in _INSTEAD.items():
+        if said in str(error):
+            raise LostDerivativeError(f"{error}: {instead}{raised_at(error)}") from error
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

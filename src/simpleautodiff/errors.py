@@ -155,6 +155,17 @@ def at_line() -> str:
     return f" (at {line})" if line else ""
 
 
+def raised_at(error: BaseException) -> str:
+    """Return the same for the user's line at which another's error arose."""
+    place = ""
+    step = error.__traceback__
+    while step is not None:
+        if is_the_users(step.tb_frame):
+            place = f" (at {source_line(step.tb_frame.f_code.co_filename, step.tb_lineno)})"
+        step = step.tb_next
+    return place
+
+
 def warn_domain(message: str) -> None:
     """Warn, as if from the user's own line, that a number left a domain."""
     frame = user_frame()

@@ -29,10 +29,18 @@ _REAL = {float, np.float64}
 
 
 class Graph:
-    """What running a function once recorded; it can be swept any number of times."""
+    """What running a function once recorded; it can be swept any number of times.
+
+    What is done later to others' arrays does not reach one that is to be `kept`.
+    """
 
     def __init__(
-        self, f: F, selection: Selection, has_aux: bool = False, tape: Tape | None = None
+        self,
+        f: F,
+        selection: Selection,
+        has_aux: bool = False,
+        tape: Tape | None = None,
+        kept: bool = False,
     ) -> None:
         teach_scipy()
         self.f = f
@@ -40,9 +48,10 @@ class Graph:
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
+        keeper = None if kept else self.tape  # views of arguments that are locked see later writes
         with self.tape:
             for leaf in leaves:
-                value = leaf if type(leaf) is float else checked(leaf, f, self.tape)
+                value = leaf if type(leaf) is float else checked(leaf, f, keeper)
                 self.inputs.append(self.tape.record(None, (), value))
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
         self.inputs = self.tape[: len(leaves)]  # as they were, should the function write to them
@@ -50,17 +59,12 @@ class Graph:
         self.single = selection.single
         if has_aux:
             self.result, self.aux = with_aux(self.result, self.tape, f)
+        if kept:
+            self.tape.own()
+            self.aux = map_leaves(_copied, self.aux)
 
     def __del__(self) -> None:
         self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
-
-    def own(self) -> Graph:
-        """Make the graph one that can be kept: what is done to others' arrays does not reach it."""
-        self.tape.own()
-        self.aux = map_leaves(_copied, self.aux)
-        for node in self.inputs:
-            node.value = _copied(node.value)
-        return self
 
     def recorded(self, result: Any) -> bool:
         """Tell whether `result` depends on the inputs, as far as the tape knows."""

@@ -90,7 +90,7 @@ class Masked:
         """Add an adjoint; only two masked ones stay masked, where neither has elements."""
         if type(other) is Masked:
             return Masked(self.array + other.array, self.keep | other.keep)
-        return self.array + other
+        return other + self.array  # in this order: nodes do not know what is `Scaled`
 
 
 @final

@@ -88,7 +88,8 @@ _NO_BLOCKS: list[_Block] = []
 class Store:
     """Blocks of memory, free or lent.
 
-    There are no locks: what is done to the lists takes one step, and a block has one holder.
+    There are no locks: what is done to the lists takes one step, and a block has one holder. Other
+    threads may let go of arrays at any time, so dicts are not gone through but their copies.
     """
 
     __slots__ = ("allowed", "alone", "loans", "open", "parts", "room")
@@ -109,7 +110,8 @@ class Store:
 
     def place(self, like: Any) -> Any:
         """Return where a result like this array may be put; None says: NumPy shall see to it."""
-        return self.empty(like.shape, like.dtype) if self.serves(like) else None
+        order = _order_of(like) if self.serves(like) else None
+        return order and self.empty(like.shape, like.dtype, order)
 
     def zeros(self, like: Any) -> Any:
         """Return zeros of the shape and kind of an array."""
@@ -124,7 +126,7 @@ class Store:
         out = self.place(like)
         return np.empty(like.shape, like.dtype) if out is None else out
 
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+    def empty(self, shape: tuple[int, ...], dtype: Any, order: Any = "C") -> Any:
         """Return an array in a free block, or in a new one."""
         size = math.prod(shape) * dtype.itemsize
         blocks = self.parts.get(size) or self.alone.get(size) or _NO_BLOCKS
@@ -133,7 +135,7 @@ class Store:
         except IndexError:
             self._make_room(size)
             block = _Block(size, np.uint8)
-        array: Any = np.ndarray(shape, dtype, block)
+        array: Any = np.ndarray(shape, dtype, block, order=order)
         loan = _Loan(array, self._returned)
         loan.block = block
         self.loans[id(loan)] = loan
@@ -179,22 +181,25 @@ class Store:
         used, self.open, self.allowed = self.open, False, False
         if not used:
             return
-        self.loans = {id(loan): loan for loan in [*self.loans.values()] if is_part(loan.block)}
+        for key, loan in [*self.loans.items()]:
+            if not is_part(loan.block):
+                self.loans.pop(key, None)
         self.room, room = 0, KEPT
-        for size, blocks in self.parts.items():
+        for size, blocks in [*self.parts.items()]:
             for parts, _ in _by_piece(blocks):
                 if size * len(parts) <= room:
                     room -= size * len(parts)
                     blocks.extend(parts)
-        for size, blocks in self.alone.items():
+        for size, blocks in [*self.alone.items()]:
             del blocks[room // size :]
             many = len(blocks)
             room -= size * many
             if size <= PIECE // 4 and size * many >= MANY:
                 blocks.clear()
                 self.parts.setdefault(size, []).extend(_together(size, many))
-        self.alone = {size: blocks for size, blocks in self.alone.items() if blocks}
-        self.parts = {size: blocks for size, blocks in self.parts.items() if blocks}
+        for free in (self.alone, self.parts):
+            for size in [size for size, blocks in [*free.items()] if not blocks]:
+                free.pop(size, None)
 
 
 STORE = Store()
@@ -224,7 +229,29 @@ def in_place(compute: Any, *args: Any) -> Any:
     ufunc = _ufunc_of(compute)
     if ufunc is None or not STORE.serves(like) or not (other is like or _fits(other, like)):
         return compute(*args)
-    return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype))
+    order = "C" if like.ndim == 1 else _order_of(*args)
+    if order is None:
+        return compute(*args)
+    return unbuffered(ufunc, *args, out=STORE.empty(like.shape, like.dtype, order))
+
+
+def _order_of(*args: Any) -> str | None:
+    """Return how NumPy would lay out a result of these, "C" or "F"; None if it is neither.
+
+    It can be seen: whether `ravel` gives a view of the result or a copy goes by it.
+    """
+    arrays = [arg for arg in args if type(arg) is np.ndarray]
+    if all([array.flags.c_contiguous or _falls(array) for array in arrays]):
+        return "C"
+    by_columns = [_falls(array.T) for array in arrays]
+    return "F" if all(by_columns) else None
+
+
+def _falls(array: Any) -> bool:
+    """Tell whether no axis has longer steps than the one before."""
+    steps = [abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
+    steps = [step for step in steps if step]  # there are none along what was broadcast
+    return steps == sorted(steps, reverse=True)
 
 
 def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
@@ -233,7 +260,7 @@ def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     Where the rows of a view are shorter than a buffer, NumPy collects several in it. That is worth
     while for very short ones; for others it takes three times as long as the operation itself.
     """
-    for arg in args if out is not None and out.ndim > 1 and out.shape[-1] >= ROW else ():
+    for arg in args if out is not None and out.ndim > 1 and _row(out) >= ROW else ():
         if type(arg) is np.ndarray and not arg.flags.forc:
             size = np.setbufsize(16)
             try:
@@ -241,6 +268,13 @@ def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
             finally:
                 np.setbufsize(size)
     return ufunc(*args, out=out)
+
+
+def _row(array: Any) -> int:
+    """Return how many numbers stand closest together, in a row or in a column."""
+    first, *_, last = array.strides
+    length: int = array.shape[-1 if abs(last) <= abs(first) else 0]
+    return length
 
 
 def _fits(x: Any, like: Any) -> bool:

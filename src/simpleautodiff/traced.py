@@ -19,6 +19,7 @@ SPECIAL: dict[
 ] = {}  # names of scipy.special's ufuncs, which may not be loaded
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> what to write, as it has no derivative
+UNTAUGHT: set[str] = set()  # "linalg", until its functions answer for nodes
 UFUNCS: dict[Any, Callable[..., Any]] = {}  # NumPy's ufunc -> the wrapping function that answers
 
 
@@ -44,6 +45,9 @@ class Traced:
         )
 
     def _lost(self, conversion: str) -> LostDerivativeError:
+        asked = scipy_caller()
+        if asked in INSTEAD:
+            return _no_rule(asked)
         return LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
             f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
@@ -64,6 +68,12 @@ class Traced:
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         asked = scipy_caller()
+        late = [name for name in UNTAUGHT if asked.startswith(f"{name}.")]
+        if late:
+            raise LostDerivativeError(
+                f"scipy.{late[0]} was first imported while a derivative was computed, so it takes "
+                f"plain arrays until the next one: import it outside the function{at_line()}"
+            )
         if asked in SCIPY:
             module, _, name = f"scipy.{asked}".rpartition(".")
             raise LostDerivativeError(
@@ -71,11 +81,7 @@ class Traced:
                 f"or `from simpleautodiff.{module} import {name}`{at_line()}"
             )
         if asked:
-            instead = INSTEAD.get(asked, "write it with functions that have one")
-            raise LostDerivativeError(
-                f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
-                f"@simpleautodiff.primitive{at_line()}"
-            )
+            raise _no_rule(asked)
         raise drawn_with(self) or kept_plain() or self._into_array()
 
     def _into_array(self) -> LostDerivativeError:
@@ -165,15 +171,30 @@ def kept_plain() -> LostDerivativeError | None:
     return None
 
 
+def _no_rule(asked: str) -> LostDerivativeError:
+    """Say that a function of SciPy has no derivative rule, and what to write."""
+    instead = INSTEAD.get(asked, "write it with functions that have one")
+    return LostDerivativeError(
+        f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
+        f"@simpleautodiff.primitive{at_line()}"
+    )
+
+
 def scipy_caller() -> str:
     """Return which function of SciPy the user called: ``linalg.expm``; empty if none is running."""
-    found = ""
-    for frame in scipy_frames():
-        for name in _names(frame):
-            if name in SCIPY:
-                return name
-            found = name
-    return found
+    names = [name for frame in scipy_frames() for name in _names(frame)]
+    for name in names:
+        if name in SCIPY:
+            return name
+    known = [name for name in names if name in INSTEAD or _is_public(name)]
+    return (known or names or [""])[-1]
+
+
+def _is_public(name: str) -> bool:
+    """Tell whether a user finds a function, or the class of a method, in a module of SciPy's."""
+    parts = ["scipy", *name.split(".")]
+    ends = [n for n in range(1, len(parts)) if ".".join(parts[:n]) in sys.modules]
+    return hasattr(sys.modules[".".join(parts[: ends[-1]])], parts[ends[-1]])
 
 
 def _names(frame: FrameType) -> list[str]:

@@ -128,7 +128,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
     with paused_gc:
-        graph = Graph(f, Selection(primals), has_aux).own()
+        graph = Graph(f, Selection(primals), has_aux, kept=True)
     value, results = plain_results(graph.result, graph.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
@@ -153,7 +153,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     (10.0, 5.0, 2.0)
     """
     with paused_gc:
-        graph = Graph(f, Selection(primals), has_aux).own()
+        graph = Graph(f, Selection(primals), has_aux, kept=True)
     value, results = plain_results(graph.result, graph.tape, f)
     _, rebuild = flatten(value)
 

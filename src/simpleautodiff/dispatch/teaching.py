@@ -20,7 +20,7 @@ from simpleautodiff.dispatch.table import Function, explain_arguments
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex, optional
 from simpleautodiff.structure import flatten
-from simpleautodiff.traced import SCIPY, Traced, Writable, plain, unwrapped
+from simpleautodiff.traced import SCIPY, UNTAUGHT, Traced, Writable, plain, unwrapped
 
 MODULES = (
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "sparse.linalg"),
@@ -34,6 +34,7 @@ _COMPLEX = {  # modules and functions whose programs take complex numbers, too
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
+UNTAUGHT.update(MODULES)
 _loaded = 0  # how many modules there were when this was last looked at
 
 
@@ -75,6 +76,7 @@ def _is_loading(module: Any) -> bool:
 
 
 def _teach(prefix: str, module: Any) -> None:
+    UNTAUGHT.discard(prefix)
     for key, program in SCIPY.items():
         if module_of(key) != prefix:
             continue
