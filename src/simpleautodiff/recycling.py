@@ -110,8 +110,10 @@ class Store:
 
     def place(self, like: Any) -> Any:
         """Return where a result like this array may be put; None says: NumPy shall see to it."""
-        order = _order_of(like) if self.serves(like) else None
-        return order and self.empty(like.shape, like.dtype, order)
+        if not self.serves(like):
+            return None
+        order = "C" if like.ndim == 1 else _order_of(like)
+        return None if order is None else self.empty(like.shape, like.dtype, order)
 
     def zeros(self, like: Any) -> Any:
         """Return zeros of the shape and kind of an array."""
