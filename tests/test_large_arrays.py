@@ -171,6 +171,14 @@ def test_derivatives_of_derivatives_in_recycled_memory():
     )
 
 
+def in_threads(work, scales):
+    threads = [threading.Thread(target=work, args=(scale,)) for scale in scales]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
 def test_threads_do_not_get_the_same_memory():
     found = {}
 
@@ -178,11 +186,7 @@ def test_threads_do_not_get_the_same_memory():
         for _ in range(5):
             found.setdefault(scale, []).append(ad.grad(energy)(POINTS * scale))
 
-    threads = [threading.Thread(target=work, args=(scale,)) for scale in (0.5, 1.0, 1.5, 2.0)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, (0.5, 1.0, 1.5, 2.0))
     for scale, slopes in found.items():
         for slope in slopes:
             np.testing.assert_allclose(slope, energy_slope(POINTS * scale), rtol=1e-12, atol=1e-12)
@@ -316,11 +320,7 @@ def test_threads_share_pieces():
             found.setdefault(scale, []).append(ad.grad(long_energy)(POINTS * scale))
 
     for _ in range(2):
-        threads = [threading.Thread(target=work, args=(scale,)) for scale in (0.5, 0.8, 1.0)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        in_threads(work, (0.5, 0.8, 1.0))
     for scale, slopes in found.items():
         for slope in slopes:
             np.testing.assert_allclose(slope, long_slope(POINTS * scale), rtol=1e-11, atol=1e-11)

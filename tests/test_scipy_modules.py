@@ -490,3 +490,19 @@ print(ad.grad(f)(np.zeros((2, 2))).tolist())
     assert "scipy.linalg was first imported" in first
     assert "import it outside the function" in first
     assert second == "[[1.0, 1.0], [1.0, 1.0]]"
+
+
+def test_solvers_that_only_compare_do_not_give_zero():
+    lowest = lambda p: opt.golden(lambda x: (x - p) ** 2, brack=(-5, 0, 5))
+    root = lambda p: opt.newton(lambda x: x * x - p, 1.5, fprime=lambda x: 2 * x)
+    for solver, instead in ((lowest, "solve_minimum"), (root, "solve_root")):
+        assert abs(solver(2.25) - (2.25 if solver is lowest else 1.5)) < 1e-6  # of plain numbers
+        with pytest.raises(ad.LostDerivativeError, match=instead):
+            ad.grad(solver)(2.25)
+
+
+def test_steps_of_newton_are_differentiated():
+    root = lambda p: opt.newton(lambda x: x * x - p, 1.0)
+    np.testing.assert_allclose(ad.grad(root)(2.25), 1 / 3, rtol=1e-8)
+    both = lambda p: opt.newton(lambda x: x * x - p, 1.0, full_output=True)[0]
+    np.testing.assert_allclose(ad.grad(both)(2.25), 1 / 3, rtol=1e-8)

@@ -47,7 +47,7 @@ class Traced:
     def _lost(self, conversion: str) -> LostDerivativeError:
         asked = scipy_caller()
         if asked in INSTEAD:
-            return _no_rule(asked)
+            return no_rule(asked)
         return LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
             f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
@@ -81,7 +81,7 @@ class Traced:
                 f"or `from simpleautodiff.{module} import {name}`{at_line()}"
             )
         if asked:
-            raise _no_rule(asked)
+            raise no_rule(asked)
         raise drawn_with(self) or kept_plain() or self._into_array()
 
     def _into_array(self) -> LostDerivativeError:
@@ -171,7 +171,7 @@ def kept_plain() -> LostDerivativeError | None:
     return None
 
 
-def _no_rule(asked: str) -> LostDerivativeError:
+def no_rule(asked: str) -> LostDerivativeError:
     """Say that a function of SciPy has no derivative rule, and what to write."""
     instead = INSTEAD.get(asked, "write it with functions that have one")
     return LostDerivativeError(

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch import joining, series
+from simpleautodiff.dispatch.scipy_solvers import teach_solvers
 from simpleautodiff.dispatch.table import Function, explain_arguments
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex, optional
@@ -108,6 +109,7 @@ def _teach_series(polynomial: Any) -> None:
 _waiting: dict[str, Function] = {  # those not taught yet
     "numpy": _teach_numpy,
     "numpy.polynomial": _teach_series,
+    "scipy.optimize": teach_solvers,
     **{f"scipy.{name}": functools.partial(_teach, name) for name in MODULES},
 }
 
