@@ -26,6 +26,7 @@ def all_large(monkeypatch):
         monkeypatch.setattr(module, "LARGE", 1)
     for module in (pieces, array_sweep):
         monkeypatch.setattr(module, "PIECE", 2)
+        monkeypatch.setattr(module, "NEAR", 0)
     for function in {id(f): f for f in UFUNCS.values()}.values():
         names = getattr(function, "__globals__", {})
         if names.get("SMALL"):
