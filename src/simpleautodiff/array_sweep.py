@@ -211,10 +211,10 @@ class ArraySweep:
     ) -> Term | None:
         """Take the slope for the product, if the adjoint is one number, over and over, that waits.
 
-        Slopes of very large arrays are better computed in pieces.
+        Larger slopes are better computed in pieces, for which the operand may have room.
         """
         array, factor, _, _ = adjoint
-        if not self.once or array.size > NEAR or any(array.strides):
+        if not self.once or array.size > 2 * PIECE or any(array.strides):
             return None
         number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.recycling import STORE, unbuffered
 
-PIECE = 2**16  # numbers: what one step leaves in the caches is there for the next
+PIECE = 2**15  # numbers: what one step leaves in the caches is there for the next
 NEAR = 2**20  # numbers: up to here one pass more costs less than pieces
 
 
@@ -50,7 +50,7 @@ def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = Fa
             place = array if spare and array is not total else STORE.empty_like(array)
         return unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
     products: Any = None
-    for piece in pieces(array, PIECE):
+    for piece in pieces(array, 2 * PIECE):
         part = array[piece]
         products = np.empty_like(part) if products is None else products[: len(part)]
         unbuffered(np.add, total[piece], np.multiply(part, factor, out=products), out=out[piece])
