@@ -9,6 +9,9 @@ import mpmath
 import numpy as np
 from mpmath import mp, mpf
 
+import simpleautodiff as ad
+from simpleautodiff.arguments import Selection
+from simpleautodiff.graph import Graph
 from simpleautodiff.rules import TABLE as ROWS
 from simpleautodiff.rules import (
     arithmetic,
@@ -220,3 +223,25 @@ def alike(a, b, tolerance):
     assert np.shape(a) == np.shape(b)
     scale = 1 + np.max(np.abs(b), initial=0.0)
     np.testing.assert_allclose(a, b, rtol=0, atol=tolerance * scale)
+
+
+def check_both_modes(f, x, exact, near, transposed):
+    """Compare a value with `f` itself, its tangent with differences, and the modes with each other.
+
+    The three tolerances are for these; the direction of the tangent is returned.
+    """
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    value, tangent = ad.jvp(f, (x,), (direction,))
+    alike(value, f(x), exact)
+    assert np.result_type(value) == np.result_type(f(x))
+    alike(tangent, differences(f, x, direction), near)
+    seed = np.sin(np.arange(np.size(value)) + 1.0).reshape(np.shape(value))
+    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
+    alike(np.sum(seed * tangent), np.sum(adjoint * direction), transposed)
+    return direction
+
+
+def numbers_recorded(f, n):
+    """Count the numbers that a tape of `f` has for an array of n."""
+    graph = Graph(f, Selection((np.ones(n),)))
+    return sum(np.size(node.value) for node in graph.tape)

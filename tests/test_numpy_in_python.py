@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from references import alike, differences
+from references import alike, check_both_modes, differences
 
 GENERATOR = np.random.default_rng(5)
 C = GENERATOR.normal(size=5)
@@ -86,14 +86,7 @@ every_case = pytest.mark.parametrize(("f", "x"), CASES.values(), ids=CASES)
 
 @every_case
 def test_values_and_derivatives(f, x):
-    direction = np.cos(np.arange(x.size)).reshape(x.shape)
-    value, tangent = ad.jvp(f, (x,), (direction,))
-    alike(value, f(x), 1e-12)
-    assert np.result_type(value) == np.result_type(f(x))
-    alike(tangent, differences(f, x, direction), 1e-8)
-    seed = np.sin(np.arange(np.size(value)) + 1.0).reshape(np.shape(value))
-    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
-    alike(np.sum(seed * tangent), np.sum(adjoint * direction), 1e-11)
+    direction = check_both_modes(f, x, exact=1e-12, near=1e-8, transposed=1e-11)
     total = lambda x: np.sum(np.sin(f(x)))
     product = ad.hvp(total, (x,), (direction,))
     alike(product, differences(ad.grad(total), x, direction), 1e-6)

@@ -14,7 +14,7 @@ import scipy.signal as ss
 import scipy.spatial.distance as sd
 
 import simpleautodiff as ad
-from references import alike, differences
+from references import alike, check_both_modes, differences
 from simpleautodiff.dispatch.teaching import MODULES, module_of
 from simpleautodiff.traced import SCIPY
 
@@ -125,14 +125,7 @@ every_case = pytest.mark.parametrize(("f", "x"), CASES.values(), ids=CASES)
 
 @every_case
 def test_values_and_first_derivatives(f, x):
-    direction = np.cos(np.arange(x.size)).reshape(x.shape)
-    value, tangent = ad.jvp(f, (x,), (direction,))
-    alike(value, f(x), 1e-13)
-    assert np.result_type(value) == np.result_type(f(x))
-    alike(tangent, differences(f, x, direction), 1e-9)
-    seed = np.sin(np.arange(np.size(value)) + 1.0).reshape(np.shape(value))
-    (adjoint,) = ad.vjp(f, x)[1](seed if seed.shape else seed[()])
-    alike(np.sum(seed * tangent), np.sum(adjoint * direction), 1e-12)
+    check_both_modes(f, x, exact=1e-13, near=1e-9, transposed=1e-12)
 
 
 @every_case
