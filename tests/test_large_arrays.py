@@ -6,7 +6,9 @@ added up in place. Here every array counts as large.
 
 import threading
 import tracemalloc
+import warnings
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -51,6 +53,50 @@ def test_every_case(name, f, x, request):
         ad.vjp(total, x)[1](1.0)[0], pullback(1.0)[0], rtol=1e-12, atol=1e-13
     )
     assert x.flags.writeable
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_the_logarithm_of_a_sum_of_many_powers(kind):
+    generator = np.random.default_rng(1)
+    a, b = generator.normal(size=(2, 3000)) * np.geomspace(1e-3, 300, 3000)
+    b[:1000] = a[:1000]
+    a, b = a.astype(kind), b.astype(kind)
+    value, (to_a, to_b) = ad.value_and_grad(lambda a, b: (v := np.logaddexp(a, b)) @ v, (0, 1))(
+        a, b
+    )
+    with mpmath.workprec(200):
+        pairs = zip(mpmath.matrix(a), mpmath.matrix(b), strict=True)
+        exact = np.array([float(mpmath.log(mpmath.exp(p) + mpmath.exp(q))) for p, q in pairs])
+    computed = ad.logaddexp(a, b)
+    assert computed.dtype == to_a.dtype == to_b.dtype == kind
+    parts = np.abs(np.maximum(a, b)) + np.log(2)  # their sum may be smaller, not its rounding
+    np.testing.assert_array_less(np.abs(computed - exact), 2 * np.finfo(kind).eps * parts)
+    np.testing.assert_allclose(value, exact @ exact, rtol=1e3 * np.finfo(kind).eps)
+    share = np.exp(a.astype(float) - exact)
+    close = {"rtol": 1e3 * np.finfo(kind).eps, "atol": np.finfo(kind).tiny}
+    np.testing.assert_allclose(to_a, 2 * exact * share, **close)
+    np.testing.assert_allclose(to_b, 2 * exact * np.exp(b.astype(float) - exact), **close)
+
+
+@pytest.mark.parametrize("other", [0, 0.0, -np.inf, np.float32(1.5), np.arange(4.0)[:, None]])
+def test_the_logarithm_of_a_sum_of_many_powers_at_special_points(other):
+    specials = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e308, -1e308, 5e-324, 800.0, -800.0]
+    x = np.resize(specials, 2000)
+    for chosen in (x, x[3::10], np.resize(specials[1:2], 2000), np.resize(specials[3:], 2000)):
+        for kind in (float, np.float32, np.float16, np.longdouble):
+            with np.errstate(over="ignore"):
+                given = chosen.astype(kind)
+            value, warned = _with_warnings(ad.logaddexp, other, given)
+            expected, numpy_warned = _with_warnings(np.logaddexp, other, given)
+            assert {*warned} <= {*numpy_warned}
+            assert value.dtype == expected.dtype
+            np.testing.assert_allclose(value, expected, rtol=4 * np.finfo(value.dtype).eps)
+
+
+def _with_warnings(function, *args):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        return function(*args), [str(warning.message) for warning in warned]
 
 
 OF_ORDERS = {"polygamma", "sinc_derivative"}  # the first argument is one whole number

@@ -179,6 +179,11 @@ def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece |
     return Piece(f"{x} * {x}", PRODUCT) if x.isidentifier() else None
 
 
+def _logaddexp(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
+    """Write NumPy's function; of many numbers what is computed differs from it by rounding."""
+    return Piece(f"np.logaddexp({listed(pieces)})") if hasattr(value, "dtype") else None
+
+
 def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.asarray({pieces[0].text}).astype({str(np.dtype(values[1]))!r})[()]")
 
@@ -210,6 +215,7 @@ _WRITERS: dict[str, Writer] = {
     ),
     "reciprocal": lambda pieces, _, __: Piece(f"1 / {pieces[0].inside(SIGN)}", PRODUCT),
     "square": _square,
+    "logaddexp": _logaddexp,
     "abs": _named("abs({0})"),
     "stop_gradient": lambda pieces, _, __: pieces[0],
     "where": _where,
