@@ -288,12 +288,22 @@ def pieces_in_store():
     return {id(block.base): block.base.nbytes for block in free_blocks() if block.base is not None}
 
 
+def test_pieces_are_not_small():
+    for size, many in ((2**19, 64), (2**19 + 1, 64), (5 * 2**20, 20), (800_000, 96), (2**23, 31)):
+        blocks = [*recycling._together(size, many)]
+        assert [block.nbytes for block in blocks] == [size] * many
+        pieces = {id(block.base): block.base.nbytes for block in blocks}
+        assert min(pieces.values()) >= recycling.PIECE
+        assert max(pieces.values()) < 2 * recycling.PIECE + 2 * size
+    assert len({id(block.base) for block in recycling._together(2**19, 40)}) == 1
+
+
 def test_many_blocks_lie_together_in_the_next_derivative():
     empty_store()
     first = ad.grad(long_energy)(POINTS)
     pieces = pieces_in_store()
     assert pieces
-    assert max(pieces.values()) <= recycling.PIECE
+    assert max(pieces.values()) < 2 * recycling.PIECE
     assert sum(pieces.values()) >= recycling.MANY
     second = ad.grad(long_energy)(POINTS)
     assert pieces_in_store() == pieces  # they serve again

@@ -24,7 +24,7 @@ import numpy as np
 
 LARGE = 2**19  # bytes: less stays with the process and in its caches
 KEPT = 2**28  # bytes at most that stay for the next derivative
-PIECE = 2**25  # bytes at most of blocks that lie together
+PIECE = 2**25  # bytes: for that much C's library asks the system, where less may have been in use
 MANY = 2**24  # bytes: blocks of one size that come to less need not lie together
 LINE = 64  # bytes of a line of the caches
 ROW = 128  # numbers: for shorter rows NumPy's buffers pay
@@ -43,10 +43,14 @@ def _step(size: int) -> int:
 
 
 def _together(size: int, many: int) -> Iterator[_Block]:
-    """Make blocks of a size that lie together."""
+    """Make blocks of a size that lie together, in as many pieces as are not small.
+
+    Memory that has been in use before may lie on small pages, and stays there.
+    """
     step = _step(size)
+    fewest = -(-PIECE // step)
     while many > 0:
-        parts = min(many, PIECE // step)
+        parts = many // max(1, many // fewest)
         piece: Any = _Block(parts * step, np.uint8)
         yield from [piece[start : start + size] for start in range(0, parts * step, step)]
         many -= parts
