@@ -442,6 +442,28 @@ def test_numbers_that_wait_do_not_lose_their_size(number):
     np.testing.assert_allclose(slope, np.full(LENGTH, number / 2.0), rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize("part", [slice(None), slice(5, -5)])
+@pytest.mark.parametrize("little_first", [False, True])
+@pytest.mark.parametrize(("kind", "most", "room"), [("f4", 1e30, 2.0**15), ("f8", 1e290, 2.0**31)])
+def test_numbers_that_wait_do_not_overflow_where_they_meet(part, little_first, kind, most, room):
+    x = np.full(40_000, 1e-4, kind)
+    first, second = np.full((2, 40_000), most, kind)
+
+    def f(x):
+        y = x * x
+        if little_first:
+            little, much = y * (1 / room), y[part] * room
+        else:
+            much, little = y[part] * room, y * (1 / room)
+        return np.sum(little * first) + np.sum(much * second[part])
+
+    expected = np.full(x.shape, 2e-4 * most / room)
+    expected[part] += 2e-4 * most * room
+    slope = ad.grad(f)(x)
+    assert slope.dtype == kind
+    np.testing.assert_allclose(slope, expected, rtol=1e-6)
+
+
 def test_a_sum_with_a_matrix_is_a_fast_product():
     matrix = np.random.default_rng(1).normal(size=(30_000, 4))
     slope = ad.grad(lambda x: np.sum(matrix @ x))(np.ones(4))

@@ -277,8 +277,13 @@ class ArraySweep:
         if array is before and self.once and _can_wait(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
-        place = before if i in self.owned else array if new else STORE.place(before)
-        total = add_scaled(before, array, factor / of_old, place, new)
+        old_is_new = i in self.owned
+        place = before if old_is_new else array if new else STORE.place(before)
+        if abs(factor) <= abs(of_old):  # the other way round might overflow
+            total = add_scaled(before, array, factor / of_old, place, new)
+        else:
+            total = add_scaled(array, before, of_old / factor, place, old_is_new)
+            of_old = factor
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
         return total is array
@@ -302,6 +307,8 @@ class ArraySweep:
         elif i not in self.owned:
             total = total.copy()
         ratio = factor / of_old
+        if not _can_wait(ratio, total):
+            total, of_old, ratio = scaled(total, of_old, True), 1.0, factor
         if spare and adjoint.size <= NEAR:
             adjoint, ratio = scaled(adjoint, ratio, True), 1.0
         add(total, adjoint, ratio, *values)
