@@ -39,16 +39,13 @@ class Traced:
         return plain(self.value)
 
     def __bool__(self) -> bool:
-        raise LostDerivativeError(
+        raise known_to_lose() or LostDerivativeError(
             f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
             f"Write the comparison: `if node != 0:`{at_line()}"
         )
 
     def _lost(self, conversion: str) -> LostDerivativeError:
-        asked = scipy_caller()
-        if asked in INSTEAD:
-            return no_rule(asked)
-        return LostDerivativeError(
+        return known_to_lose() or LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
             f"of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
             f"into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x){at_line()}"
@@ -178,6 +175,12 @@ def no_rule(asked: str) -> LostDerivativeError:
         f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
         f"@simpleautodiff.primitive{at_line()}"
     )
+
+
+def known_to_lose() -> LostDerivativeError | None:
+    """Return what to say if a function of SciPy is running for which it is known what to write."""
+    asked = scipy_caller()
+    return no_rule(asked) if asked in INSTEAD else None
 
 
 def scipy_caller() -> str:

@@ -16,6 +16,9 @@ _PLUG = {
         *("optimize.newton", "optimize.toms748"),
         *("optimize.ridder", "optimize.root", "optimize.root_scalar"),
     ),
+    "solve_fixed_point(g, x0, p), where g(x, p) takes what is differentiated as an argument": (
+        "optimize.fixed_point",
+    ),
     f"solve_minimum{_ARGUMENT}": (
         *("optimize.curve_fit", "optimize.fmin", "optimize.fmin_bfgs", "optimize.least_squares"),
         *("optimize.golden", "optimize.leastsq", "optimize.minimize", "optimize.minimize_scalar"),

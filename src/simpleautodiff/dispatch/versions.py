@@ -33,7 +33,7 @@ from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import batches_in, getitem, is_basic
 from simpleautodiff.rules.shapes import broadcast_to, reshape, shape_of, transpose
-from simpleautodiff.traced import Traced, Writable, Written, concrete
+from simpleautodiff.traced import Traced, Writable, Written, concrete, known_to_lose
 
 _ARRAY = Traced.__dict__["value"]  # the slot in which a node that was written to has its array
 METHODS: dict[str, Any] = {}  # Python's own methods of arrays that are written to; by `writing`
@@ -53,7 +53,7 @@ def writable(self: Traced) -> Writable:
 def _check(x: Traced) -> None:
     """Refuse what cannot be written to."""
     if not shape_of(x):
-        raise ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
+        raise known_to_lose() or ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
     if isinstance(x.level, Hand):
         raise LostDerivativeError(
             "a node typed by hand is not written to, because others were computed from it. Write "
