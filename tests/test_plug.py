@@ -165,6 +165,30 @@ def test_second_derivatives_of_minima_and_fixed_points():
     assert found["weight"] == pytest.approx(-4 / 1.5**2, rel=1e-10)
 
 
+def into_plain_zeros(t, y, k):
+    change = np.zeros(2)
+    change[0] = -k * y[0]
+    return change
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: plug.solve_ivp(into_plain_zeros, (0, 1), [1.0, 0.0], "Radau", args=(1.0,)),
+            r"np\.zeros\(shape, like=x\) \(at test_plug\.py:\d+: change\[0\] = ",
+        ),
+        (
+            lambda: plug.root(lambda p: np.array([p[0] - 1, p[1] ** 2 - 2]), [1.0, 1.0]),
+            r"write np\.stack",
+        ),
+    ],
+)
+def test_what_loses_a_derivative_is_the_line_within(call, message):
+    with pytest.raises(ad.LostDerivativeError, match=message):
+        call()
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize(
     ("call", "message"),

@@ -110,6 +110,7 @@ def two(x, y):
         (lambda: grad(two, "y")(1.0), "was called without 'y'"),
         (lambda: grad(two, 1.5)(1.0, 2.0), "argnums is a position"),
         (lambda: grad(two, True)(1.0, 2.0), "argnums is a position"),
+        (lambda: grad(two, np.ones(2))(1.0, 2.0), r"got array.*grad\(f\)\(x\)"),
         (lambda: jvp(two, (1.0, 2.0), (1.0,)), "the tangents of jvp must have the structure"),
         (lambda: jvp(two, 1.0, 1.0), "jvp takes tuples"),
         (lambda: vjp(two, 1.0, 2.0)[1]((1.0, 2.0)), "the seed of a pullback"),
@@ -223,9 +224,54 @@ def test_register_number_needs_a_type():
     refuses(ad.ValueKindError, "needs a type", lambda: ad.register_number(3, {}))
 
 
+A = np.array([[2.0, 0.3], [0.3, -0.1]])
+
+
+def with_jitter(a):
+    jitter = 1e-6
+    while True:
+        try:
+            return np.sum(np.log(np.diag(np.linalg.cholesky(a + jitter * np.eye(2)))))
+        except np.linalg.LinAlgError:
+            jitter *= 10
+
+
+def other_way(x):
+    with np.errstate(all="raise"):
+        try:
+            return np.sum(np.log(x[1] - x[0]))
+        except FloatingPointError:
+            return np.sum(np.log(x[0] - x[1]))
+
+
+def other_shape(x):
+    try:
+        return np.sum(x + np.ones(5))
+    except ValueError:
+        return np.sum(x**2)
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (with_jitter, A),
+        (other_way, np.array([1.5, 0.3])),
+        (other_way, np.array([[1.5, 2.0], [0.3, 0.4]])),
+        (other_shape, np.array([1.5, 0.3])),
+    ],
+)
+def test_errors_that_a_program_expects(f, x):
+    value, slope = ad.value_and_grad(f)(x)
+    assert value == pytest.approx(f(x), rel=1e-14)
+    direction = np.cos(np.arange(x.size)).reshape(x.shape)
+    direction = direction + np.swapaxes(direction, 0, -1) if f is with_jitter else direction
+    difference = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
+    assert np.sum(slope * direction) == pytest.approx(difference, rel=1e-7)
+
+
 def test_every_error_is_one_of_ours_and_of_pythons():
     kinds = {getattr(ad, name) for name in ad.__all__ if name.endswith("Error")}
-    assert len(kinds) == 14
+    assert len(kinds) == 17
     for kind in kinds - {ad.AutodiffError}:
         assert issubclass(kind, ad.AutodiffError)
         pythons = [base for base in kind.__mro__ if base.__module__ == "builtins"]

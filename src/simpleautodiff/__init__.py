@@ -32,15 +32,18 @@ from simpleautodiff.errors import AutodiffError as AutodiffError
 from simpleautodiff.errors import CheckError as CheckError
 from simpleautodiff.errors import DomainError as DomainError
 from simpleautodiff.errors import DomainWarning as DomainWarning
+from simpleautodiff.errors import FloatError as FloatError
 from simpleautodiff.errors import FormulaError as FormulaError
 from simpleautodiff.errors import KinkError as KinkError
 from simpleautodiff.errors import KinkWarning as KinkWarning
 from simpleautodiff.errors import LostDerivativeError as LostDerivativeError
+from simpleautodiff.errors import MatrixError as MatrixError
 from simpleautodiff.errors import MissingExtraError as MissingExtraError
 from simpleautodiff.errors import OrderError as OrderError
 from simpleautodiff.errors import PathLimitError as PathLimitError
 from simpleautodiff.errors import ResultError as ResultError
 from simpleautodiff.errors import RuleError as RuleError
+from simpleautodiff.errors import ShapeError as ShapeError
 from simpleautodiff.errors import TraceError as TraceError
 from simpleautodiff.errors import ValueKindError as ValueKindError
 from simpleautodiff.hips import deriv as deriv
@@ -162,6 +165,7 @@ __all__ = [
     "DomainError",
     "DomainWarning",
     "Figure",
+    "FloatError",
     "Folded",
     "FormulaError",
     "Kink",
@@ -170,6 +174,7 @@ __all__ = [
     "KinkWarning",
     "Linear",
     "LostDerivativeError",
+    "MatrixError",
     "MissingExtraError",
     "Node",
     "OrderError",
@@ -177,6 +182,7 @@ __all__ = [
     "Program",
     "ResultError",
     "RuleError",
+    "ShapeError",
     "Source",
     "Stepper",
     "Table",

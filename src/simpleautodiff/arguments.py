@@ -8,6 +8,8 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
 from simpleautodiff.keeping import is_locked
 from simpleautodiff.structure import map_leaves
@@ -70,9 +72,10 @@ def _place(
         return which
     if isinstance(which, str):
         return _named_place(f, which, args, kwargs)
-    if isinstance(which, bool) or not hasattr(which, "__index__"):
+    if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
-            f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
+            f"argnums is a position, a parameter name, or a tuple of these; got {which!r}. What "
+            "the function is called with goes into brackets of its own: grad(f)(x)"
         )
     position = operator.index(which)
     if -len(args) <= position < len(args):

@@ -4,8 +4,11 @@
     ├── ValueKindError          a value is not a number: a string, None, a list   (TypeError)
     ├── LostDerivativeError     float(node), math.sin(node), `if node:`           (TypeError)
     ├── DomainError             outside the domain, in numbers without inf        (ArithmeticError)
+    │   ├── MatrixError         a matrix that is singular, not square, ...        (LinAlgError)
+    │   └── FloatError          what np.errstate was told to raise         (FloatingPointError)
     ├── ResultError             a function returned what cannot be differentiated (TypeError)
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
+    │   └── ShapeError          arrays that do not fit                            (ValueError)
     ├── TraceError              a node of another, finished trace                 (RuntimeError)
     ├── OrderError              an order in which a node stands before its parent (ValueError)
     ├── RuleError               a derivative rule that is missing or wrong        (ValueError)
@@ -53,12 +56,24 @@ class DomainError(AutodiffError, ArithmeticError):
     """A function was asked for a value where its kind of number has none."""
 
 
+class MatrixError(DomainError, np.linalg.LinAlgError):
+    """A matrix does not have what a function of it needs; NumPy's error, too."""
+
+
+class FloatError(DomainError, FloatingPointError):
+    """NumPy was told by `np.errstate` to raise what has happened; its error, too."""
+
+
 class ResultError(AutodiffError, TypeError):
     """A function returned something that has no derivative of the kind asked for."""
 
 
 class ArgumentError(AutodiffError, TypeError):
     """The arguments do not fit the function or the transformation."""
+
+
+class ShapeError(ArgumentError, ValueError):
+    """Arrays do not fit each other or the function; NumPy's error, too."""
 
 
 class TraceError(AutodiffError, RuntimeError):
@@ -130,7 +145,7 @@ def scipy_frames() -> list[FrameType]:
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif frames and is_the_users(frame):
+        elif is_the_users(frame):
             break  # what the user's code was called from is another matter
         frame = frame.f_back
     return frames

@@ -23,7 +23,9 @@ from simpleautodiff.children import Children, adopt, living
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    DomainError,
+    FloatError,
+    MatrixError,
+    ShapeError,
     TraceError,
     ValueKindError,
     at_line,
@@ -361,11 +363,19 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     return result
 
 
+_KINDS: dict[type[Exception], type[AutodiffError]] = {  # so that `except` finds what it looks for
+    np.linalg.LinAlgError: MatrixError,
+    FloatingPointError: FloatError,
+    ValueError: ShapeError,
+    ArithmeticError: ArgumentError,
+}
+
+
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:
     """Say which arrays a primitive could not take, and why not in NumPy's words."""
     shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
     what = f"arrays of shape {shapes}" if shapes else "a single number"
-    kind = DomainError if isinstance(error, np.linalg.LinAlgError) else ArgumentError
+    kind = next(ours for theirs, ours in _KINDS.items() if isinstance(error, theirs))
     return kind(f"{primitive.name} of {what}: {error}{at_line()}")
 
 
@@ -379,7 +389,7 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     except AutodiffError:
         raise
     except (ArithmeticError, ValueError) as error:
-        unfit = isinstance(error, np.linalg.LinAlgError)  # a single number is no matrix
+        unfit = isinstance(error, (np.linalg.LinAlgError, FloatingPointError))  # of one number, too
         if unfit or any(isinstance(arg, np.ndarray) for arg in args):
             raise _unfit(primitive, args, error) from None
         result = as_numpy_would(primitive.compute, args, primitive.complaint(args))

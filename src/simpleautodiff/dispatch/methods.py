@@ -66,7 +66,7 @@ def _length(self: Any) -> int:
 
 
 def _iterate(self: Any) -> Any:
-    return (getitem(self, i) for i in range(_length(self)))
+    return (self[i] for i in range(_length(self)))  # it may be written to meanwhile
 
 
 def _shape_method(function: Function) -> Function:
