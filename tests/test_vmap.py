@@ -176,3 +176,21 @@ def test_places_that_differ_in_every_nesting(f):
         np.testing.assert_allclose(ad.vmap(of)(examples), each(of), atol=1e-12)
     twice = ad.vmap(ad.vmap(ad.jacobian(f)))(examples[None])
     np.testing.assert_allclose(twice[0], each(ad.jacobian(f)))
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int8, bool])
+def test_whole_numbers_have_slopes_that_are_none(kind):
+    x = np.array([0, 1, 100], kind)
+    for slopes in (
+        ad.vmap(ad.grad(lambda a: -a / 2 + a * a * a))(x),
+        ad.vmap(lambda a: ad.vjp(lambda b: -b / 2 + b * b * b, a)[1](1.0)[0])(x),
+        ad.vmap(ad.jacobian(lambda a: -a / 2 + a * a * a))(x),
+        ad.vmap(lambda a: ad.jvp(lambda b: -b / 2 + b * b * b, (a,), (1.0,))[1])(x),
+        [ad.grad(lambda a: -a / 2 + a * a * a)(one) for one in x],
+    ):
+        np.testing.assert_allclose(slopes, 3.0 * x.astype(float) ** 2 - 0.5, rtol=1e-15)
+    rows = np.arange(6).reshape(3, 2).astype(kind)
+    cubes = ad.vmap(ad.hessian(lambda a: np.sum(a**3)))(rows)
+    np.testing.assert_allclose(cubes, [np.diag(6.0 * row) for row in rows], rtol=1e-15)
+    by_hand = ad.Node(x[2])
+    assert ad.reverse(by_hand * by_hand * by_hand)[by_hand] == 3.0 * float(x[2]) ** 2

@@ -21,7 +21,7 @@ from simpleautodiff.recycling import STORE, has_own_memory
 from simpleautodiff.rules.kinds import twin
 from simpleautodiff.structure import Rebuild, flatten, map_leaves
 from simpleautodiff.sweep import forward_sweep, reverse_sweep
-from simpleautodiff.traced import Traced, plain
+from simpleautodiff.traced import Traced, concrete, plain
 
 F = Callable[..., Any]
 _FLOAT = np.dtype(float)
@@ -196,6 +196,9 @@ def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
     value = argument
     if type(argument) is not np.ndarray or not argument.ndim or argument.dtype is not _FLOAT:
         value = check_value(argument, f"an argument of {name_of(f)}")
+        inner = concrete(value)
+        if isinstance(inner, (np.ndarray, np.generic)) and inner.dtype.kind in "biu":
+            value = value.astype(float)  # the examples of a batch
     if not isinstance(value, np.ndarray):
         return twin(value)
     return value.copy() if tape is None else tape.keep(value)
