@@ -243,3 +243,29 @@ def test_wrong_rules_of_arrays(push, pull, message):
         ad.primitive(lambda v, x: ad.Linear(push, pull), points=[np.array([1.0, 2.0, 4.0])])(
             lambda x: x[::-1]
         )
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.parametrize("size", [10, 40_000])
+def test_arrays_of_a_rule_remain_the_users(size, factor):
+    c, buffer = np.linspace(1, 2, size), np.empty(size)
+
+    @ad.primitive(lambda v, x: c[: np.size(x)], points=[np.ones(4)])
+    def by_a_view(x):
+        return c[: np.size(x)] * x
+
+    pull = lambda bar: np.multiply(bar, 2, out=buffer[: np.size(bar)])
+
+    @ad.primitive(lambda v, x: ad.Linear(lambda dot: 2 * dot, pull), points=[np.ones(4)])
+    def twice(x):
+        return 2 * x
+
+    x, before = np.ones(size), c.copy()
+    found = [ad.grad(lambda x: np.sum(factor * by_a_view(x)))(x) for _ in range(2)]
+    for slope in found:
+        np.testing.assert_allclose(slope, factor * before, rtol=1e-15)
+        assert not np.shares_memory(slope, c)
+    np.testing.assert_array_equal(c, before)
+    both = ad.grad(lambda x, y: np.sum(factor * twice(x)) + np.sum(5 * twice(y)), (0, 1))(x, x)
+    np.testing.assert_array_equal(both[0], np.full(size, 2 * factor))
+    np.testing.assert_array_equal(both[1], np.full(size, 10.0))

@@ -93,6 +93,21 @@ def test_the_logarithm_of_a_sum_of_many_powers_at_special_points(other):
             np.testing.assert_allclose(value, expected, rtol=4 * np.finfo(value.dtype).eps)
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("function", [np.logaddexp, np.logaddexp2])
+def test_shares_of_a_sum_of_powers_add_up_to_one(function, kind):
+    base = np.e if function is np.logaddexp else 2.0
+    for large in (0.0, 1e5, 2.0**24, 1e12):
+        a = np.full(2000, large, kind)
+        b = a - np.linspace(0, 3, 2000).astype(kind)
+        shares = ad.grad(lambda a, b: np.sum(function(a, b)), (0, 1))(a, b)
+        expected = 1 / (1 + base ** (b.astype(float) - a))
+        np.testing.assert_allclose(shares[0], expected, rtol=4 * np.finfo(kind).eps)
+        np.testing.assert_allclose(shares[0] + shares[1], 1, rtol=4 * np.finfo(kind).eps)
+    empty = np.zeros((0, 1), kind)
+    assert ad.vjp(lambda a: function(a, np.ones(2000, kind)), empty)[0].shape == (0, 2000)
+
+
 def _with_warnings(function, *args):
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

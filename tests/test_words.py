@@ -153,7 +153,7 @@ class TestLetters:
 
     def test_the_word_a_is_no_letter(self):
         t = ad.trace(lambda u, w: ad.logaddexp(u, w) + u % w, 2.0, 3.0)
-        assert "here a is u, b is w and v is v1" in t.explain("v1")
+        assert "; here a is u and b is w." in t.explain("v1")
         assert "by a little; here x is u and y is w." in t.explain("v2")
 
 

@@ -218,8 +218,8 @@ class ArraySweep:
             return None
         number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
-        if _alike(slope, array) and getrefcount(slope) == ALONE and _can_wait(number, array):
-            return (slope, number, True, False)
+        if _alike(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
+            return (slope, number, True, False) if _can_wait(number, array) else None
         return None
 
     def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.array_sweep import ALONE
 from simpleautodiff.difference import difference
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
-from simpleautodiff.linear import ZERO
+from simpleautodiff.linear import ZERO, Linear
 from simpleautodiff.number import check_value
 from simpleautodiff.primitives import REALS, ByType, Domain, Kink, Partial, Primitive
 from simpleautodiff.recycling import has_own_memory
@@ -94,7 +94,7 @@ def primitive(
         compute = _giving_away(function)
         row = Primitive(
             own_name,
-            partials,
+            tuple([_giving_away(rule) if callable(rule) else rule for rule in partials]),
             compute,
             f"{own_name}({arguments})",
             rf"\operatorname{{{{{own_name}}}}}({arguments})",
@@ -118,6 +118,8 @@ def _giving_away(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def compute(*args: Any) -> Any:
         value = function(*args)
+        if type(value) is Linear:
+            return Linear(_giving_away(value.push), _giving_away(value.pull), value.moves)
         if not isinstance(value, np.ndarray):
             return value
         return value if has_own_memory(value) and getrefcount(value) == ALONE else value.copy()

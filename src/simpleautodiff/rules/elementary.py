@@ -148,7 +148,7 @@ def _numpy_logaddexp(a: Any, b: Any) -> Any:
         np.exp(v, out=v)
         np.log1p(v, out=v)
         v += larger
-    return np.logaddexp(a, b) if np.isnan(np.min(v)) else v
+    return np.logaddexp(a, b) if np.isnan(np.min(v, initial=0)) else v
 
 
 def _logaddexp2(a: float, b: float) -> float:
@@ -166,23 +166,23 @@ def _softplus(x: float) -> float:
 
 logaddexp = row(
     "logaddexp",
-    lambda v, a, _b: exp(a - v),
-    lambda v, _a, b: exp(b - v),
+    lambda _v, a, b: sigmoid(a - b),
+    lambda _v, a, b: sigmoid(b - a),
     define=lambda a, b: log(exp(a) + exp(b)),
     names={"math": _logaddexp, "numpy": _numpy_logaddexp},
     text="logaddexp({0}, {1})",
     latex=r"\log(e^{{{0}}} + e^{{{1}}})",
-    reason="each argument counts by its share of the sum: exp(a - v) and exp(b - v)",
+    reason="each argument counts by its share of the sum: that of a is 1/(1 + exp(b - a))",
 )
 logaddexp2 = row(
     "logaddexp2",
-    lambda v, a, _b: exp2(a - v),
-    lambda v, _a, b: exp2(b - v),
+    lambda _v, a, b: sigmoid((a - b) * ln(2, a)),
+    lambda _v, a, b: sigmoid((b - a) * ln(2, a)),
     define=lambda a, b: log2(exp2(a) + exp2(b)),
     names={"math": _logaddexp2},
     text="logaddexp2({0}, {1})",
     latex=r"\log_2(2^{{{0}}} + 2^{{{1}}})",
-    reason="each argument counts by its share of the sum: 2^(a - v) and 2^(b - v)",
+    reason="each argument counts by its share of the sum: that of a is 1/(1 + 2^(b - a))",
 )
 sigmoid: Wrapping = row(
     "sigmoid",
@@ -208,4 +208,4 @@ softplus = row(
 
 def _numpy_sigmoid(x: Any) -> Any:
     e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))[()]
+    return np.where(x >= 0, 1, e) / (1 + e)
