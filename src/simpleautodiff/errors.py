@@ -124,13 +124,13 @@ def _is_scipy(frame: FrameType) -> bool:
 
 
 def scipy_frames() -> list[FrameType]:
-    """Return the frames of SciPy that are running, the innermost first."""
+    """Return the frames of SciPy that are running inside the user's code, the innermost first."""
     frames = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif frames and is_the_users(frame):
+        elif is_the_users(frame):
             break  # what the user's code was called from is another matter
         frame = frame.f_back
     return frames
