@@ -275,6 +275,19 @@ def test_an_integrand_that_is_infinite_inside():
     assert ad.jvp(area, (2.0,), (1.0,))[1] == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize(
+    ("solve", "message"),
+    [
+        (lambda f: plug.minimize(lambda x: np.sum(f(x) ** 2), [1.0, 2.0]), "putting Node"),
+        (lambda f: plug.least_squares(f, [1.0, 2.0]), "putting Node"),
+        (lambda f: plug.solve_ivp(lambda t, y: f(y), (0, 1), [1.0, 2.0], "BDF"), "putting Node"),
+    ],
+)
+def test_a_node_lost_in_the_users_own_function_is_not_said_to_be_the_solvers(solve, message):
+    with pytest.raises(ad.LostDerivativeError, match=f"{message}.*test_plug.py.*np.array"):
+        solve(lambda x: np.array([x[0] - x[1], x[1] ** 2]))
+
+
 def test_plain_integrals_are_scipys():
     import scipy.integrate
 
