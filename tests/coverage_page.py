@@ -16,6 +16,7 @@ import scipy.special
 import simpleautodiff as ad
 import test_arrays as cases
 from simpleautodiff.dispatch import FUNCTIONS, PLAIN
+from simpleautodiff.dispatch.scipy_sparse import refuse
 from simpleautodiff.dispatch.series import FAMILIES, Family, programs
 from simpleautodiff.dispatch.table import WRITERS, name_of
 from simpleautodiff.dispatch.teaching import MODULES, module_of
@@ -28,6 +29,7 @@ COLUMNS = ("forward", "reverse", "second order", "complex", "batched")
 
 
 ALIASES = {"amax": "max", "amin": "min", "asanyarray": "asarray", "empty_like": "zeros_like"}
+MAKERS = {"array", "asanyarray", "asarray", "empty", "eye", "full", "identity", "ones", "zeros"}
 
 
 def page() -> str:
@@ -45,8 +47,8 @@ def page() -> str:
         "complex numbers by the [convention](conventions.md#complex-numbers), a batch with its "
         "examples. A test keeps the page true.",
         "",
-        "Functions that make an array (`array`, `asarray`, `empty`, `eye`, `full`, `identity`, "
-        "`ones`, `zeros`) need `like=x`: "
+        "Functions that make an array are not asked by NumPy what to do with nodes, unless they "
+        "are given `like=x`: "
         "[why, and what else to write](arrays.md#what-has-to-be-written-another-way).",
         "",
         "## NumPy's functions",
@@ -65,14 +67,16 @@ def page() -> str:
         "",
         "`scipy.linalg.expm(x)` can be differentiated, and so can `expm(x)` after `from "
         "simpleautodiff.scipy.linalg import expm`. After `from scipy.linalg import expm` above "
-        "the first derivative it is SciPy's own, which takes plain arrays; the error says so.",
+        "the first derivative it is SciPy's own, which takes plain arrays; the error says so. "
+        "`A.multiply(k)` and `k * A` of a sparse array and a node are refused: write "
+        "`k * (A @ x)`, or use `A.toarray()`.",
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
         "",
         "## Functions of NumPy that are written in Python",
         "",
-        "`np.r_`, `np.c_`, `np.vectorize`, the objects of `np.polynomial` at nodes, and these of "
-        "its functions:",
+        "`np.r_`, `np.c_`, `np.vectorize` (without a `signature`, which is refused: `vmap` does "
+        "that), the objects of `np.polynomial` at nodes, and these of its functions:",
         "",
         *[f"- `np.polynomial.{family.module}`: {_list(_series(family))}" for family in FAMILIES],
         "",
@@ -222,7 +226,8 @@ def _batched(f, x):
 def _table(found):
     head = ["| function | " + " | ".join(COLUMNS) + " |", "|---|" + ":-:|" * len(COLUMNS)]
     ticks = lambda right: " | ".join("✓" if column in right else "" for column in COLUMNS)
-    return head + [f"| `{name}` | {ticks(right)} |" for name, right in sorted(found.items())]
+    title = lambda name: f"`{name}` with `like=`" if name in MAKERS else f"`{name}`"
+    return head + [f"| {title(name)} | {ticks(right)} |" for name, right in sorted(found.items())]
 
 
 def _line(row: Primitive) -> str:
@@ -236,7 +241,8 @@ def _name(function: object) -> str:
 
 
 def _in_module(module: str) -> list[str]:
-    keys = [key.removeprefix(f"{module}.") for key in SCIPY if module_of(key) == module]
+    answered = [key for key in SCIPY if SCIPY[key] is not refuse and module_of(key) == module]
+    keys = [key.removeprefix(f"{module}.") for key in answered]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
 
 

@@ -226,7 +226,7 @@ def test_what_has_no_solution_is_a_domain_error(call, message):
         (lambda: plug.curve_fit("f", [1.0], [1.0]), "a function is needed, got 'f'"),
         (
             lambda: ad.grad(lambda a: plug.solve_root(lambda x: x - a, 1.0))(2.0),
-            "would be lost; pass what it depends on as an argument",
+            r"would be lost; pass what it depends on as an argument behind.*\(at test_plug.py:\d+",
         ),
         (
             lambda: ad.grad(lambda a: plug.minimize(lambda x: (x - a) ** 2, 1.0).x[0])(2.0),
@@ -238,7 +238,7 @@ def test_what_has_no_solution_is_a_domain_error(call, message):
         ),
         (
             lambda: ad.grad(lambda a: plug.quad(lambda x: x * a, 0, 1)[0])(2.0),
-            "would be lost; pass what it depends on as an argument",
+            r"lost; pass what it depends on as an argument, by args=.*\(at test_plug.py:\d+",
         ),
         (
             lambda: ad.grad(lambda a: plug.quad(lambda x, a: [a, x], 0, 1, (a,))[0])(2.0),
@@ -297,6 +297,19 @@ def test_an_integrand_that_is_infinite_inside():
     area = lambda s: plug.quad(lambda x, s: s / np.sqrt(np.abs(x)), -1, 1, args=(s,), points=[0])[0]
     assert ad.grad(area)(2.0) == pytest.approx(4.0)
     assert ad.jvp(area, (2.0,), (1.0,))[1] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("solve", "message"),
+    [
+        (lambda f: plug.minimize(lambda x: np.sum(f(x) ** 2), [1.0, 2.0]), "putting Node"),
+        (lambda f: plug.least_squares(f, [1.0, 2.0]), "putting Node"),
+        (lambda f: plug.solve_ivp(lambda t, y: f(y), (0, 1), [1.0, 2.0], "BDF"), "putting Node"),
+    ],
+)
+def test_a_node_lost_in_the_users_own_function_is_not_said_to_be_the_solvers(solve, message):
+    with pytest.raises(ad.LostDerivativeError, match=f"{message}.*test_plug.py.*np.array"):
+        solve(lambda x: np.array([x[0] - x[1], x[1] ** 2]))
 
 
 def test_plain_integrals_are_scipys():

@@ -194,3 +194,43 @@ def test_whole_numbers_have_slopes_that_are_none(kind):
     np.testing.assert_allclose(cubes, [np.diag(6.0 * row) for row in rows], rtol=1e-15)
     by_hand = ad.Node(x[2])
     assert ad.reverse(by_hand * by_hand * by_hand)[by_hand] == 3.0 * float(x[2]) ** 2
+
+
+TABLE, SHEET = np.arange(5.0) ** 2 + 1, np.sin(np.arange(30.0)).reshape(2, 5, 3)
+PLACES = [(), (1,), (4,), (2, 3), (2, 1, 2), (0,)]
+LOOKED_UP = {
+    "table": (TABLE, lambda a, i: a[i]),
+    "from the end": (TABLE, lambda a, i: a[i - 5]),
+    "rows": (SHEET[0], lambda a, i: a[i]),
+    "sheets": (SHEET, lambda a, i: a[1, i]),
+    "two axes": (SHEET, lambda a, i: a[0, i, i % 3]),
+    "take": (TABLE, lambda a, i: np.take(a, i)),
+    "take of all": (SHEET, lambda a, i: np.take(a, 5 * i)),
+    "take an axis": (SHEET, lambda a, i: np.take(a, i, axis=1)),
+    "take the last": (SHEET, lambda a, i: np.take(a, i - 4, axis=-1, mode="wrap")),
+    "take clipped": (SHEET, lambda a, i: np.take(a, 2 * i - 3, 1, mode="clip")),
+    "along": (TABLE, lambda a, i: np.take_along_axis(a, np.ravel(i), 0)),
+}
+
+
+@pytest.mark.parametrize("shape", PLACES, ids=str)
+@pytest.mark.parametrize("name", LOOKED_UP)
+def test_a_table_is_looked_up_at_places_of_each_example(name, shape):
+    table, look_up = LOOKED_UP[name]
+    places = np.random.default_rng(3).integers(0, 5, (4, *shape))
+    xs = 0.5 + places + np.random.default_rng(4).random((4, *shape)) / 3
+
+    def total(x, a):
+        i = np.floor(x).astype(int)
+        return np.sum(np.cos(look_up(a, i))) * np.sum(x**2) + np.sum(np.sin(look_up(a, i)) ** 3)
+
+    constant = lambda x: total(x, np.array(table, like=x))
+    for f in (constant, ad.grad(constant), ad.jacfwd(constant), ad.hessian(constant)):
+        expected = np.stack([f(xs[k, ...]) for k in range(4)])
+        np.testing.assert_allclose(ad.vmap(f)(xs), expected, rtol=1e-12, atol=1e-13)
+    for f in (ad.grad(total, 1), ad.jacfwd(total, 1), ad.hessian(total, 1)):
+        expected = np.stack([f(xs[k, ...], table) for k in range(4)])
+        found = ad.vmap(f, in_axes=(0, None))(xs, table)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
+        own = ad.vmap(f)(xs, np.stack([table] * 4))
+        np.testing.assert_allclose(own, expected, rtol=1e-12, atol=1e-13)

@@ -141,8 +141,8 @@ class Batch(Many):
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
             f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
-            f"array made with np.zeros_like(x) to write to, and (np.arange(len(a)) == i) @ a for "
-            f"a[i] of a plain array{at_line()}"
+            f"array made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
+            f"of a plain array{at_line()}"
         )
 
     def __bool__(self) -> bool:
@@ -205,12 +205,13 @@ def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool)
 
 
 def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
-    """Return the places of whole numbers that are inside a row; None of any other index."""
-    if not _is_batch(index, level) or type(index.value) is not np.ndarray or len(full) != 1:
+    """Return the places that whole numbers on the first axis choose; None of any other index."""
+    if not _is_batch(index, level) or type(index.value) is not np.ndarray or not full:
         return None
     if index.dtype.kind not in "iu" or np.any((index.value < -full[0]) | (index.value >= full[0])):
         return None
-    return index.value % full[0]
+    rows = index.value % full[0]
+    return rows if len(full) == 1 else np.arange(math.prod(full)).reshape(full)[rows]
 
 
 def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:

@@ -139,7 +139,7 @@ def _is_scipy(frame: FrameType) -> bool:
 
 
 def scipy_frames() -> list[FrameType]:
-    """Return the frames of SciPy that are running, the innermost first."""
+    """Return the frames of SciPy that are running inside the user's code, the innermost first."""
     frames = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

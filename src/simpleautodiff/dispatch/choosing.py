@@ -225,9 +225,19 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis:
     return np.moveaxis(start * ratio**steps, 0, axis)
 
 
-@answers(np.array, np.asarray, np.asanyarray)
+@answers(np.array)
+def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+    """Join nodes, np.array([a, b], like=a); plain numbers become an array that can be written to.
+
+    Such an array can also be asked for places that differ from example to example of a batch.
+    """
+    result = array(object, dtype, ndmin)
+    return Writable(result.copy()) if isinstance(result, np.ndarray) else result
+
+
+@answers(np.asarray, np.asanyarray)
 def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
-    """Join nested lists of nodes: np.array([a, b], like=a)."""
+    """Join nested lists of nodes."""
     if isinstance(object, (list, tuple)):
         result = stack([array(part) for part in object])
     else:

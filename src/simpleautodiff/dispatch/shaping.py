@@ -15,7 +15,7 @@ from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.arithmetic import pos
 from simpleautodiff.rules.complexes import real
-from simpleautodiff.rules.indexing import concatenate, flat_places, getitem, roll, scatter
+from simpleautodiff.rules.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import reshape, shape_of, transpose
@@ -170,8 +170,17 @@ def take(
     if not isinstance(indices, Traced):
         return numbered(lambda numbers: np.take(numbers, indices, axis, mode=mode), a)
     a, axis = (a, axis) if axis is not None else (ravel(a), 0)
-    index = (slice(None),) * (axis % len(shape_of(a))) + (indices,)
-    return getitem(reshape(a, (-1,)), flat_places(index, shape_of(a)))
+    (place,), axes = axes_of(a, axis), range(len(shape_of(indices)))
+    table = moveaxis(a, place, 0)
+    taken = getitem(table, _inside(indices, shape_of(table)[0], mode))
+    return moveaxis(taken, tuple(axes), tuple(place + k for k in axes))
+
+
+def _inside(places: Any, size: int, mode: str) -> Any:
+    """Return places along an axis, those outside of it as np.take's `mode` says."""
+    if mode == "raise":
+        return places
+    return places % size if mode == "wrap" else np.minimum(np.maximum(places, 0), size - 1)
 
 
 @answers(np.roll)

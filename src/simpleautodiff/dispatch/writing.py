@@ -102,7 +102,7 @@ def _plain_index(index: Any) -> Any:
 
 def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
-    value = FUNCTIONS[np.array](value) if isinstance(value, (list, tuple)) else value
+    value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
     _check_kind(self, value)
     if batches_in(index):
         self.current = put_each(self.current, value, index)
@@ -187,9 +187,10 @@ def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any)
         return function(first.writable().current)  # nearly all calls
     needed, given = arguments(function, args, kwargs)
     out = given.pop("out", None)
-    if not isinstance(out, (Traced, Written)):
+    if function is not np.take and not isinstance(out, (Traced, Written)):
         return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
-    result = function(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
+    ask = FUNCTIONS[np.take] if function is np.take else function  # NumPy does not ask its places
+    result = ask(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
     return written(result, out, name_of(function))
 
 

@@ -32,6 +32,7 @@ from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.transform import grad
 
 _NEAR = 1e-7  # a step of Newton's method this small, relative to x, says that x is a root
+_BEHIND = "pass what it depends on as an argument behind x0: (f, x0, p) for f(x, p)"
 
 
 def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
@@ -69,7 +70,9 @@ def _root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
     flat = _flat(f, start.shape)
     of_x = lambda x: flat(x, *parameters)  # noqa: E731
     found = scipy_module("optimize").root(
-        without_nodes(of_x), start.ravel(), **{"jac": jacobian(of_x), "tol": 1e-13, **options}
+        without_nodes(of_x, _BEHIND),
+        start.ravel(),
+        **{"jac": jacobian(of_x), "tol": 1e-13, **options},
     )
     if not _is_root(of_x, start.ravel(), found):
         raise DomainError(f"no root of {name_of(f)} was found from {start!r}: {found.message}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arguments import check_function, name_of
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.number import optional
 from simpleautodiff.rules.indexing import concatenate
 from simpleautodiff.rules.shapes import reshape, shape_of
@@ -141,7 +141,10 @@ def checked(f: F, shape: tuple[int, ...], meaning: str) -> F:
     return with_shape
 
 
-def without_nodes(f: F, way_out: str = "pass what it depends on as an argument") -> F:
+_BY_ARGS = "pass what it depends on as an argument, by args=(...); it comes behind the others"
+
+
+def without_nodes(f: F, way_out: str = _BY_ARGS) -> F:
     """Return `f` such that nodes it uses besides its arguments are refused, with the way out."""
     check_function(f)
 
@@ -151,7 +154,7 @@ def without_nodes(f: F, way_out: str = "pass what it depends on as an argument")
             return result
         raise ArgumentError(
             f"{name_of(f)} gives a node where a plain number is needed, so that its derivative "
-            f"would be lost; {way_out}"
+            f"would be lost; {way_out}{at_line()}"
         )
 
     return plain_only
