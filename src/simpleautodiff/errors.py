@@ -6,6 +6,7 @@
     ├── DomainError             outside the domain, in numbers without inf        (ArithmeticError)
     ├── ResultError             a function returned what cannot be differentiated (TypeError)
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
+    │   └── InputError          what NumPy or SciPy refuse, too      (ValueError, IndexError)
     ├── TraceError              a node of another, finished trace                 (RuntimeError)
     ├── OrderError              an order in which a node stands before its parent (ValueError)
     ├── RuleError               a derivative rule that is missing or wrong        (ValueError)
@@ -59,6 +60,13 @@ class ResultError(AutodiffError, TypeError):
 
 class ArgumentError(AutodiffError, TypeError):
     """The arguments do not fit the function or the transformation."""
+
+
+class InputError(ArgumentError, ValueError, IndexError):
+    """A function of NumPy or SciPy was given what it refuses, for plain arrays as for nodes.
+
+    So code that catches their ValueError or IndexError goes on.
+    """
 
 
 class TraceError(AutodiffError, RuntimeError):
