@@ -13,8 +13,10 @@ from simpleautodiff.dispatch import (  # whose programs are put behind the check
     algebra,
     calculus,
     choosing,
+    polynomials,
     scipy_factors,
     scipy_linalg,
+    scipy_signal,
     scipy_sparse,
 )
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, as_array, name_of
@@ -23,7 +25,16 @@ from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import flatten
 from simpleautodiff.traced import SCIPY, plain
 
-__all__ = ["algebra", "calculus", "choosing", "scipy_factors", "scipy_linalg", "scipy_sparse"]
+__all__ = [
+    "algebra",
+    "calculus",
+    "choosing",
+    "polynomials",
+    "scipy_factors",
+    "scipy_linalg",
+    "scipy_signal",
+    "scipy_sparse",
+]
 Check = Callable[[str, tuple[int, ...]], None]
 
 
@@ -81,8 +92,7 @@ def _refuse(check: Check, functions: Iterable[Any], count: int = 1) -> None:
 
 def _refuse_scipy(check: Check, names: str, count: int = 1) -> None:
     for name in names.split():
-        key = f"linalg.{name}"
-        SCIPY[key] = _checked(f"scipy.{key}", SCIPY[key], check, count)
+        SCIPY[name] = _checked(f"scipy.{name}", SCIPY[name], check, count)
 
 
 _SQUARE: tuple[Any, ...] = (
@@ -94,6 +104,16 @@ _MATRICES: tuple[Any, ...] = (
     *(np.linalg.trace, np.linalg.diagonal, np.linalg.matrix_norm, np.linalg.matrix_transpose),
     np.matrix_transpose,
 )
+_LINALG = """
+    linalg.cho_factor linalg.cholesky linalg.coshm linalg.cosm linalg.det linalg.eig linalg.eigh
+    linalg.eigvals linalg.eigvalsh linalg.expm linalg.fractional_matrix_power linalg.inv linalg.logm
+    linalg.sinhm linalg.sinm linalg.solve linalg.solve_continuous_lyapunov
+    linalg.solve_discrete_lyapunov linalg.solve_lyapunov linalg.solve_triangular linalg.sqrtm
+    linalg.tanhm linalg.tanm
+"""
+_FACTORS = """
+    linalg.lu linalg.lu_factor linalg.pinv linalg.qr linalg.solveh_banded linalg.svd linalg.svdvals
+"""
 _refuse(_square, _SQUARE)
 _refuse(_matrix, _MATRICES)
 _refuse(_one_matrix, [np.linalg.lstsq])
@@ -101,15 +121,11 @@ _refuse(_vector, [np.linalg.outer], 2)
 _refuse(_vector, [np.vander])
 _refuse(_at_most_vector, [np.convolve, np.correlate, np.polymul], 2)
 _refuse(_at_most_vector, [np.polyder, np.polyint, np.roots])
-_refuse_scipy(
-    _square,
-    "det inv solve solve_triangular cholesky cho_factor eig eigvals eigh eigvalsh expm sqrtm logm "
-    "sinm cosm tanm sinhm coshm tanhm fractional_matrix_power solve_continuous_lyapunov "
-    "solve_lyapunov solve_discrete_lyapunov",
-)
-_refuse_scipy(_square, "solve_sylvester expm_frechet", 2)
-_refuse_scipy(_matrix, "svd svdvals qr pinv lu lu_factor solveh_banded")
-_refuse_scipy(_one_matrix, "lstsq")
+_refuse_scipy(_square, _LINALG)
+_refuse_scipy(_square, "linalg.solve_sylvester linalg.expm_frechet", 2)
+_refuse_scipy(_matrix, _FACTORS)
+_refuse_scipy(_one_matrix, "linalg.lstsq")
+_refuse_scipy(_one_matrix, "signal.convolve2d signal.correlate2d", 2)
 
 
 # Numbers that are not finite. ---------------------------------------------------------------------
