@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
@@ -223,7 +223,7 @@ def logspace(
 @answers(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
     """Return numbers at equal ratios."""
-    if can_decide(start) and can_decide(stop) and not np.all(plain(start) * plain(stop)):
+    if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))

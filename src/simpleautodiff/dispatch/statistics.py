@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.dispatch.products import outer
 from simpleautodiff.dispatch.shaping import diagonal
 from simpleautodiff.dispatch.sums import average
-from simpleautodiff.dispatch.table import answers, as_array, can_decide, to_dtype
+from simpleautodiff.dispatch.table import answers, as_array, is_batch, to_dtype
 from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul
@@ -62,7 +62,7 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
         return None, shape_of(x)[1] - ddof
     times = 1.0 if fweights is None else as_array(fweights)
     weights = times if aweights is None else times * as_array(aweights)
-    if can_decide(weights) and np.any(plain(weights) < 0):
+    if not is_batch(weights) and np.any(plain(weights) < 0):
         raise InputError(f"np.cov: weights cannot be negative{at_line()}")
     total = sum_over(weights, 0, False)
     if ddof and aweights is not None:
