@@ -202,7 +202,7 @@ def _as_written(asked: str) -> str:
     owners = [
         f.f_locals.get("self") for f in scipy_frames() if len(inner) > 1 and asked in _names(f)
     ]
-    for owner in filter(None, owners):
+    for owner in [o for o in owners if o is not None]:
         kind = type(owner).__name__
         short = kind.removesuffix("_gen").removesuffix("_frozen")
         for name in (getattr(owner, "name", 0), getattr(owner, "__name__", 0), short, kind):
