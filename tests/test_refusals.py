@@ -505,3 +505,15 @@ def test_sparse_diagonals_of_nodes_say_what_to_write():
 )
 def test_objects_of_scipy_are_named_as_they_are_written(f, message):
     refuses(ad.LostDerivativeError, message, lambda: grad(f)(V))
+
+
+def test_a_stack_of_systems_of_least_squares_is_one_for_vmap():
+    a, b = np.arange(12.0).reshape(2, 3, 2) ** 2 + 1, V
+
+    def f(a):
+        return scipy.linalg.lstsq(a, b)[0]
+
+    refuses(ad.ArgumentError, "lstsq needs one matrix.*vmap takes a stack", lambda: ad.vjp(f, a))
+    slopes = grad(lambda a: np.sum(ad.vmap(f)(a)))(a)
+    for k in range(2):
+        assert np.allclose(slopes[k], grad(lambda a: np.sum(f(a)))(a[k]))

@@ -55,7 +55,8 @@ def _matrix(name: str, shape: tuple[int, ...]) -> None:
 
 def _one_matrix(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
-        raise InputError(f"{name} needs one matrix, not an array of shape {shape}{at_line()}")
+        many = "; simpleautodiff.vmap takes a stack" if len(shape) > 2 else ""
+        raise InputError(f"{name} needs one matrix, not an array of shape {shape}{many}{at_line()}")
 
 
 def _vector(name: str, shape: tuple[int, ...]) -> None:
