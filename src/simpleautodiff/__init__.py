@@ -34,6 +34,7 @@ from simpleautodiff.errors import DomainError as DomainError
 from simpleautodiff.errors import DomainWarning as DomainWarning
 from simpleautodiff.errors import FloatError as FloatError
 from simpleautodiff.errors import FormulaError as FormulaError
+from simpleautodiff.errors import InputError as InputError
 from simpleautodiff.errors import KinkError as KinkError
 from simpleautodiff.errors import KinkWarning as KinkWarning
 from simpleautodiff.errors import LostDerivativeError as LostDerivativeError
@@ -43,7 +44,6 @@ from simpleautodiff.errors import OrderError as OrderError
 from simpleautodiff.errors import PathLimitError as PathLimitError
 from simpleautodiff.errors import ResultError as ResultError
 from simpleautodiff.errors import RuleError as RuleError
-from simpleautodiff.errors import ShapeError as ShapeError
 from simpleautodiff.errors import TraceError as TraceError
 from simpleautodiff.errors import ValueKindError as ValueKindError
 from simpleautodiff.hips import deriv as deriv
@@ -168,6 +168,7 @@ __all__ = [
     "FloatError",
     "Folded",
     "FormulaError",
+    "InputError",
     "Kink",
     "KinkError",
     "KinkMet",
@@ -182,7 +183,6 @@ __all__ = [
     "Program",
     "ResultError",
     "RuleError",
-    "ShapeError",
     "Source",
     "Stepper",
     "Table",

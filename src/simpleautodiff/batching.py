@@ -27,7 +27,7 @@ from simpleautodiff.rules.indexing import flat_places, getitem, scatter, set_ite
 from simpleautodiff.rules.kinds import twin
 from simpleautodiff.rules.shapes import broadcast_to, lead, reshape, shape_of, shifted
 from simpleautodiff.structure import flatten, map_leaves
-from simpleautodiff.traced import plain
+from simpleautodiff.traced import known_to_lose, plain
 
 
 @final
@@ -149,7 +149,7 @@ class Batch(Many):
         raise self._lost("the truth")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise drawn_with(self) or self._lost("a plain array")
+        raise drawn_with(self) or known_to_lose() or self._lost("a plain array")
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"

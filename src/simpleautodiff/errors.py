@@ -8,7 +8,7 @@
     │   └── FloatError          what np.errstate was told to raise         (FloatingPointError)
     ├── ResultError             a function returned what cannot be differentiated (TypeError)
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
-    │   └── ShapeError          arrays that do not fit                            (ValueError)
+    │   └── InputError          what NumPy or SciPy refuse, too      (ValueError, IndexError)
     ├── TraceError              a node of another, finished trace                 (RuntimeError)
     ├── OrderError              an order in which a node stands before its parent (ValueError)
     ├── RuleError               a derivative rule that is missing or wrong        (ValueError)
@@ -72,8 +72,11 @@ class ArgumentError(AutodiffError, TypeError):
     """The arguments do not fit the function or the transformation."""
 
 
-class ShapeError(ArgumentError, ValueError):
-    """Arrays do not fit each other or the function; NumPy's error, too."""
+class InputError(ArgumentError, ValueError, IndexError):
+    """A function of NumPy or SciPy was given what it refuses, for plain arrays as for nodes.
+
+    So code that catches their ValueError or IndexError goes on.
+    """
 
 
 class TraceError(AutodiffError, RuntimeError):

@@ -88,7 +88,10 @@ class Many(Traced):
         return highest((plain(self), args, kwargs)).answer(function, args, kwargs)
 
 
-_SHAPES = {np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj}
+_SHAPES = {
+    *(np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj),
+    *(np.common_type, np.can_cast, np.min_scalar_type),
+}
 
 
 def _outline(x: Any) -> Any:

@@ -24,8 +24,8 @@ from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
     FloatError,
+    InputError,
     MatrixError,
-    ShapeError,
     TraceError,
     ValueKindError,
     at_line,
@@ -366,7 +366,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
 _KINDS: dict[type[Exception], type[AutodiffError]] = {  # so that `except` finds what it looks for
     np.linalg.LinAlgError: MatrixError,
     FloatingPointError: FloatError,
-    ValueError: ShapeError,
+    ValueError: InputError,
     ArithmeticError: ArgumentError,
 }
 

@@ -172,7 +172,7 @@ def no_rule(asked: str) -> LostDerivativeError:
     """Say that a function of SciPy has no derivative rule, and what to write."""
     instead = INSTEAD.get(asked, "write it with functions that have one")
     return LostDerivativeError(
-        f"no derivative rule for scipy.{asked}; {instead}, or declare it with "
+        f"no derivative rule for scipy.{_as_written(asked)}; {instead}, or declare it with "
         f"@simpleautodiff.primitive{at_line()}"
     )
 
@@ -191,6 +191,24 @@ def scipy_caller() -> str:
             return name
     known = [name for name in names if name in INSTEAD or _is_public(name)]
     return (known or names or [""])[-1]
+
+
+def _as_written(asked: str) -> str:
+    """Write a method of a running object as users do: by the object's name, or that of its class.
+
+    ``stats.weibull_min.logpdf`` is a method of ``rv_continuous``; a call is that of the object.
+    """
+    module, *inner = asked.rsplit(".", 2)
+    owners = [
+        f.f_locals.get("self") for f in scipy_frames() if len(inner) > 1 and asked in _names(f)
+    ]
+    for owner in [o for o in owners if o is not None]:
+        kind = type(owner).__name__
+        short = kind.removesuffix("_gen").removesuffix("_frozen")
+        for name in (getattr(owner, "name", 0), getattr(owner, "__name__", 0), short, kind):
+            if isinstance(name, str) and hasattr(sys.modules.get(f"scipy.{module}"), name):
+                return f"{module}.{name}" + ("" if inner[1][0] == "_" else f".{inner[1]}")
+    return asked
 
 
 def _is_public(name: str) -> bool:

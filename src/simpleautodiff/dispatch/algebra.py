@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ from simpleautodiff.dispatch.products import cross, dot, outer, tensordot, trace
 from simpleautodiff.dispatch.shaping import moveaxis, stack, swapaxes
 from simpleautodiff.dispatch.sums import axes_of, root
 from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
-from simpleautodiff.errors import ArgumentError, RuleError
+from simpleautodiff.dispatch.ufuncs import vecdot
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.number import is_complex
-from simpleautodiff.rules.complexes import conj, imag, real, squared_size
+from simpleautodiff.rules.complexes import imag, real, squared_size
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.factors import log_det
 from simpleautodiff.rules.indexing import getitem
@@ -31,16 +33,22 @@ FUNCTIONS[np.linalg.inv] = lambda a: inv(a)
 FUNCTIONS[np.linalg.trace] = lambda x, offset=0: trace(x, offset, -2, -1)
 FUNCTIONS[np.linalg.outer] = lambda x1, x2: outer(x1, x2)
 FUNCTIONS[np.linalg.matmul] = lambda x1, x2: matmul(as_array(x1), as_array(x2))
-FUNCTIONS[np.linalg.cross] = lambda x1, x2, axis=-1: cross(x1, x2, axis=axis)
+FUNCTIONS[np.linalg.vecdot] = lambda x1, x2, axis=-1: vecdot(as_array(x1), as_array(x2), axis)
 FUNCTIONS[np.linalg.tensordot] = lambda x1, x2, axes=2: tensordot(x1, x2, axes)
 FUNCTIONS[np.linalg.diagonal] = lambda x, offset=0: np.diagonal(x, offset, -2, -1)
 FUNCTIONS[np.linalg.matrix_transpose] = lambda x: swapaxes(x, -1, -2)
 
 
-@answers(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """Multiply vectors along an axis."""
-    return sum_over(conj(as_array(x1)) * as_array(x2), axis, False)
+@answers(np.linalg.cross)
+def cross_of_three(x1: Any, x2: Any, axis: int = -1) -> Any:
+    """Return the cross product of vectors of three numbers."""
+    lengths = [shape_of(as_array(x))[axis] for x in (x1, x2)]
+    if lengths != [3, 3]:
+        raise InputError(
+            f"np.linalg.cross needs vectors of three numbers, not of {lengths[0]} and "
+            f"{lengths[1]}; put a 0 behind two{at_line()}"
+        )
+    return cross(x1, x2, axis=axis)
 
 
 @answers(np.linalg.solve)
@@ -177,6 +185,8 @@ def slogdet(a: Any) -> SlogdetResult:
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return a norm of vectors or of matrices; at 0 its derivative is 0."""
     axes = axes_of(x, axis)
+    if axis is not None and len(axes) > 2:
+        raise InputError(f"np.linalg.norm takes one axis or two, not {axis}{at_line()}")
     if ord is None or (ord in (2, "f", "fro") and len(axes) == (1 if ord == 2 else 2)):
         return _length(x, axis, keepdims)
     if len(axes) == 1:
@@ -249,7 +259,7 @@ def cond(x: Any, p: Any = None) -> Any:
 @answers(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
     """Multiply a matrix with itself."""
-    if n < 0:
+    if operator.index(n) < 0:
         return matrix_power(inv(a), -n)
     if not n:
         return np.broadcast_to(np.eye(shape_of(a)[-1], dtype=dtype_of(a)), shape_of(a)).copy()
@@ -264,6 +274,8 @@ def matrix_power(a: Any, n: int) -> Any:
 @answers(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """Multiply several matrices; the first and the last may be vectors."""
+    if len(arrays) < 2:
+        raise InputError(f"np.linalg.multi_dot needs two arrays at least{at_line()}")
     result = as_array(arrays[0])
     for array in arrays[1:]:
         result = dot(result, array)

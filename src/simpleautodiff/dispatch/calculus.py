@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.sums import axes_of
+from simpleautodiff.dispatch.sums import axes_of, axis_of
 from simpleautodiff.dispatch.table import answers, as_array, to_dtype
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import div
 from simpleautodiff.rules.complexes import conj
@@ -27,7 +27,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """Subtract neighbours, `n` times."""
     if n < 0:
         raise ArgumentError(f"np.diff subtracts neighbours n times; n is {n}")
-    (axis,) = axes_of(a, axis)
+    axis = axis_of(a, axis)
     ends = [_end(a, axis, end) for end in (prepend, append)]
     parts = [*ends[0], a, *ends[1]]
     x = np.moveaxis(concatenate(parts, axis) if len(parts) > 1 else a, axis, -1)
@@ -59,16 +59,16 @@ def _as_end(x: Any, ary: Any) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate by trapezoids."""
     y = as_array(y)
-    (axis,) = axes_of(y, axis)
+    place = axis_of(y, axis)
     step = dx
     if x is not None:
         x = as_array(x)
         step = diff(x, axis=axis if len(shape_of(x)) > 1 else -1)
         if len(shape_of(x)) == 1:
-            step = reshape(step, [-1 if i == axis else 1 for i in range(len(shape_of(y)))])
-    z = np.moveaxis(y, axis, -1)
+            step = reshape(step, [-1 if i == place else 1 for i in range(len(shape_of(y)))])
+    z = np.moveaxis(y, place, -1)
     inner = (z[..., 1:] + z[..., :-1]) / 2
-    return sum_over(np.moveaxis(inner, -1, axis) * step, axis, False)
+    return sum_over(np.moveaxis(inner, -1, place) * step, axis, False)
 
 
 @answers(np.gradient)
@@ -94,6 +94,11 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     """Return the slopes along one axis, from its coordinates or their constant spacing."""
     y = np.moveaxis(f, axis, -1)
     n = shape_of(y)[-1]
+    if shape_of(spacing) not in ((), (n,)):
+        raise InputError(
+            f"np.gradient: coordinates of shape {shape_of(spacing)} do not fit the {n} numbers "
+            f"along axis {axis} of an array of shape {shape_of(f)}{at_line()}"
+        )
     d = diff(spacing) if shape_of(spacing) else broadcast_to(spacing, (n - 1,))
     before, after = d[:-1], d[1:]
     inner = (
@@ -135,6 +140,11 @@ def interp(
 ) -> Any:
     """Interpolate linearly between points; constant outside them, or periodic."""
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    if len(shape_of(xp)) != 1 or shape_of(fp) != shape_of(xp) or not shape_of(xp)[0]:
+        raise InputError(
+            "np.interp needs vectors of equal length for xp and fp, one point at least, not "
+            f"arrays of shape {shape_of(xp)} and {shape_of(fp)}{at_line()}"
+        )
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None

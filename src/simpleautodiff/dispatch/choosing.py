@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import getitem, set_item
@@ -105,7 +106,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any
 @answers(np.round, np.around)
 def round_(a: Any, decimals: int = 0) -> Any:
     """Round to decimals; a rounded number does not change by a little."""
-    factor = 10.0 ** abs(decimals)
+    factor = 10.0 ** abs(operator.index(decimals))
     if not decimals:
         return rint(a)
     return rint(a * factor) / factor if decimals > 0 else rint(a / factor) * factor
@@ -188,6 +189,8 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 def _steps(num: int, endpoint: bool, like: Any, rank: int) -> Any:
+    if operator.index(num) < 0:
+        raise InputError(f"the number of points is 0, 1, 2, ..., not {num}{at_line()}")
     steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
     return steps.astype(dtype_of(like)).reshape((-1,) + (1,) * rank)
 
@@ -220,6 +223,8 @@ def logspace(
 @answers(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
     """Return numbers at equal ratios."""
+    if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
+        raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
     return np.moveaxis(start * ratio**steps, 0, axis)
@@ -301,11 +306,15 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 @answers(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
+    if N is not None and operator.index(N) < 0:
+        raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{at_line()}")
     powers = np.arange(shape_of(x)[0] if N is None else N)
     powers = powers if increasing else powers[::-1]
     return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))
 
 
-FUNCTIONS[np.broadcast_to] = lambda array, shape: broadcast_to(
-    as_array(array), np.broadcast_shapes(shape_of(as_array(array)), shape)
-)
+@answers(np.broadcast_to)
+def broadcast_to_(array: Any, shape: Any) -> Any:
+    """Copy an array to a larger shape."""
+    array = as_array(array)
+    return broadcast_to(array, np.broadcast_to(np.empty(shape_of(array), bool), shape).shape)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.dispatch.table import answers, as_array, is_batch
-from simpleautodiff.errors import ArgumentError, DomainError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules import factors
 from simpleautodiff.rules.complexes import conj, real, squared_size
@@ -169,6 +169,11 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     """Return the solution of least squares, the sums of squares, the rank and singular values."""
     a, b = as_array(a), as_array(b)
+    if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
+        raise InputError(
+            f"least squares need a right side of {shape_of(a)[0]} numbers, or rows, not an array "
+            f"of shape {shape_of(b)}{at_line()}"
+        )
     m, n = shape_of(a)[-2:]
     eps = float(np.finfo(dtype_of(a)).eps)
     cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond

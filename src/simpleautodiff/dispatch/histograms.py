@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.dispatch.table import answers, no_rule
+from simpleautodiff.errors import InputError, at_line
 from simpleautodiff.rules.indexing import scatter
 from simpleautodiff.rules.kinds import dtype_of
-from simpleautodiff.rules.shapes import reshape, sum_over
+from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.traced import Traced
 
 
@@ -18,6 +20,11 @@ def _counted(name: str, points: Sequence[Any], edges: Sequence[Any], w: Any, den
     """Add up weights by the boxes that points are in; those outside all boxes do not count."""
     if any(isinstance(x, Traced) for x in points) or not isinstance(w, Traced):
         raise no_rule(name)
+    if math.prod(shape_of(w)) != len(points[0]):
+        raise InputError(
+            f"{name} needs a weight for each of {len(points[0])} points, not weights of shape "
+            f"{shape_of(w)}{at_line()}"
+        )
     shape = tuple(len(edge) - 1 for edge in edges)
     places, inside = [], np.ones(len(points[0]), bool)
     for x, edge in zip(points, edges, strict=True):

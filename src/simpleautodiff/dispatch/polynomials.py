@@ -9,6 +9,7 @@ import numpy as np
 from simpleautodiff.dispatch.calculus import convolve
 from simpleautodiff.dispatch.factors import eigvals, lstsq
 from simpleautodiff.dispatch.table import answers, as_array, is_batch
+from simpleautodiff.errors import InputError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import real
 from simpleautodiff.rules.contract import matmul
@@ -86,6 +87,8 @@ def _leading_zeros(p: Any) -> int:
 @answers(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial."""
+    if m < 0:
+        raise InputError(f"np.polyder differentiates m times; m is {m}. See np.polyint{at_line()}")
     for _ in range(m):
         powers = np.arange(len(p) - 1, 0, -1).astype(dtype_of(p))
         p = p[:-1] * powers
@@ -135,6 +138,17 @@ def roots(p: Any) -> Any:
     return concatenate([eigvals(set_item(below, -p[1:] / p[0], 0)), zeros])
 
 
+def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:
+    """Refuse points that cannot be fitted."""
+    shapes = [shape_of(x), shape_of(y)[:1], *([] if w is None else [shape_of(as_array(w))])]
+    if deg < 0 or len(set(shapes)) > 1 or len(shapes[0]) != 1 or len(shape_of(y)) > 2:
+        raise InputError(
+            f"np.polyfit needs a degree of 0, 1, 2, ..., a vector x, and as many numbers (or rows) "
+            f"y and weights, not the degree {deg} and arrays of shape {shape_of(x)}, "
+            f"{shape_of(y)}{''.join(f', {shape}' for shape in shapes[2:])}{at_line()}"
+        )
+
+
 @answers(np.polyfit)
 def polyfit(
     x: Any,
@@ -147,6 +161,7 @@ def polyfit(
 ) -> Any:
     """Fit a polynomial by least squares."""
     x, y = as_array(x), as_array(y)
+    _check_points(x, y, deg, w)
     powers = reshape(x, (-1, 1)) ** np.arange(deg, -1, -1)
     if w is not None:
         powers = powers * reshape(as_array(w), (-1, 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.shaping import diagonal, stack
 from simpleautodiff.dispatch.table import answers, as_array, to_dtype
@@ -51,8 +52,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     ra, rb = len(shape_of(a)), len(shape_of(b))
     if isinstance(axes, int):
         axes = (range(ra - axes, ra), range(axes))
-    axes_a = [int(i) % ra for i in np.atleast_1d(axes[0])]
-    axes_b = [int(i) % rb for i in np.atleast_1d(axes[1])]
+    axes_a, axes_b = (normalize_axis_tuple(*given) for given in ((axes[0], ra), (axes[1], rb)))
     free_a = [i for i in range(ra) if i not in axes_a]
     free_b = [i for i in range(rb) if i not in axes_b]
     summed = [shape_of(a)[i] for i in axes_a]

@@ -1,6 +1,6 @@
 """The functions of scipy.linalg on nodes that give eigenvalues, singular values and other factors.
 
-What only saves time or checks input (`overwrite_a`, `check_finite`, ...) is accepted and ignored.
+What only saves time (`overwrite_a`, ...) is accepted and ignored; `refusing` checks input.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The functions of scipy.linalg on nodes: rows, or short programs made of rows.
 
-What only saves time or checks input (`overwrite_a`, `check_finite`, ...) is accepted and ignored.
+What only saves time (`overwrite_a`, ...) is accepted and ignored; `refusing` checks input.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.table import Function, answers_scipy, is_batch
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import InputError, RuleError, at_line
 from simpleautodiff.rules import matrices
 from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem, set_item
@@ -33,6 +33,14 @@ def only(name: str, **given: Any) -> None:
                 f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
                 f"{default!r}{at_line()}"
             )
+
+
+def _check_equal(name: str, a: Any, q: Any) -> None:
+    if shape_of(a) != shape_of(q):
+        raise InputError(
+            f"scipy.linalg.{name} needs matrices of one shape, not {shape_of(a)} and {shape_of(q)}"
+            f"{at_line()}"
+        )
 
 
 # Functions of matrices. ---------------------------------------------------------------------------
@@ -173,6 +181,11 @@ def lu_solve(
 ) -> Any:
     """Solve with the factors L and U."""
     lu, pivots = lu_and_piv
+    if shape_of(b)[:1] != shape_of(lu)[:1]:
+        raise InputError(
+            f"scipy.linalg.lu_solve: a right side of shape {shape_of(b)} does not fit the factors "
+            f"of shape {shape_of(lu)}{at_line()}"
+        )
     order = _order(plain(pivots))
     if trans:
         inner = solve_triangular(lu, b, trans=1)
@@ -208,12 +221,14 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 @answers_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve A X + X Aᵀ = Q."""
+    _check_equal("solve_continuous_lyapunov", a, q)
     return matrices.sylvester(a, swap(_array(a)), q)
 
 
 @answers_scipy("linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     """Solve A X Aᵀ - X + Q = 0, as one system for all elements of X."""
+    _check_equal("solve_discrete_lyapunov", a, q)
     n = shape_of(a)[-1]
     system = np.eye(n * n) - np.kron(a, a)
     return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))

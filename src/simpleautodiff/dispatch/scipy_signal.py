@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import Function, answers_scipy, as_array
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.dispatch.table import Function, answers_scipy, as_array, is_batch
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.number import optional
 from simpleautodiff.rules.complexes import conj
 from simpleautodiff.rules.contract import matmul
@@ -17,7 +17,7 @@ from simpleautodiff.rules.convolve import backwards, convolve_all, moving_sum, r
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of, real_dtype
 from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.traced import Traced
+from simpleautodiff.traced import Traced, plain
 
 
 def scipy_signal(name: str) -> Any:
@@ -119,7 +119,13 @@ def correlate2d(
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k]."""
     b, a, x = (floats(given) for given in (b, a, x))
-    b, a = (reshape(given, (-1,)) / reshape(a, (-1,))[0] for given in (b, a))
+    b, a = (reshape(given, (-1,)) for given in (b, a))
+    if not is_batch(a) and plain(a)[0] == 0:
+        raise InputError(
+            "scipy.signal.lfilter divides by a[0], which is 0; leave the zeros before the first "
+            f"number of a away{at_line()}"
+        )
+    b, a = b / a[0], a / a[0]
     (axis,) = axes_of(x, axis)
     moved = np.moveaxis(x, axis, 0)
     n, rest = shape_of(moved)[0], shape_of(moved)[1:]

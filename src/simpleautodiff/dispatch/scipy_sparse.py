@@ -93,6 +93,13 @@ INSTEAD["sparse._cs_matrix.__init__"] = INSTEAD["sparse._coo_base.__init__"] = (
     "a sparse matrix has plain elements; its product with x is "
     "np.bincount(rows, data * x[columns], n)"
 )
+INSTEAD.update(
+    dict.fromkeys(
+        [f"sparse.{name}" for name in ("diags", "diags_array", "spdiags", "dia_array.__init__")],
+        "a sparse matrix has plain elements; a diagonal d times x is d * x, and one k above it "
+        "np.append(d * x[k:], np.zeros(k)): add them up",
+    )
+)
 
 
 # Matrices with few diagonals. ---------------------------------------------------------------------

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.scipy_linalg import solve_triangular
-from simpleautodiff.dispatch.table import Function, answers_scipy
-from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.dispatch.table import Function, answers_scipy, is_batch
+from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import div
 from simpleautodiff.rules.contract import swap
 from simpleautodiff.rules.elementary import log, log1p, sigmoid, softplus
+from simpleautodiff.rules.indexing import concatenate
 from simpleautodiff.rules.information import xlog1py, xlogy
 from simpleautodiff.rules.linalg import cholesky
 from simpleautodiff.rules.piecewise import where as where_row
@@ -34,7 +35,7 @@ from simpleautodiff.rules.probability import (
 from simpleautodiff.rules.row import with_kinks
 from simpleautodiff.rules.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.special import erfc, lgamma
-from simpleautodiff.traced import SCIPY, plain
+from simpleautodiff.traced import INSTEAD, SCIPY, plain
 
 EVERYWHERE = (-math.inf, math.inf)
 
@@ -243,6 +244,35 @@ def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = Fa
 @answers_scipy("stats.dirichlet.logpdf")
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
     """Return the logarithm of the density of shares that add up to 1."""
+    shares = np.moveaxis(_shares(x, alpha), 0, -1)
     total = sum_over(alpha, -1, False)
     log_beta = sum_over(lgamma(alpha), -1, False) - lgamma(total)
-    return sum_over(xlogy(alpha - 1, x), -1, False) - log_beta
+    return sum_over(xlogy(alpha - 1, shares), -1, False) - log_beta
+
+
+def _shares(x: Any, alpha: Any) -> Any:
+    """Return shares along the first axis, with the last of them, which may be left away."""
+    if shape_of(x)[0] == shape_of(alpha)[0] - 1:
+        x = concatenate([x, 1.0 - sum_over(x, 0, True)])
+    if len(shape_of(alpha)) != 1 or shape_of(x)[:1] != shape_of(alpha):
+        raise InputError(
+            f"scipy.stats.dirichlet: shares of shape {shape_of(x)} do not fit alpha of shape "
+            f"{shape_of(alpha)}{at_line()}"
+        )
+    if not is_batch(alpha) and np.any(plain(alpha) <= 0):
+        raise InputError(f"scipy.stats.dirichlet: alpha must be greater than 0{at_line()}")
+    if not is_batch(x):
+        number = plain(x)
+        if np.any(number < 0) or np.any(np.abs(np.sum(number, axis=0) - 1) > 1e-9):
+            raise InputError(
+                "scipy.stats.dirichlet: x must be shares, none below 0, that add up to 1; write "
+                f"x / np.sum(x, axis=0){at_line()}"
+            )
+    return x
+
+
+for _name, _arguments in {"multivariate_normal": "mean, cov", "dirichlet": "alpha"}.items():
+    for _method in (f"{_name}_gen.__call__", f"{_name}_frozen.logpdf", f"{_name}_frozen.pdf"):
+        INSTEAD[f"stats.{_method}"] = (
+            f"a distribution is made of plain numbers: write {_name}.logpdf(x, {_arguments})"
+        )

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.dispatch.sums import axes_of
+from simpleautodiff.dispatch.sums import axes_of, axis_of
 from simpleautodiff.dispatch.table import FUNCTIONS, Function, answers, as_array, to_dtype
-from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.arithmetic import pos
 from simpleautodiff.rules.complexes import real
@@ -207,12 +207,13 @@ def flip(m: Any, axis: Any = None) -> Any:
 
 
 FUNCTIONS[np.fliplr] = lambda m: flip(m, 1)
-FUNCTIONS[np.flipud] = lambda m: flip(m, 0)
+FUNCTIONS[np.flipud] = lambda m: flip(m, axis_of(m, 0))
 
 
 @answers(np.rot90)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """Turn a plane by right angles."""
+    axes_of(m, tuple(axes))  # one that is given twice is refused
     for _ in range(k % 4):
         m = flip(swapaxes(m, *axes), axes[0])
     return m
@@ -240,7 +241,13 @@ def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None)
         parts, axis = [reshape(a, (-1,)) for a in parts], 0
     if not all(shape_of(a) for a in parts):
         raise ArgumentError("single numbers have no axis to join along; use np.stack")
-    joined = concatenate(parts, axes_of(parts[0], axis)[0])
+    axis = axis_of(parts[0], axis)
+    if len({(*shape_of(a)[:axis], *shape_of(a)[axis + 1 :], len(shape_of(a))) for a in parts}) > 1:
+        raise InputError(
+            f"arrays of shapes {', '.join(str(shape_of(a)) for a in parts)} cannot be joined along "
+            f"axis {axis}: all their other axes must have equal lengths{at_line()}"
+        )
+    joined = concatenate(parts, axis)
     return joined if dtype is None else to_dtype(joined, dtype)
 
 
@@ -325,7 +332,7 @@ if hasattr(np, "unstack"):  # since NumPy 2.1
     @answers(np.unstack)
     def unstack(x: Any, axis: int = 0) -> tuple[Any, ...]:
         """Split into the parts along an axis, which is lost."""
-        moved = moveaxis(x, axis, 0)
+        moved = moveaxis(x, axis_of(x, axis), 0)
         return tuple(getitem(moved, i) for i in range(shape_of(moved)[0]))
 
 

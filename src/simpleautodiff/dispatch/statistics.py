@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from simpleautodiff.dispatch.products import outer
 from simpleautodiff.dispatch.shaping import diagonal
 from simpleautodiff.dispatch.sums import average
-from simpleautodiff.dispatch.table import answers, as_array, to_dtype
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.dispatch.table import answers, as_array, is_batch, to_dtype
+from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul
 from simpleautodiff.rules.indexing import concatenate, scatter
@@ -61,6 +62,8 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
         return None, shape_of(x)[1] - ddof
     times = 1.0 if fweights is None else as_array(fweights)
     weights = times if aweights is None else times * as_array(aweights)
+    if not is_batch(weights) and np.any(plain(weights) < 0):
+        raise InputError(f"np.cov: weights cannot be negative{at_line()}")
     total = sum_over(weights, 0, False)
     if ddof and aweights is not None:
         return weights, total - ddof * sum_over(weights * as_array(aweights), 0, False) / total
@@ -83,5 +86,13 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     places = np.asarray(plain(x))
     if weights is None:
         return np.bincount(places, minlength=minlength)
+    if places.ndim != 1 or shape_of(weights) != places.shape or places.min(initial=0) < 0:
+        raise InputError(
+            "np.bincount needs a vector of whole numbers from 0 on, and as many weights, not "
+            f"arrays of shape {places.shape} and {shape_of(weights)} with the least number "
+            f"{places.min(initial=0)}{at_line()}"
+        )
+    if operator.index(minlength) < 0:
+        raise InputError(f"np.bincount: minlength is {minlength}, less than 0{at_line()}")
     size = max(int(places.max(initial=-1)) + 1, minlength)
     return scatter(weights, (places,), (size,))

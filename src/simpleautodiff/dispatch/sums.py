@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.dispatch.table import answers, as_array
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.complexes import squared_size
 from simpleautodiff.rules.indexing import concatenate, cumsum, getitem
 from simpleautodiff.rules.kinds import astype, dtype_of, real_dtype
@@ -35,6 +35,13 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
     if not rank and axis in (0, -1):
         return ()  # NumPy takes a single number for a row of one
     return normalize_axis_tuple(axis, rank)
+
+
+def axis_of(x: Any, axis: Any) -> int:
+    """Return the one axis that `axis` means, counted from the front."""
+    if not isinstance(axis, (int, np.integer)):
+        raise InputError(f"one axis is needed, a whole number, not {axis!r}{at_line()}")
+    return normalize_axis_tuple(int(axis), len(shape_of(x)))[0]
 
 
 # NumPy's types take True or False for keepdims, but no bool: so some of these take any.
@@ -193,7 +200,7 @@ def prod(
 @answers(np.cumsum)
 def cumsum_(a: Any, axis: int | None = None) -> Any:
     """Add up from the start to each element."""
-    return cumsum(reshape(a, (-1,)), 0) if axis is None else cumsum(a, axes_of(a, axis)[0])
+    return cumsum(reshape(a, (-1,)), 0) if axis is None else cumsum(a, axis_of(a, axis))
 
 
 @answers(np.cumprod)
@@ -214,7 +221,7 @@ def cumulative(name: str, running: Any, start: float) -> Any:
     def program(x: Any, axis: int | None = None, include_initial: bool = False) -> Any:
         if axis is None and len(shape_of(x)) > 1:
             raise ArgumentError(f"np.{name} needs an axis for an array of several")
-        axis = axes_of(x, -1 if axis is None else axis)[0]
+        axis = axis_of(x, -1 if axis is None else axis)
         result = running(x, axis)
         if not include_initial:
             return result

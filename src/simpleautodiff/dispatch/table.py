@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, at_line
+from simpleautodiff.errors import (
+    ArgumentError,
+    AutodiffError,
+    InputError,
+    LostDerivativeError,
+    RuleError,
+    at_line,
+)
 from simpleautodiff.foreign import is_foreign, wrapped
 from simpleautodiff.rules.kinds import astype, dtype_of
-from simpleautodiff.structure import map_leaves
+from simpleautodiff.structure import flatten, map_leaves
 from simpleautodiff.traced import SCIPY, Traced, Written, plain, unwrapped
 
 Function = Callable[..., Any]
@@ -44,6 +51,33 @@ def answers_scipy(*names: str) -> Callable[[Function], Function]:
 
 def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a call of NumPy with a node among its arguments."""
+    try:
+        return _answer(function, args, kwargs)
+    except AutodiffError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise _refusal(function, args, kwargs) or error from None
+
+
+def _refusal(function: Any, args: Any, kwargs: Any) -> InputError | None:
+    """Return what NumPy has against the arguments with which a program failed, if anything."""
+    if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
+        return None  # the error may be that of the user's own function
+    try:
+        function(*map_leaves(_stand_in, args), **map_leaves(_stand_in, kwargs))
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        return InputError(f"{name_of(function)}: {error}{at_line()}")
+    return None
+
+
+def _stand_in(x: Any) -> Any:
+    """Return the plain array of a node, or one of its shape."""
+    x = _plain(x)
+    plainly = isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "shape")
+    return x if plainly else np.ones(tuple(x.shape))
+
+
+def _answer(function: Any, args: Any, kwargs: Any) -> Any:
     program = FUNCTIONS.get(function)
     if program is None:
         if function in WRITERS and args and isinstance(args[0], (Traced, Written)):

@@ -25,7 +25,7 @@ from simpleautodiff.dispatch.table import (
     written,
 )
 from simpleautodiff.dispatch.updating import write_at
-from simpleautodiff.errors import LostDerivativeError, RuleError, at_line
+from simpleautodiff.errors import InputError, LostDerivativeError, RuleError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.complexes import conj
@@ -66,6 +66,10 @@ def _plainly(function: Function, *args: Any) -> Any:
 
 
 def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
+    if dtype_of(n).kind not in "biu":
+        raise InputError(
+            f"np.ldexp needs whole numbers for exponents; write x * 2.0**n for others{at_line()}"
+        )
     factor = 2.0 ** plain(n)
     return times(x, factor.astype(dtype_of(x)) if shape_of(factor) else factor)
 
@@ -90,15 +94,34 @@ def _nextafter(x: Any, y: Any) -> Any:
     return x + (_plainly(np.nextafter, x, y) - plain(x))
 
 
-def _vecdot(x1: Any, x2: Any, axis: int = -1, keepdims: bool = False) -> Any:
-    return sum_over(conj(x1) * x2, axis, keepdims)
+def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:
+    """Refuse arrays whose last axes do not fit: those that a letter names have one length."""
+    known: dict[str, int] = {}
+    for letters, shape in zip(lengths.split(","), (shape_of(x1), shape_of(x2)), strict=True):
+        ends = [known.setdefault(c, n) for c, n in zip(letters[::-1], shape[::-1], strict=False)]
+        if len(shape) < len(letters) or ends != [*shape[::-1]][: len(ends)]:
+            raise InputError(
+                f"{name} needs arrays with the last axes {lengths.replace(',', ' and ')}, where "
+                f"each letter is a length, not of shape {shape_of(x1)} and {shape_of(x2)}"
+                f"{at_line()}"
+            )
+
+
+def vecdot(x1: Any, x2: Any, axis: int = -1, keepdims: bool = False) -> Any:
+    """Multiply vectors along an axis."""
+    x1, x2 = (np.moveaxis(x, axis, -1) if shape_of(x) else x for x in (x1, x2))
+    _check_axes("np.vecdot", "n,n", x1, x2)
+    result = sum_over(conj(x1) * x2, -1, False)
+    return np.expand_dims(result, axis) if keepdims else result
 
 
 def _matvec(x1: Any, x2: Any) -> Any:
+    _check_axes("np.matvec", "mn,n", x1, x2)
     return getitem(matmul(x1, reshape(x2, (*shape_of(x2), 1))), (..., 0))
 
 
 def _vecmat(x1: Any, x2: Any) -> Any:
+    _check_axes("np.vecmat", "m,mn", x1, x2)
     line = conj(reshape(x1, (*shape_of(x1)[:-1], 1, shape_of(x1)[-1])))
     return getitem(matmul(line, x2), (..., 0, slice(None)))
 
@@ -112,7 +135,7 @@ _NAMED: dict[str, Function] = {
     "modf": _modf,
     "nextafter": _nextafter,
     "divmod": lambda x, y: (floor_divide(x, y), mod(x, y)),
-    "vecdot": _vecdot,
+    "vecdot": vecdot,
     "matvec": _matvec,
     "vecmat": _vecmat,
 }
@@ -201,6 +224,7 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
     if ufunc in _REDUCING:
         return _REDUCING[ufunc](x, axis, **kwargs)
     keepdims, result = kwargs.pop("keepdims", False), kwargs.pop("initial", None)
+    ufunc.reduce(np.ones((1,) * len(shape_of(x))), axis)  # NumPy refuses several, of some
     parts, kept_shape = flattened(x, axis)
     if kwargs or not shape_of(parts)[0]:
         raise RuleError(
@@ -284,7 +308,12 @@ def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None
     """Reduce the slices between indices; where they do not grow, take the one element."""
     moved = np.moveaxis(x if dtype is None else to_dtype(x, dtype), axis, 0)
     starts = [int(i) for i in np.asarray(indices)]
-    stops = [*starts[1:], shape_of(moved)[0]]
+    n = shape_of(moved)[0]
+    if not all(0 <= i < n for i in starts):
+        raise InputError(
+            f"np.{ufunc.__name__}.reduceat: {starts} are not all places among {n}{at_line()}"
+        )
+    stops = [*starts[1:], n]
     parts = [
         _reduce(ufunc, getitem(moved, slice(i, max(j, i + 1))), 0)
         for i, j in zip(starts, stops, strict=True)
