@@ -1,8 +1,12 @@
 """Arrays of other libraries: the same derivatives, in arrays of the same library and kind."""
 
 import importlib.util
+import json
+import subprocess
+import sys
 
 import array_api_strict
+import cloudpickle
 import dask
 import dask.array as da
 import jax
@@ -137,6 +141,27 @@ def test_dask_stays_lazy():
     expected = (loss(W, X), ad.grad(loss)(W, X), ad.hvp(lambda w: loss(w, X), (W,), (W,)))
     for ours, theirs in zip(results, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        ad.grad,
+        ad.hessian,
+        lambda f: ad.vmap(ad.grad(f)),
+        lambda f: ad.jacobian(ad.grad(ad.checkpoint(f))),
+        lambda f: ad.grad(f, kinks="raise"),
+        lambda f: ad.jit(ad.grad(f)),
+    ],
+)
+def test_derivatives_travel(transform):
+    """As Dask sends them: by value, for a process that has never seen them."""
+    f, x = transform(lambda x: np.sum(x**3)), np.arange(1.0, 4.0)
+    there = "import sys, pickle; f, x = pickle.loads(sys.stdin.buffer.read()); print(f(x).tolist())"
+    sent = cloudpickle.dumps((f, x))
+    call = [sys.executable, "-c", there]
+    found = subprocess.run(call, input=sent, capture_output=True, check=True).stdout
+    np.testing.assert_allclose(json.loads(found), f(x), rtol=1e-15)
 
 
 def test_dask_on_a_cluster():

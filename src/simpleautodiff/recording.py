@@ -31,6 +31,9 @@ class _PausedCollector:
         self._pauses = 0
         self._was_enabled = False
 
+    def __reduce__(self) -> str:
+        return "paused_gc"  # elsewhere it is the one that is there
+
     def __enter__(self) -> None:
         with self._lock:
             self._pauses += 1

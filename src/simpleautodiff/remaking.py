@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,7 +31,7 @@ def remembered(transformation: T) -> T:
     @functools.wraps(transformation)
     def transform(*args: Any, **kwargs: Any) -> Any:
         function = transformation(*args, **kwargs)
-        function.made = Made(transform, args, kwargs), weakref.ref(function)
+        function.made = Made(transform, args, kwargs), id(function)
         return function
 
     return transform  # type: ignore[return-value]
@@ -48,8 +47,8 @@ def recipe(f: Any) -> Any:
     >>> recipe(abs)
     <built-in function abs>
     """
-    made, of = getattr(f, "made", (None, lambda: None))
-    if made is None or of() is not f:  # functools.wraps copies what it finds
+    made, of = getattr(f, "made", (None, 0))
+    if made is None or of != id(f):  # functools.wraps copies what it finds
         return f
     kwargs = {name: recipe(arg) for name, arg in made.kwargs.items()}
     return Made(made.transformation, tuple(map(recipe, made.args)), kwargs)
