@@ -1074,3 +1074,20 @@ def test_long_sums_of_powers_are_those_of_numpy(ufunc, special):
     nothing = np.full(20, -np.inf)
     with np.errstate(all="ignore"):
         assert ad.value_and_grad(ufunc.reduce)(nothing)[0] == -np.inf
+
+
+@pytest.mark.parametrize("full", [(0, 3, 3), (2, 0, 0)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.linalg.eigvalsh,
+        lambda a: np.linalg.eigh(a)[1],
+        lambda a: np.linalg.svd(a, hermitian=True)[0],
+        lambda a: np.linalg.svd(a, hermitian=True, compute_uv=False),
+    ],
+)
+def test_eigenvalues_of_no_matrices_at_all(f, full):
+    total, a = (lambda a: np.sum(f(a))), np.zeros(full)
+    assert ad.grad(total)(a).shape == full
+    assert ad.jvp(total, (a,), (a,)) == (0, 0)
+    assert ad.hessian(total)(a).shape == full + full
