@@ -1091,3 +1091,46 @@ def test_eigenvalues_of_no_matrices_at_all(f, full):
     assert ad.grad(total)(a).shape == full
     assert ad.jvp(total, (a,), (a,)) == (0, 0)
     assert ad.hessian(total)(a).shape == full + full
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+def test_the_norm_that_counts_does_not_change(kind):
+    x = np.array([[2, 0, -3], [0, 0, np.nan if kind is not np.complex128 else 1]]).astype(kind)
+    f = lambda x: np.linalg.norm(x, 0, axis=1)
+    value, change = ad.jvp(f, (x,), (np.ones_like(x),))
+    np.testing.assert_array_equal(value, f(x))
+    np.testing.assert_array_equal(change, [0, 0])
+    assert value.dtype == f(x).dtype
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(f(x)))(x.real), np.zeros((2, 3)))
+
+
+def test_what_choose_does_not_choose_does_not_count():
+    a = np.array([2.0, 0.0])
+    with np.errstate(divide="ignore"):
+        gradient = ad.grad(lambda a: np.sum(np.choose([0, 1], [np.log(a), a])))(a)
+    np.testing.assert_array_equal(gradient, [0.5, 1])
+
+
+def test_choose_takes_modes_and_broadcasts():
+    a = np.array([2.0, 3.0])
+    outside = np.array([[-1], [0], [4]])
+    for mode in ("wrap", "clip"):
+        f = lambda a: np.choose(outside, [a**2, 7, a], mode=mode)  # noqa: B023
+        value, change = ad.jvp(f, (a,), (np.ones(2),))
+        np.testing.assert_array_equal(value, f(a))
+        which = np.choose(outside, [0, 1, 2], mode=mode)
+        expected = np.where(which == 0, 2 * a, np.where(which == 1, 0, 1.0))
+        np.testing.assert_array_equal(change, expected)
+    alone = ad.jvp(lambda a: np.choose(np.zeros((3, 1), int), [a]), (a,), (a,))[0]
+    np.testing.assert_array_equal(alone, [a, a, a])
+    narrow = a.astype(np.float32)
+    assert ad.jvp(lambda a: np.choose([0, 1], [a, 2.0]), (narrow,), (narrow,))[0].dtype == "f4"
+
+
+def test_choose_refuses_what_is_outside():
+    f = lambda i, a: np.choose(i, [a, 2 * a])
+    a, outside = np.array([2.0, 3.0]), np.array([0, 2])
+    for run in (lambda i, a: ad.grad(lambda a: np.sum(f(i, a)))(a), ad.vmap(f), ad.jit(f)):
+        run(np.array([0, 1]), a)
+        with pytest.raises(ValueError, match="choice"):
+            run(outside, a)

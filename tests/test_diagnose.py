@@ -117,6 +117,8 @@ def test_every_finding_has_a_way_out(f, x, advice):
         (lambda x: np.sum(np.abs(x)), np.array([1.0, 2.0]), []),
         (lambda x: np.clip(x, 0.0, 1.0), 1.0, ["clip"]),
         (lambda x: ad.floor(x) * x, 2.0, ["floor"]),
+        (lambda x: np.linalg.norm(x, 0), np.array([1.0, 0.0]), ["abs", "sign"]),
+        (lambda x: np.linalg.norm(x, 0), np.array([1.0, 2.0]), []),
     ],
 )
 def test_kinks_are_listed(f, x, expected):

@@ -9,8 +9,8 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
+from simpleautodiff.errors import ArgumentError, RuleError, ShapeError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
 from simpleautodiff.rules.indexing import getitem, set_item
@@ -134,7 +134,23 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Take each element from the array whose number stands in `a`."""
     arrays = [as_array(c) for c in choices]
-    return numbered(lambda *numbers: np.choose(plain(a), numbers, mode=mode), *arrays)  # type: ignore[call-overload]
+    index = _numbers(plain(as_array(a)), len(arrays), mode)
+    result = arrays[-1]
+    for k, chosen in enumerate(arrays[:-1] or arrays):
+        result = where_row(index == k, chosen, result)
+    return result
+
+
+def _numbers(index: Any, n: int, mode: str) -> Any:
+    """Return numbers below n: what is outside is refused, counted round, or brought inside."""
+    if mode == "wrap":
+        return index % n
+    outside = (index < 0) | (index >= n)
+    if mode == "raise" and np.any(outside if can_decide(index) else concrete(outside)):
+        raise ShapeError(
+            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{at_line()}"
+        )
+    return np.clip(index, 0, n - 1)
 
 
 @answers(np.trim_zeros)
