@@ -176,3 +176,14 @@ def test_places_that_differ_in_every_nesting(f):
         np.testing.assert_allclose(ad.vmap(of)(examples), each(of), atol=1e-12)
     twice = ad.vmap(ad.vmap(ad.jacobian(f)))(examples[None])
     np.testing.assert_allclose(twice[0], each(ad.jacobian(f)))
+
+
+@pytest.mark.parametrize("out_axes", [2, -3, (0, 2)])
+def test_an_axis_that_a_result_does_not_have_is_refused(out_axes):
+    f = lambda x: (np.sin(x), x * 2)
+    x = np.ones((3, 2))
+    for mapped in (ad.vmap(f, 0, out_axes), ad.jit(ad.vmap(f, 0, out_axes))):
+        with pytest.raises(ad.ArgumentError, match=r"out_axes=(2|-3): .*\(2,\).*axes -2 to 1"):
+            mapped(x)
+    with pytest.raises(ad.ArgumentError, match=r"out_axes=2: .*sin.*shape \(\)"):
+        ad.vmap(np.sin, 0, 2)(np.ones(3))
