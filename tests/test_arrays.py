@@ -864,7 +864,7 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
         lambda x: np.linalg.lstsq(np.outer(x[0], x[0]), V[:4]),
         lambda x: np.linalg.norm(x, 3),
         lambda x: np.linalg.norm(x[None], 1),
-        lambda x: np.linalg.vector_norm(x, ord=0),
+        lambda x: np.linalg.vector_norm(x, ord="fro"),
         lambda x: np.hypot.reduce(x[:0]),
         lambda x: np.add.at(x, 0, 1.0),
         lambda x: np.sum(x, out=np.zeros(())),
@@ -880,7 +880,7 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
         lambda x: x.item(),
         lambda x: x.view(np.int64),
         lambda x: x.fill(1.0),
-        lambda x: np.linalg.norm(x[0], 0),
+        lambda x: np.linalg.norm(x[0], "nuc"),
         lambda x: np.zeros_like(x[0]).__iadd__(x),
         lambda x: np.zeros_like(x, dtype=int).__setitem__(0, x[0]),
         lambda x: x[0].copy().__setitem__([0, 0], x[0, :2]),
@@ -1134,3 +1134,33 @@ def test_choose_refuses_what_is_outside():
         run(np.array([0, 1]), a)
         with pytest.raises(ValueError, match="choice"):
             run(outside, a)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.r_[x, 1.0],
+        lambda x: np.r_[2, x, 1],
+        lambda x: np.r_[x[0], 1.0],
+        lambda x: np.r_[x, np.float64(1)],
+        lambda x: np.r_[0:2, x],
+        lambda x: np.frexp(x[0])[0],
+        lambda x: np.polyval(x, 1.3),
+        lambda x: np.polyval(x, 2),
+        np.polyder,
+        lambda x: np.polyder(x, 0),
+        np.polyint,
+        np.vander,
+        lambda x: np.geomspace(x[0], x[1], 4),
+        lambda x: np.interp(np.float32([1]), x, np.float32([0, 1, 4])),
+        lambda x: np.interp(np.float32([1]), np.float32([0, 1, 4]), x),
+    ],
+)
+def test_the_very_kind_that_numpy_gives(f, kind):
+    x = np.array([0.5, 1.5, 2.5], kind)
+    value, change = ad.jvp(f, (x,), (x,))
+    expected = f(x)
+    assert (value.dtype, change.dtype) == (expected.dtype, expected.dtype)
+    np.testing.assert_allclose(value, expected, rtol=1e-3)
+    assert ad.grad(lambda x: np.sum(f(x)))(x).dtype == kind

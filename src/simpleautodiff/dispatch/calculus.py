@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import answers, as_array, to_dtype
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype, widened
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import div
@@ -134,7 +134,7 @@ def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """Interpolate linearly between points; constant outside them, or periodic."""
-    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    x, xp, fp = (widened(as_array(u)) for u in (x, xp, fp))
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)
         left = right = None

@@ -9,7 +9,14 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, can_decide, is_batch
+from simpleautodiff.dispatch.table import (
+    FUNCTIONS,
+    answers,
+    as_array,
+    can_decide,
+    is_batch,
+    widened,
+)
 from simpleautodiff.errors import ArgumentError, RuleError, ShapeError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
@@ -236,6 +243,7 @@ def logspace(
 @answers(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
     """Return numbers at equal ratios."""
+    start, stop = widened(start), widened(stop)
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
     return np.moveaxis(start * ratio**steps, 0, axis)
@@ -307,6 +315,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 @answers(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
+    x = widened(x)
     powers = np.arange(shape_of(x)[0] if N is None else N)
     powers = powers if increasing else powers[::-1]
     return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))

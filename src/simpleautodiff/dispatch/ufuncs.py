@@ -67,7 +67,7 @@ def _plainly(function: Function, *args: Any) -> Any:
 
 def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
     factor = 2.0 ** plain(n)
-    return times(x, factor.astype(dtype_of(x)) if shape_of(factor) else factor)
+    return times(x, factor.astype(dtype_of(x)) if hasattr(factor, "astype") else factor)
 
 
 def _fmod(x: Any, y: Any) -> Any:
