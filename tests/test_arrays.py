@@ -864,7 +864,7 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
         lambda x: np.linalg.lstsq(np.outer(x[0], x[0]), V[:4]),
         lambda x: np.linalg.norm(x, 3),
         lambda x: np.linalg.norm(x[None], 1),
-        lambda x: np.linalg.vector_norm(x, ord=0),
+        lambda x: np.linalg.vector_norm(x, ord="fro"),
         lambda x: np.hypot.reduce(x[:0]),
         lambda x: np.add.at(x, 0, 1.0),
         lambda x: np.sum(x, out=np.zeros(())),
@@ -880,7 +880,7 @@ def test_pullbacks_do_not_see_what_is_changed_before_they_are_called():
         lambda x: x.item(),
         lambda x: x.view(np.int64),
         lambda x: x.fill(1.0),
-        lambda x: np.linalg.norm(x[0], 0),
+        lambda x: np.linalg.norm(x[0], "nuc"),
         lambda x: np.zeros_like(x[0]).__iadd__(x),
         lambda x: np.zeros_like(x, dtype=int).__setitem__(0, x[0]),
         lambda x: x[0].copy().__setitem__([0, 0], x[0, :2]),
@@ -1074,3 +1074,93 @@ def test_long_sums_of_powers_are_those_of_numpy(ufunc, special):
     nothing = np.full(20, -np.inf)
     with np.errstate(all="ignore"):
         assert ad.value_and_grad(ufunc.reduce)(nothing)[0] == -np.inf
+
+
+@pytest.mark.parametrize("full", [(0, 3, 3), (2, 0, 0)])
+@pytest.mark.parametrize(
+    "f",
+    [
+        np.linalg.eigvalsh,
+        lambda a: np.linalg.eigh(a)[1],
+        lambda a: np.linalg.svd(a, hermitian=True)[0],
+        lambda a: np.linalg.svd(a, hermitian=True, compute_uv=False),
+    ],
+)
+def test_eigenvalues_of_no_matrices_at_all(f, full):
+    total, a = (lambda a: np.sum(f(a))), np.zeros(full)
+    assert ad.grad(total)(a).shape == full
+    assert ad.jvp(total, (a,), (a,)) == (0, 0)
+    assert ad.hessian(total)(a).shape == full + full
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+def test_the_norm_that_counts_does_not_change(kind):
+    x = np.array([[2, 0, -3], [0, 0, np.nan if kind is not np.complex128 else 1]]).astype(kind)
+    f = lambda x: np.linalg.norm(x, 0, axis=1)
+    value, change = ad.jvp(f, (x,), (np.ones_like(x),))
+    np.testing.assert_array_equal(value, f(x))
+    np.testing.assert_array_equal(change, [0, 0])
+    assert value.dtype == f(x).dtype
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(f(x)))(x.real), np.zeros((2, 3)))
+
+
+def test_what_choose_does_not_choose_does_not_count():
+    a = np.array([2.0, 0.0])
+    with np.errstate(divide="ignore"):
+        gradient = ad.grad(lambda a: np.sum(np.choose([0, 1], [np.log(a), a])))(a)
+    np.testing.assert_array_equal(gradient, [0.5, 1])
+
+
+def test_choose_takes_modes_and_broadcasts():
+    a = np.array([2.0, 3.0])
+    outside = np.array([[-1], [0], [4]])
+    for mode in ("wrap", "clip"):
+        f = lambda a: np.choose(outside, [a**2, 7, a], mode=mode)  # noqa: B023
+        value, change = ad.jvp(f, (a,), (np.ones(2),))
+        np.testing.assert_array_equal(value, f(a))
+        which = np.choose(outside, [0, 1, 2], mode=mode)
+        expected = np.where(which == 0, 2 * a, np.where(which == 1, 0, 1.0))
+        np.testing.assert_array_equal(change, expected)
+    alone = ad.jvp(lambda a: np.choose(np.zeros((3, 1), int), [a]), (a,), (a,))[0]
+    np.testing.assert_array_equal(alone, [a, a, a])
+    narrow = a.astype(np.float32)
+    assert ad.jvp(lambda a: np.choose([0, 1], [a, 2.0]), (narrow,), (narrow,))[0].dtype == "f4"
+
+
+def test_choose_refuses_what_is_outside():
+    f = lambda i, a: np.choose(i, [a, 2 * a])
+    a, outside = np.array([2.0, 3.0]), np.array([0, 2])
+    for run in (lambda i, a: ad.grad(lambda a: np.sum(f(i, a)))(a), ad.vmap(f), ad.jit(f)):
+        run(np.array([0, 1]), a)
+        with pytest.raises(ValueError, match="choice"):
+            run(outside, a)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.r_[x, 1.0],
+        lambda x: np.r_[2, x, 1],
+        lambda x: np.r_[x[0], 1.0],
+        lambda x: np.r_[x, np.float64(1)],
+        lambda x: np.r_[0:2, x],
+        lambda x: np.frexp(x[0])[0],
+        lambda x: np.polyval(x, 1.3),
+        lambda x: np.polyval(x, 2),
+        np.polyder,
+        lambda x: np.polyder(x, 0),
+        np.polyint,
+        np.vander,
+        lambda x: np.geomspace(x[0], x[1], 4),
+        lambda x: np.interp(np.float32([1]), x, np.float32([0, 1, 4])),
+        lambda x: np.interp(np.float32([1]), np.float32([0, 1, 4]), x),
+    ],
+)
+def test_the_very_kind_that_numpy_gives(f, kind):
+    x = np.array([0.5, 1.5, 2.5], kind)
+    value, change = ad.jvp(f, (x,), (x,))
+    expected = f(x)
+    assert (value.dtype, change.dtype) == (expected.dtype, expected.dtype)
+    np.testing.assert_allclose(value, expected, rtol=1e-3)
+    assert ad.grad(lambda x: np.sum(f(x)))(x).dtype == kind

@@ -208,3 +208,23 @@ def test_refusals():
         ad.grad(np.sum)(da.from_array(W)[da.from_array(W) > 0])
     with pytest.raises(ad.ValueKindError, match="array of"):
         ad.grad(np.sum)(da.from_array(np.array(["a"])))
+
+
+@every_library
+def test_an_array_is_iterated_over_to_its_end(library):
+    def f(x):
+        total = 0.0
+        for positive, element in zip(x > 0, x, strict=True):
+            total = total + element**2 if positive else total
+        return total
+
+    gradient = ad.grad(f)(LIBRARIES[library](np.array([1.0, -1.0, 3.0])))
+    np.testing.assert_array_equal(numpy_of(gradient), [2, 0, 6])
+    with pytest.raises(TypeError, match="single number"):
+        iter(wrapped(LIBRARIES[library](np.array(1.0))))
+
+
+@every_library
+def test_a_nan_is_found_in_an_array_of_every_library(library):
+    bad = ad.find_nan(lambda a: np.sum(np.log(a)))(LIBRARIES[library](np.array([1.0, -1.0])))
+    assert (bad.operator, bad.index) == ("log", (1,))

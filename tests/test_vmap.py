@@ -234,3 +234,14 @@ def test_a_table_is_looked_up_at_places_of_each_example(name, shape):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-13)
         own = ad.vmap(f)(xs, np.stack([table] * 4))
         np.testing.assert_allclose(own, expected, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("out_axes", [2, -3, (0, 2)])
+def test_an_axis_that_a_result_does_not_have_is_refused(out_axes):
+    f = lambda x: (np.sin(x), x * 2)
+    x = np.ones((3, 2))
+    for mapped in (ad.vmap(f, 0, out_axes), ad.jit(ad.vmap(f, 0, out_axes))):
+        with pytest.raises(ad.ArgumentError, match=r"out_axes=(2|-3): .*\(2,\).*axes -2 to 1"):
+            mapped(x)
+    with pytest.raises(ad.ArgumentError, match=r"out_axes=2: .*sin.*shape \(\)"):
+        ad.vmap(np.sin, 0, 2)(np.ones(3))

@@ -163,7 +163,7 @@ def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
     if args:
         kwargs["axis"], *args = args  # type: ignore[assignment]
     axis = kwargs.pop("axis", -1 if function is np.argsort else None)
-    value = x.value if axis is not None else reshape(x.value, (len(x.value), -1))
+    value = x.value if axis is not None else reshape(x.value, (len(x.value), math.prod(x.shape)))
     axis = 1 if axis is None else shifted(axis, len(x.shape))
     return Batch(function(value, axis, *args, **kwargs), x.level)
 

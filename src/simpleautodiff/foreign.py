@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, final
 
 import numpy as np
@@ -271,6 +271,11 @@ class Foreign:
 
     def __len__(self) -> int:
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Foreign]:
+        if not self.shape:
+            raise TypeError("a single number cannot be iterated over")
+        return (self[i] for i in range(len(self)))  # JAX would take the last beyond the end
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return np.asarray(self.numpy(), *args)

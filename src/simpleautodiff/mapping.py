@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arguments import Selection, call, check_function, name_of
 from simpleautodiff.batching import BatchLevel, batch, unbatch
 from simpleautodiff.dispatch.shaping import concatenate_
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, InputError
 from simpleautodiff.foreign import is_foreign, outward, wrapped
 from simpleautodiff.many import Many
 from simpleautodiff.remaking import remembered
@@ -81,6 +81,8 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
         results, rebuild_results = flatten(whole)
         places = _axes(out_axes, whole, "out_axes")
         if None not in places:
+            for x, axis in zip(results, places, strict=True):
+                _check_out(axis, shape_of(x), f)
             pairs = zip(results, places, strict=True)
             return rebuild_results(
                 iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
@@ -102,6 +104,7 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
 def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     """Return a result with the examples along an axis; None says that it is the same for all."""
     if axis is not None:
+        _check_out(axis, (level.size, *shape_of(leaf)), f)
         whole = outward(unbatch(leaf, axis, level))
         shared = isinstance(whole, np.ndarray) and (whole.base is not None)
         return whole.copy() if shared else twin(whole)
@@ -111,6 +114,15 @@ def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
             "it depends on them; give it an axis"
         )
     return leaf
+
+
+def _check_out(axis: int, full: tuple[int, ...], f: F) -> None:
+    """Refuse an axis that a result, of a shape with the examples in front, does not have."""
+    if not -len(full) <= axis < len(full):
+        raise InputError(
+            f"out_axes={axis}: a result of {name_of(f)} has the shape {full[1:]} for one example, "
+            f"so the examples can lie along the axes {-len(full)} to {len(full) - 1}"
+        )
 
 
 def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from simpleautodiff.array_sweep import ArraySweep
 from simpleautodiff.keeping import SMALL
 from simpleautodiff.linear import ZERO, Masked, Scaled, pull, push
-from simpleautodiff.masking import joined, unmasked
+from simpleautodiff.masking import fitted, joined, pulled_masked, unmasked
 from simpleautodiff.node import Held, Node, Result, Tape, constant
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.shapes import fit
@@ -159,17 +159,22 @@ def accumulations(tape: Tape, bar: list[Any]) -> Iterator[tuple[Node, int, Any, 
     Yields `(child, k, ∂child/∂parent, sum so far)` after each change of the adjoint of a parent,
     which is the k-th argument of the child.
     """
+    own = list(bar)  # which know the elements that do not count; the others are zeros in `bar`
     for node in reversed(tape):
-        if bar[node.index] is None:
+        adjoint = own[node.index]
+        if adjoint is None:
             continue
         for k, derivative in node.local_derivatives():
             parent = node.args[k]
-            term = unmasked(pull(derivative, bar[node.index]))
+            if type(adjoint) is Masked:
+                term = pulled_masked(node, k, adjoint, *node.values())
+            else:
+                term = pull(derivative, adjoint)
             if term is ZERO:
                 continue
-            term = fit(term, parent.value)
-            old = bar[parent.index]
-            bar[parent.index] = term if old is None else old + term
+            term, old = fitted(term, parent.value), own[parent.index]
+            own[parent.index] = term if old is None else joined(old, term)
+            bar[parent.index] = unmasked(own[parent.index])
             yield node, k, derivative, bar[parent.index]
 
 

@@ -23,6 +23,7 @@ from simpleautodiff.rules.indexing import getitem
 from simpleautodiff.rules.kinds import dtype_of, real_dtype
 from simpleautodiff.rules.linalg import det as det_row
 from simpleautodiff.rules.linalg import det_sign, inv, is_singular, logabsdet, solve
+from simpleautodiff.rules.piecewise import sign
 from simpleautodiff.rules.piecewise import where as where_row
 from simpleautodiff.rules.shapes import kept, max_over, min_over, reshape, shape_of, sum_over
 from simpleautodiff.traced import plain
@@ -206,8 +207,11 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
         return max_over(size, axis, keepdims)
     if ord == -np.inf:
         return min_over(size, axis, keepdims)
-    if ord == 0 or isinstance(ord, str):
-        raise RuleError(f"the norm of order {ord!r} counts elements, or is none of vectors")
+    if isinstance(ord, str):
+        raise RuleError(f"there is no norm of vectors of order {ord!r}")
+    if ord == 0:  # a count, which jumps where an element is 0; NumPy counts a nan, too
+        nan = np.isnan(plain(size))
+        return sum_over(sign(where_row(nan, 1.0, size)), axis, keepdims)
     total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
     if ord == 1:
         return total

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.sums import axes_of, axis_of
-from simpleautodiff.dispatch.table import answers, as_array, to_dtype
+from simpleautodiff.dispatch.table import answers, as_array, to_dtype, widened
 from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.arithmetic import div
@@ -139,7 +139,7 @@ def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """Interpolate linearly between points; constant outside them, or periodic."""
-    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    x, xp, fp = (widened(as_array(u)) for u in (x, xp, fp))
     if len(shape_of(xp)) != 1 or shape_of(fp) != shape_of(xp) or not shape_of(xp)[0]:
         raise InputError(
             "np.interp needs vectors of equal length for xp and fp, one point at least, not "

@@ -10,7 +10,14 @@ import numpy as np
 
 from simpleautodiff.dispatch.shaping import numbered, stack
 from simpleautodiff.dispatch.sums import axes_of
-from simpleautodiff.dispatch.table import FUNCTIONS, answers, as_array, is_batch
+from simpleautodiff.dispatch.table import (
+    FUNCTIONS,
+    answers,
+    as_array,
+    can_decide,
+    is_batch,
+    widened,
+)
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.rules import special
 from simpleautodiff.rules.complexes import imag, real
@@ -135,7 +142,23 @@ def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     """Take each element from the array whose number stands in `a`."""
     arrays = [as_array(c) for c in choices]
-    return numbered(lambda *numbers: np.choose(plain(a), numbers, mode=mode), *arrays)  # type: ignore[call-overload]
+    index = _numbers(plain(as_array(a)), len(arrays), mode)
+    result = arrays[-1]
+    for k, chosen in enumerate(arrays[:-1] or arrays):
+        result = where_row(index == k, chosen, result)
+    return result
+
+
+def _numbers(index: Any, n: int, mode: str) -> Any:
+    """Return numbers below n: what is outside is refused, counted round, or brought inside."""
+    if mode == "wrap":
+        return index % n
+    outside = (index < 0) | (index >= n)
+    if mode == "raise" and np.any(outside if can_decide(index) else concrete(outside)):
+        raise InputError(
+            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{at_line()}"
+        )
+    return np.clip(index, 0, n - 1)
 
 
 @answers(np.trim_zeros)
@@ -225,6 +248,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis:
     """Return numbers at equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
+    start, stop = widened(start), widened(stop)
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
     return np.moveaxis(start * ratio**steps, 0, axis)
@@ -308,6 +332,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
     if N is not None and operator.index(N) < 0:
         raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{at_line()}")
+    x = widened(x)
     powers = np.arange(shape_of(x)[0] if N is None else N)
     powers = powers if increasing else powers[::-1]
     return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))

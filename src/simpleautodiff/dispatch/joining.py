@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.dispatch.table import as_array
 from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import Traced
+
+_WEAK = (bool, int, float, complex)  # which take the kind of the arrays beside them
 
 
 def _parts(key: Any) -> list[Any]:
@@ -19,7 +23,10 @@ def _parts(key: Any) -> list[Any]:
             "np.r_ and np.c_ of nodes take no directions in a string; write np.concatenate or "
             f"np.stack{at_line()}"
         )
-    return [np.r_[part] if isinstance(part, slice) else np.atleast_1d(part) for part in parts]
+    made = [np.r_[part] if isinstance(part, slice) else part for part in parts]
+    own = [part if type(part) in _WEAK else dtype_of(part) for part in map(as_array, made)]
+    kind = np.result_type(*own)
+    return [np.full(1, part, kind) if type(part) in _WEAK else np.atleast_1d(part) for part in made]
 
 
 def rows(_joiner: Any, key: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.dispatch.calculus import convolve
 from simpleautodiff.dispatch.factors import eigvals, lstsq
-from simpleautodiff.dispatch.table import answers, as_array, is_batch
+from simpleautodiff.dispatch.table import answers, as_array, is_batch, widened
 from simpleautodiff.errors import InputError, at_line
 from simpleautodiff.number import is_complex
 from simpleautodiff.rules.complexes import real
@@ -32,7 +32,7 @@ def _zeros(n: int, like: Any) -> Any:
 @answers(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Evaluate a polynomial."""
-    p, x = as_array(p), as_array(x)
+    p, x = as_array(p), (np.asarray(x) if type(x) in (int, float, complex) else as_array(x))
     result: Any = 0 * x
     for i in range(shape_of(p)[0]):
         result = result * x + p[i]
@@ -89,6 +89,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial."""
     if m < 0:
         raise InputError(f"np.polyder differentiates m times; m is {m}. See np.polyint{at_line()}")
+    p = widened(p) if m else p
     for _ in range(m):
         powers = np.arange(len(p) - 1, 0, -1).astype(dtype_of(p))
         p = p[:-1] * powers
@@ -98,7 +99,7 @@ def polyder(p: Any, m: int = 1) -> Any:
 @answers(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Integrate a polynomial; `k` are the constants."""
-    p = _coefficients(p)
+    p = widened(_coefficients(p)) if m else _coefficients(p)
     constants = np.zeros(m, dtype_of(p)) if k is None else _coefficients(k)
     for i in range(m):
         powers = np.arange(len(p), 0, -1).astype(dtype_of(p))

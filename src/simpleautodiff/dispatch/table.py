@@ -18,10 +18,10 @@ from simpleautodiff.errors import (
     RuleError,
     at_line,
 )
-from simpleautodiff.foreign import is_foreign, wrapped
+from simpleautodiff.foreign import Foreign, is_foreign, wrapped
 from simpleautodiff.rules.kinds import astype, dtype_of
 from simpleautodiff.structure import flatten, map_leaves
-from simpleautodiff.traced import SCIPY, Traced, Written, plain, unwrapped
+from simpleautodiff.traced import SCIPY, Traced, Written, concrete, plain, unwrapped
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
@@ -213,6 +213,13 @@ def to_dtype(x: Any, dtype: Any) -> Any:
         f"numbers of type {dtype} have no derivative; leave dtype away, or round the plain array: "
         f"x.astype({dtype}){at_line()}"
     )
+
+
+def widened(x: Any) -> Any:
+    """Return numbers of 64 bits at least, as some functions of NumPy do; other libraries do not."""
+    if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:
+        return x
+    return to_dtype(x, np.result_type(dtype_of(x), np.float64))
 
 
 def written(result: Any, out: Any, name: str) -> Any:

@@ -71,7 +71,7 @@ def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
             f"np.ldexp needs whole numbers for exponents; write x * 2.0**n for others{at_line()}"
         )
     factor = 2.0 ** plain(n)
-    return times(x, factor.astype(dtype_of(x)) if shape_of(factor) else factor)
+    return times(x, factor.astype(dtype_of(x)) if hasattr(factor, "astype") else factor)
 
 
 def _fmod(x: Any, y: Any) -> Any:

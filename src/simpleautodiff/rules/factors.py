@@ -28,11 +28,6 @@ def _rows(packed: Any, start: int, stop: int) -> Any:
     return getitem(packed, (..., slice(start, stop), slice(None)))
 
 
-def _line(x: Any) -> Any:
-    """Return a vector as a matrix of one row: it scales columns."""
-    return reshape(x, (*shape_of(x)[:-1], 1, shape_of(x)[-1]))
-
-
 def _diagonal(x: Any) -> Any:
     """Return the diagonal as a matrix of one row."""
     return sum_over(x * np.eye(shape_of(x)[-1], dtype=real_dtype(x)), -2, True)

@@ -118,7 +118,7 @@ def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     full = shape_of(x)[1:]
     if batches_in(index):
         return getitem(reshape(x, (-1,)), _in_each(size, index, full))
-    return getitem(reshape(x, (size, -1)), (slice(None), flat_places(index, full)))
+    return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_places(index, full)))
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
@@ -229,7 +229,8 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     if batches_in(index):
         flat = set_item(reshape(x, (-1,)), value, _in_each(size, index, full))
         return reshape(flat, (size, *full))
-    return reshape(set_item(reshape(x, (size, -1)), value, (slice(None), places)), (size, *full))
+    flat = set_item(reshape(x, (size, math.prod(full))), value, (slice(None), places))
+    return reshape(flat, (size, *full))
 
 
 set_item: Wrapping = row(

@@ -180,16 +180,21 @@ def _rotated(v: Any, dot: Any) -> Any:
     return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
 
 
+def _line(w: Any) -> Any:
+    """Return vectors as matrices of one row."""
+    return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
+
+
 def _gaps(w: Any) -> Any:
     """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal: there the vectors are a choice."""
-    gap = reshape(w, (*shape_of(w)[:-1], 1, -1)) - reshape(w, (*shape_of(w), 1))
+    gap = _line(w) - reshape(w, (*shape_of(w), 1))
     equal = plain(gap) == 0
     return where(equal, 0.0, 1 / where(equal, 1.0, gap))
 
 
 def _values_pull(bar: Any, a: Any) -> Any:
     v = eigenvectors(a)
-    return matmul(conj(v) * reshape(bar, (*shape_of(bar)[:-1], 1, -1)), swap(v))
+    return matmul(conj(v) * _line(bar), swap(v))
 
 
 eigenvalues: Wrapping = row(

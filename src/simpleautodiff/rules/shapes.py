@@ -104,6 +104,12 @@ def _transpose_batch(size: int, x: Any, axes: tuple[int, ...] | None) -> Any:
     return transpose(x, (0, *[axis + 1 for axis in order]))
 
 
+def _counted(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a new shape with its -1 counted, which nothing tells for no examples at all."""
+    known = math.prod([n for n in new if n >= 0])
+    return tuple([n if n >= 0 else math.prod(old) // max(known, 1) for n in new])
+
+
 broadcast_to: Wrapping = linear(
     "broadcast_to",
     _broadcast_to,
@@ -126,7 +132,7 @@ reshape: Wrapping = linear(
     lambda bar, _x, _new: reshape(bar, shape_of(_x)),
     1,
     "the same elements in another shape",
-    lambda size, x, new: reshape(x, (size, *new)),
+    lambda size, x, new: reshape(x, (size, *_counted(new, shape_of(x)[1:]))),
 )
 transpose: Wrapping = linear(
     "transpose",
