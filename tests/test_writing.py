@@ -252,9 +252,29 @@ def adding(x):
     return y
 
 
+def flat_is_filled_again_from_the_start(x):
+    y, z, v = x * 2, x * 3, x * 4
+    y.flat = x[0, :3] ** 2
+    y.flat[7:] = x[1, :2] * x[2, 3]
+    y.flat[[1, 2, 1]] = [x[0, 0], x[1, 1] ** 2]
+    z.flat = x.T * x[0, 0]  # the elements of any array, in their order
+    z.flat[:2] = x[0] ** 2  # too many are not written
+    v.flat[-1] = x[0, 0] ** 2
+    v.flat[1:3] = 0.5
+    return y * z * v
+
+
+def wrapped_diagonal(x):
+    y = x.reshape(6, 2) * 2
+    np.fill_diagonal(y, x[0, :3] ** 2, wrap=True)
+    np.fill_diagonal(y.T, x[0, 1])
+    return y.reshape(3, 4)
+
+
 MASK = np.array([True, False, True])
 TWICE = [
-    *(put_twice, put_along_twice, adding),
+    *(put_twice, put_along_twice, adding, flat_is_filled_again_from_the_start),
+    wrapped_diagonal,
     writing([0, 0], lambda x: 0.5),
     writing([0, 0], lambda x: x[0, 1] ** 2),
     writing([2, 2, 0], lambda x: x**2),

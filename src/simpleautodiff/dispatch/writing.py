@@ -23,6 +23,7 @@ from simpleautodiff.dispatch.memory import (
     moved,
     part_of,
     real_part,
+    repeated_in_a_row,
     replace,
     shape,
     snapshot,
@@ -104,6 +105,7 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
     value = FUNCTIONS[np.array](value) if isinstance(value, (list, tuple)) else value
     _check_kind(self, value)
+    value = repeated_in_a_row(self, index, value)
     if batches_in(index):
         self.current = put_each(self.current, value, index)
         return
