@@ -4,6 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.linalg as sl
+import scipy.special as ss
 
 import simpleautodiff as ad
 
@@ -96,3 +98,57 @@ def test_size_of_zero_has_the_gradient_zero():
     assert ad.grad(np.abs)(0j) == 0
     gradient = ad.grad(lambda z: np.sum(np.abs(z)))(np.array([0j, 3j]))
     np.testing.assert_array_equal(gradient, [0, -1j])
+
+
+B = A[:, 0] * (1 - 2j)
+
+
+def hermitian(z):
+    return z @ np.conj(z).T + np.eye(3)
+
+
+OF_SCIPY = {
+    "cholesky": lambda z: sl.cholesky(hermitian(z)),
+    "cholesky lower": lambda z: sl.cholesky(hermitian(z), lower=True),
+    "solve_triangular": lambda z: sl.solve_triangular(z, B),
+    "solve_triangular T": lambda z: sl.solve_triangular(z, z, trans="T", lower=True),
+    "solve_triangular C": lambda z: sl.solve_triangular(z, z, trans="C"),
+    "solve_triangular 2": lambda z: sl.solve_triangular(z, B, trans=2, unit_diagonal=True),
+    "solve_triangular real": lambda z: sl.solve_triangular(np.real(z), z[0]),
+    "cho_solve": lambda z: sl.cho_solve(sl.cho_factor(hermitian(z)), B),
+    "cho_solve lower": lambda z: sl.cho_solve(sl.cho_factor(hermitian(z), lower=True), z),
+    "lu": lambda z: sl.lu(z)[1] + sl.lu(z)[2],
+    "lu_solve": lambda z: sl.lu_solve(sl.lu_factor(z), B),
+    "lu_solve T": lambda z: sl.lu_solve(sl.lu_factor(z), B, trans=1),
+    "lu_solve C": lambda z: sl.lu_solve(sl.lu_factor(z), B, trans=2),
+    "eigvalsh": lambda z: sl.eigvalsh(hermitian(z)),
+    "eigvalsh upper": lambda z: sl.eigvalsh(np.triu(hermitian(z)) / 2, lower=False),
+    "eigvalsh of two": lambda z: sl.eigvalsh(hermitian(z), hermitian(z @ z)),
+    "eigh": lambda z: np.abs(sl.eigh(hermitian(z))[1]),
+    "eigh of two": lambda z: np.abs(sl.eigh(hermitian(z), hermitian(z @ z), lower=False)[1]),
+    "lyapunov": lambda z: sl.solve_continuous_lyapunov(z, np.conj(z) + B),
+    "discrete lyapunov": lambda z: sl.solve_discrete_lyapunov(z, np.conj(z) + B),
+    "tanm": lambda z: sl.tanm(z / 3) + sl.tanhm(z / 3),
+    "logsumexp": lambda z: ss.logsumexp(z) + ss.logsumexp(3 * z, axis=1),
+    "logsumexp far round": lambda z: ss.logsumexp(z + 20j + 800, axis=0, keepdims=True),
+    "logsumexp weights": lambda z: ss.logsumexp(z, axis=0, b=np.conj(A)),
+    "logsumexp sign": lambda z: ss.logsumexp(z, axis=0, return_sign=True)[1],
+    "logsumexp size": lambda z: ss.logsumexp(z, axis=0, return_sign=True)[0],
+    "softmax": lambda z: ss.softmax(5 * z, axis=1),
+}
+
+
+@pytest.mark.parametrize("f", OF_SCIPY.values(), ids=OF_SCIPY.keys())
+def test_functions_of_scipy_take_complex_matrices(f):
+    np.testing.assert_allclose(ad.jvp(f, (A,), (A,))[0], f(A), rtol=1e-10, atol=1e-12)
+    weights = np.cos(np.arange(f(A).size)).reshape(f(A).shape) + 0.4j
+    size = lambda z: np.sum(np.real(weights * f(z)) ** 2)
+    direction = np.sin(np.arange(9.0)).reshape(3, 3) + 1j * np.cos(np.arange(9.0)).reshape(3, 3)
+    step = 1e-6 * direction
+    slope = (size(A + step) - size(A - step)) / 2e-6
+    assert ad.jvp(size, (A,), (direction,))[1] == pytest.approx(slope, rel=1e-6)
+    gradient = ad.grad(size)
+    assert np.sum(gradient(A) * direction).real == pytest.approx(slope, rel=1e-6)
+    second = ad.jvp(gradient, (A,), (direction,))[1]
+    differences = (gradient(A + step) - gradient(A - step)) / 2e-6
+    np.testing.assert_allclose(second, differences, rtol=1e-5, atol=1e-6 * np.abs(second).max())

@@ -1,5 +1,6 @@
 """Programs written for HIPS autograd run with other import lines, and give the same numbers."""
 
+import importlib
 import re
 import warnings
 
@@ -7,9 +8,12 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+import simpleautodiff.differential_operators
+import simpleautodiff.extend
 from simpleautodiff.structure import flatten
 
 autograd = pytest.importorskip("autograd")
+OWN = {"Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "register_notrace", "vspace"}
 
 PROGRAMS = {
     "logistic regression": """
@@ -356,10 +360,77 @@ def test_what_a_callback_keeps_does_not_change():
 
 
 def test_names_of_autograd_are_here():
-    containers = {"dict", "isinstance", "list", "tuple", "type"}  # in simpleautodiff.builtins
     names = {name for name in vars(autograd) if callable(getattr(autograd, name))}
-    missing = {name for name in names - containers if not hasattr(ad, name)}
-    assert missing == set()
+    assert {name for name in names if not hasattr(ad, name)} == set()
+    theirs = vars(autograd.differential_operators).items()
+    defined = {k for k, f in theirs if getattr(f, "__module__", "").endswith("_operators")}
+    operators = vars(simpleautodiff.differential_operators)
+    assert {name for name in defined if name[0] != "_" and name not in operators} == set()
+    names = {name for name in vars(autograd.extend) if name[0] != "_"}
+    assert {name for name in names if not hasattr(simpleautodiff.extend, name)} == OWN
+
+
+def test_names_of_python_are_left_alone():
+    from simpleautodiff import dict, isinstance, list, tuple, type
+
+    assert [dict, list, tuple] == [{}.__class__, [].__class__, ().__class__]
+    assert isinstance(ad.Node(2.0), float)
+    assert type(ad.Node(2.0)) is float
+    everything = {}
+    exec("from simpleautodiff import *", everything)
+    assert not {"dict", "isinstance", "list", "tuple", "type"} & everything.keys()
+    with pytest.raises(AttributeError, match=r"module 'simpleautodiff' has no attribute 'gard'"):
+        ad.gard
+    with pytest.raises(ImportError):
+        from simpleautodiff import gard  # noqa: F401
+
+
+@pytest.mark.parametrize("package", ["autograd", "simpleautodiff"])
+def test_rules_for_any_argument(package):
+    extend = importlib.import_module(f"{package}.extend")
+    grad = importlib.import_module(package).grad
+    make_jvp = importlib.import_module(f"{package}.differential_operators").make_jvp
+    x, y = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    one, all_at_once = extend.primitive(lambda x, y: x * y), extend.primitive(lambda x, y: x * y)
+    extend.defvjp_argnum(one, lambda i, ans, args, kwargs: lambda g: g * args[1 - i])
+    extend.defvjp_argnums(
+        all_at_once, lambda nums, ans, args, kwargs: lambda g: [g * args[1 - i] for i in nums]
+    )
+    for f in (one, all_at_once):
+        total = lambda x, y, f=f: f(f(x, y), f(y, y))[0]  # x y³
+        np.testing.assert_allclose(grad(total, 0)(x, y), [27, 0])
+        np.testing.assert_allclose(grad(total, 1)(x, y), [27, 0])
+        second = grad(lambda y: grad(total, 1)(x, y)[0])(y)  # noqa: B023
+        np.testing.assert_allclose(second, [18, 0])
+    pushed, linear = extend.primitive(lambda x, y: x * y), extend.primitive(lambda x, y: x * y)
+    extend.defjvp_argnums(
+        pushed,
+        lambda nums, gs, ans, args, kwargs: sum(
+            g * args[1 - i] for i, g in zip(nums, gs, strict=True)
+        ),
+    )
+    extend.def_linear(linear)
+    for f in (pushed, linear):
+        value, slope = make_jvp(lambda x, f=f: f(f(x, x), y))(x)(np.ones(2))
+        np.testing.assert_allclose(slope, 2 * x * y)
+        np.testing.assert_allclose(value, x**2 * y)
+
+
+def test_what_is_linear_has_a_reverse_mode():
+    from simpleautodiff.extend import def_linear, defjvp, defvjp, primitive
+
+    x, y = np.array([1.0, 2.0]), np.array([3.0, -1.0])
+    f, g, h = (primitive(lambda x, y: np.dot(x, y)) for _ in range(3))
+    def_linear(f)
+    defjvp(g, "same", "same")
+    defvjp(h, None, lambda ans, x, y: lambda bar: bar * x * 0)
+    def_linear(h)  # does not replace a rule
+    for product in (f, g):
+        np.testing.assert_array_equal(ad.grad(product, 0)(x, y), y)
+        np.testing.assert_array_equal(ad.grad(product, 1)(x, y), x)
+        square = lambda x, product=product: product(x, x)
+        np.testing.assert_array_equal(ad.hessian(square)(x), 2 * np.eye(2))
+    np.testing.assert_array_equal(ad.grad(h, 1)(x, y), 0 * x)
 
 
 def test_a_primitive_without_a_rule_says_so():

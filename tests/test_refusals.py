@@ -1,6 +1,7 @@
 """What cannot be done is refused, by an error of ours that names the operand and the way out."""
 
 import math
+import statistics
 from decimal import Decimal
 from fractions import Fraction
 
@@ -41,6 +42,27 @@ def test_nothing_drops_a_derivative(action, message):
     refuses(TypeError, message, lambda: action(Node(2.0)))
     with pytest.raises(ad.AutodiffError):
         grad(action)(2.0)
+
+
+@pytest.mark.parametrize(
+    ("action", "message"),
+    [
+        (lambda x: statistics.mean(list(x)), r"for statistics\.mean\(x\) write np\.mean\(x\)"),
+        (lambda x: x.data, r"x\.data of a node would drop its derivative; use x\.value\.data"),
+        (lambda x: x.ctypes, r"use x\.value\.ctypes"),
+        (lambda x: x.base, r"use x\.value\.base"),
+        (lambda x: x.byteswap(), r"use x\.value\.byteswap\(\)"),
+        (lambda x: x.setflags(write=False), r"has no effect; use x\.copy\(\)"),
+        (lambda x: np.vecdot(x, x, axes=[0, 0], keepdims=True), "no derivative rule.* axes"),
+    ],
+)
+def test_what_looks_into_memory_says_what_to_write(action, message):
+    with pytest.raises(ad.AutodiffError, match=message):
+        grad(action)(np.ones(3))
+
+
+def test_a_node_has_no_memory_to_ask_for():
+    assert not any(hasattr(Node(np.ones(3)), name) for name in ("data", "ctypes", "base"))
 
 
 @pytest.mark.parametrize("value", ["2", None, [1.0], {"a": 1}, (1,), object(), b"1", {1, 2}])

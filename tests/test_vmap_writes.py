@@ -266,14 +266,29 @@ def test_large_batches_run_at_once():
     assert len(calls) == 1
 
 
-def test_what_cannot_be_done_is_refused():
-    def twice(x, i):
-        y = x.copy()
-        y[np.stack([i, i])] = x[:2]
+@pytest.mark.parametrize(
+    "value", [lambda x: x[:3] ** 2, lambda x: x[0] * x[1], lambda x: 0.5, lambda x: np.arange(3.0)]
+)
+def test_of_a_place_that_an_example_names_twice_the_last_write_counts(value):
+    def f(x, i):
+        y = x * 2
+        y[np.stack([i, i % 2, i])] = value(x)
         return y
 
-    with pytest.raises(ad.LostDerivativeError, match="names an element twice"):
-        ad.vmap(twice)(XS, PLACES)
+    alone = [f(x.copy(), i) for x, i in zip(XS, PLACES, strict=True)]
+    np.testing.assert_allclose(ad.vmap(f)(XS, PLACES), alone)
+    slopes = ad.vmap(ad.jacrev(f))(XS, PLACES)
+    for slope, x, i in zip(slopes, XS, PLACES, strict=True):
+        step = 1e-6 * np.eye(4)
+        columns = [(f(x + e, i) - f(x - e, i)) / 2e-6 for e in step]
+        np.testing.assert_allclose(slope, np.transpose(columns), atol=1e-8)
+    np.testing.assert_allclose(ad.vmap(ad.jacfwd(f))(XS, PLACES), slopes)
+    shared = ad.jacobian(lambda x: ad.vmap(f, in_axes=(None, 0))(x, PLACES))(XS[0])
+    np.testing.assert_allclose(shared, [ad.jacobian(f)(XS[0], i) for i in PLACES])
+    assert ad.vmap(f)(XS.astype(np.float32), PLACES).dtype == np.float32
+
+
+def test_what_cannot_be_done_is_refused():
     with pytest.raises(ad.LostDerivativeError, match=r"a mask that chooses more.*np\.where"):
         ad.vmap(lambda x, v: x[x > 1.3 * v + 0.4])(XS, VS)
     with pytest.raises(IndexError):

@@ -222,3 +222,85 @@ def test_gradients_are_arrays_of_their_own():
     a, b = ad.grad(lambda a, b: np.sum((a + b) ** 2), (0, 1))(np.ones(3), np.ones(3))
     a[:] = 0
     np.testing.assert_array_equal(b, np.full(3, 4.0))
+
+
+def put_twice(x):
+    y = x * 2
+    np.put(y, [1, 5, 1], x[0, :3])
+    return y
+
+
+def put_along_twice(x):
+    y = x * 2
+    np.put_along_axis(y, np.array([[1, 1], [0, 3], [2, 2]]), x[:, :2] ** 2, 1)
+    return y
+
+
+def writing(index, value):
+    def program(x):
+        y = x * 2
+        y[index] = value(x)
+        return y
+
+    return program
+
+
+def adding(x):
+    y = x * 2
+    y[:, [0, 0]] += 1
+    y[[1, 1, 2]] *= x[:, :1]  # a row is multiplied once, by its last factor
+    return y
+
+
+def flat_is_filled_again_from_the_start(x):
+    y, z, v = x * 2, x * 3, x * 4
+    y.flat = x[0, :3] ** 2
+    y.flat[7:] = x[1, :2] * x[2, 3]
+    y.flat[[1, 2, 1]] = [x[0, 0], x[1, 1] ** 2]
+    z.flat = x.T * x[0, 0]  # the elements of any array, in their order
+    z.flat[:2] = x[0] ** 2  # too many are not written
+    v.flat[-1] = x[0, 0] ** 2
+    v.flat[1:3] = 0.5
+    return y * z * v
+
+
+def wrapped_diagonal(x):
+    y = x.reshape(6, 2) * 2
+    np.fill_diagonal(y, x[0, :3] ** 2, wrap=True)
+    np.fill_diagonal(y.T, x[0, 1])
+    return y.reshape(3, 4)
+
+
+MASK = np.array([True, False, True])
+TWICE = [
+    *(put_twice, put_along_twice, adding, flat_is_filled_again_from_the_start),
+    wrapped_diagonal,
+    writing([0, 0], lambda x: 0.5),
+    writing([0, 0], lambda x: x[0, 1] ** 2),
+    writing([2, 2, 0], lambda x: x**2),
+    writing([2, -1, 0], lambda x: x[::-1] ** 2),
+    writing([2, 2, 0], lambda x: x[:, :1] ** 2),
+    writing([2, 2, 0], lambda x: x[None, 1] ** 2),
+    writing([2, 2, 0], lambda x: (x**2)[None]),
+    writing((slice(None), [1, 3, 1]), lambda x: x[:, 1:] * x[:, :3]),
+    writing(([0, 0], slice(None), None), lambda x: np.sin(x[:2])[:, :, None]),
+    writing(([0, 0, 0], slice(1, 3)), lambda x: np.sin(x[:, 1:3])),
+    writing(([0, 1, 0], [1, 2, 1]), lambda x: np.sin(x[:, 3])),
+    writing((MASK, [1, 1]), lambda x: x[:2, 0] ** 3),
+    writing((None, [1, 1], MASK.nonzero()[0]), lambda x: x[None, :2, 0] ** 3),
+    writing(np.array([[0, 1], [1, 0]]), lambda x: np.stack([x[:2], x[1:]]) ** 2),
+    writing([0, 0], lambda x: np.arange(8.0).reshape(2, 4)),
+]
+
+
+@pytest.mark.parametrize("f", TWICE)
+def test_of_a_place_that_is_named_twice_the_last_write_counts(f):
+    test_programs_mean_what_numpy_means(f)
+    step, weights = 1e-5, np.cos(np.arange(12.0)).reshape(3, 4)
+    slope = ad.grad(lambda x: np.sum(weights * f(x) ** 2))
+    direction = np.sin(np.arange(12.0)).reshape(3, 4)
+    second = ad.hvp(lambda x: np.sum(weights * f(x) ** 2), (X,), (direction,))
+    differences = (slope(X + step * direction) - slope(X - step * direction)) / (2 * step)
+    np.testing.assert_allclose(second, differences, atol=1e-8)
+    mapped = ad.vmap(slope)(np.stack([X, 2 * X]))
+    np.testing.assert_allclose(mapped, [slope(X), slope(2 * X)], rtol=1e-12)

@@ -1,6 +1,10 @@
 """Automatic differentiation of Python functions, with every step to be seen."""
 
+import sys
+import typing
+
 # These give nodes their ways of being copied, NumPy's methods, and their operators.
+from simpleautodiff import builtins as builtins
 from simpleautodiff import copying as copying
 from simpleautodiff import dispatch as dispatch
 from simpleautodiff import operators as operators
@@ -304,3 +308,13 @@ __all__ = [
     "where",
     "widget",
 ]
+
+
+if not typing.TYPE_CHECKING:  # a checker of types would take every name for one of the package
+
+    def __getattr__(name):
+        """Return what HIPS autograd calls `list`, `isinstance`, ...; `import *` leaves them out."""
+        if name in builtins.__all__:
+            return getattr(builtins, name)
+        text = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(text, name=name, obj=sys.modules[__name__])

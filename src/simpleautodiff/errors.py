@@ -48,6 +48,10 @@ class LostDerivativeError(AutodiffError, TypeError):
     """A conversion to a plain number would drop the derivative."""
 
 
+class NoMemoryError(LostDerivativeError, AttributeError):
+    """A node has no memory of its own to look into; `hasattr` says so, too."""
+
+
 class ReadOnlyError(AutodiffError, ValueError):
     """A view that cannot be written to, as NumPy's own cannot."""
 

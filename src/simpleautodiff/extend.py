@@ -19,7 +19,18 @@ from simpleautodiff.traced import plain, unwrapped
 from simpleautodiff.transform import vjp
 
 F = Callable[..., Any]
-__all__ = ["defjvp", "defvjp", "notrace_primitive", "primitive"]
+Rules = dict[tuple[str, int | None], Any]  # by mode and argument; None is for any argument
+__all__ = [
+    "def_linear",
+    "defjvp",
+    "defjvp_argnum",
+    "defjvp_argnums",
+    "defvjp",
+    "defvjp_argnum",
+    "defvjp_argnums",
+    "notrace_primitive",
+    "primitive",
+]
 
 
 def primitive(function: F) -> F:
@@ -38,7 +49,7 @@ def primitive(function: F) -> F:
     >>> ad.grad(logsumexp)(np.zeros(4))
     array([0.25, 0.25, 0.25, 0.25])
     """
-    rules: dict[tuple[str, int], Any] = {}
+    rules: Rules = {}
 
     @wraps(function)
     def recorded(*args: Any, **kwargs: Any) -> Any:
@@ -51,11 +62,11 @@ def primitive(function: F) -> F:
     return recorded
 
 
-def _partial(name: str, rules: dict[tuple[str, int], Any], i: int, kwargs: Any) -> F:
+def _partial(name: str, rules: Rules, i: int, kwargs: Any) -> F:
     """Return the local derivative in an argument, from the rule for either mode."""
 
     def rule(v: Any, *args: Any) -> Any:
-        pull, push = rules.get(("pull", i)), rules.get(("push", i))
+        pull, push = _rule_for(rules, "pull", i), _rule_for(rules, "push", i)
         if pull is ZERO or push is ZERO:
             return ZERO
         back = pull and pull(v, *args, **kwargs)
@@ -70,6 +81,11 @@ def _partial(name: str, rules: dict[tuple[str, int], Any], i: int, kwargs: Any) 
     return rule
 
 
+def _rule_for(rules: Rules, mode: str, i: int) -> Any:
+    of_any = rules.get((mode, None))
+    return rules.get((mode, i)) or (of_any and of_any(i))
+
+
 def _transposed(linear: Any, like: Any) -> F:
     """Return the transpose of a linear map of what has the shape and kind of `like`."""
     start = zero_like(plain(like))
@@ -77,10 +93,16 @@ def _transposed(linear: Any, like: Any) -> F:
 
 
 def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[int] | None) -> None:
+    rules = _rules_of(function)
+    for i, rule in zip(argnums or range(len(given)), given, strict=False):
+        rules[mode, i] = ZERO if rule is None else rule
+
+
+def _rules_of(function: F) -> Rules:
     if not hasattr(function, "rules"):
         raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
-    for i, rule in zip(argnums or range(len(given)), given, strict=False):
-        function.rules[mode, i] = ZERO if rule is None else rule
+    rules: Rules = function.rules
+    return rules
 
 
 def defvjp(function: F, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
@@ -114,12 +136,110 @@ def defjvp(function: F, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> 
     >>> ad.grad(square)(3.0)
     6.0
     """
-    rules = [_same(function, i) if rule == "same" else rule for i, rule in enumerate(jvpfuns)]
-    _declare("push", function, tuple(rules), argnums)
+    for i, rule in zip(argnums or range(len(jvpfuns)), jvpfuns, strict=False):
+        same = rule == "same"
+        _declare("push", function, (_same(function, i) if same else rule,), (i,))
+        if same and not _rule_for(_rules_of(function), "pull", i):
+            _declare("pull", function, (_same_back(function, i),), (i,))
 
 
 def _same(function: F, i: int) -> F:
     return lambda g, ans, *args, **kwargs: function(*args[:i], g, *args[i + 1 :], **kwargs)
+
+
+def _same_back(function: F, i: int) -> F:
+    """Return the rule for reverse mode of what is linear: the transpose of its own code."""
+    push = _same(function.__wrapped__, i)  # type: ignore[attr-defined]
+    return lambda ans, *args, **kwargs: _transposed(
+        lambda g: push(g, ans, *args, **kwargs), args[i]
+    )
+
+
+def defvjp_argnum(function: F, vjpmaker: F) -> None:
+    """Give one rule for reverse mode: `maker(argnum, ans, args, kwargs)` gives g -> adjoint.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.extend import defvjp_argnum, primitive
+    >>> product = primitive(lambda x, y: x * y)
+    >>> defvjp_argnum(product, lambda i, ans, args, kwargs: lambda g: g * args[1 - i])
+    >>> ad.grad(product, (0, 1))(2.0, 3.0)
+    (3.0, 2.0)
+    """
+    _rules_of(function)["pull", None] = lambda i: (
+        lambda ans, *args, **kwargs: vjpmaker(i, ans, args, kwargs)
+    )
+
+
+def defvjp_argnums(function: F, vjpmaker: F) -> None:
+    """Give one rule for reverse mode: `maker(argnums, ans, args, kwargs)` gives g -> adjoints.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.extend import defvjp_argnums, primitive
+    >>> total = primitive(lambda *xs: sum(xs))
+    >>> defvjp_argnums(total, lambda argnums, ans, args, kwargs: lambda g: (g,) * len(argnums))
+    >>> ad.grad(total, (0, 2))(1.0, 2.0, 3.0)
+    (1.0, 1.0)
+    """
+
+    def maker(i: int, ans: Any, args: Any, kwargs: Any) -> F:
+        back = vjpmaker((i,), ans, args, kwargs)
+        return lambda g: next(iter(back(g)))
+
+    defvjp_argnum(function, maker)
+
+
+def defjvp_argnum(function: F, jvpmaker: F) -> None:
+    """Give one rule for forward mode: `maker(argnum, g, ans, args, kwargs)` gives the tangent.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.extend import defjvp_argnum, primitive
+    >>> product = primitive(lambda x, y: x * y)
+    >>> defjvp_argnum(product, lambda i, g, ans, args, kwargs: g * args[1 - i])
+    >>> ad.grad(product, (0, 1))(2.0, 3.0)
+    (3.0, 2.0)
+    """
+    _rules_of(function)["push", None] = lambda i: (
+        lambda g, ans, *args, **kwargs: jvpmaker(i, g, ans, args, kwargs)
+    )
+
+
+def defjvp_argnums(function: F, jvpmaker: F) -> None:
+    """Give one rule for forward mode: `maker(argnums, gs, ans, args, kwargs)` gives the tangent.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.extend import defjvp_argnums, primitive
+    >>> total = primitive(lambda *xs: sum(xs))
+    >>> defjvp_argnums(total, lambda argnums, gs, ans, args, kwargs: sum(gs))
+    >>> ad.jvp(total, (1.0, 2.0), (0.5, 0.25))
+    (3.0, 0.75)
+    """
+    defjvp_argnum(function, lambda i, g, ans, args, kwargs: jvpmaker((i,), (g,), ans, args, kwargs))
+
+
+def def_linear(function: F) -> None:
+    """Say that a primitive is linear in every argument.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.extend import def_linear, primitive
+    >>> product = primitive(np.dot)
+    >>> def_linear(product)
+    >>> ad.grad(product, 1)(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    array([1., 2.])
+    """
+    rules = _rules_of(function)
+    rules["push", None] = partial(_same, function)
+    rules.setdefault(("pull", None), partial(_same_back, function))
 
 
 def notrace_primitive(function: F) -> F:

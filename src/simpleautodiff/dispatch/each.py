@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import LostDerivativeError, at_line
+from simpleautodiff.dispatch.table import as_array
 from simpleautodiff.rules.indexing import batches_in, flat_places, getitem, marks, set_item
 from simpleautodiff.rules.piecewise import where
 from simpleautodiff.rules.shapes import reshape, shape_of
@@ -20,7 +20,8 @@ def put_each(array: Any, value: Any, index: Any) -> Any:
     if masks and len(shape_of(value)) <= len(full) - max(len(shape_of(m)) for m in masks):
         return where(marks(index, full), value, array)
     places = flat_places(index, full)
-    check_once(places)
+    if names_twice(places):
+        return put_last(array, value, index)
     return reshape(set_item(reshape(array, (-1,)), value, places), full)
 
 
@@ -37,14 +38,32 @@ def is_single(index: Any) -> bool:
     )
 
 
-def check_once(places: Any) -> None:
-    """Refuse writes that NumPy does differently from what can be recorded."""
+def names_twice(places: Any) -> bool:
+    """Tell whether a place is named more than once, in any of the examples."""
     count = math.prod(shape_of(places))
     while batches_in(places):
         places = places.value
     lines = np.sort(np.reshape(places, (-1, max(count, 1))), axis=-1)
-    if np.any(lines[:, 1:] == lines[:, :-1]):
-        raise LostDerivativeError(
-            f"the index of a write names an element twice, and only the last would count; write "
-            f"them one after the other{at_line()}"
-        )
+    return bool(np.any(lines[:, 1:] == lines[:, :-1]))
+
+
+def put_last(array: Any, value: Any, index: Any) -> Any:
+    """Return the array with what is written to it; where a place is named again, the last counts.
+
+    NumPy itself writes the numbers of the elements of the value, which tells what stays where.
+    """
+    full, given = shape_of(array), shape_of(value)
+    origins = _origins(index, full, given)
+    flat = reshape(as_array(value), (-1,))
+    return where(origins >= 0, getitem(flat, np.maximum(origins, 0)), array)
+
+
+def _origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
+    """Return which element of what is written each place keeps; -1 where nothing is written."""
+    batches = batches_in(index)
+    if batches:
+        level: Any = max((part.level for part in batches), key=lambda level: level.number)
+        return level.one_by_one(lambda one: _origins(one, full, given), (index,))
+    origins = np.full(full, -1)
+    origins[index] = np.arange(math.prod(given)).reshape(given)
+    return origins

@@ -18,7 +18,7 @@ from simpleautodiff.dispatch.each import is_single, put_each, take_each
 from simpleautodiff.dispatch.shaping import one_of, stack
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, at_line
 from simpleautodiff.rules.complexes import imag, real
-from simpleautodiff.rules.indexing import batches_in, getitem, is_basic, set_item
+from simpleautodiff.rules.indexing import batches_in, flat_places, getitem, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import Traced, Writable, Written, plain, unwrapped
@@ -246,6 +246,14 @@ def in_a_row(self: Writable) -> Any:
         None,
         View(self, (math.prod(full),), np.ravel, lambda base, new: reshape(new, full)),
     )
+
+
+def repeated_in_a_row(self: Writable, index: Any, value: Any) -> Any:
+    """Return what is written: x.flat takes too few elements again from the start, as in NumPy."""
+    if self.seen is None or self.seen.read is not np.ravel or not shape_of(value):
+        return value
+    places = shape_of(flat_places(index, shape(self)))
+    return value if shape_of(value) == places else np.resize(value, places)
 
 
 def real_part(self: Writable) -> Any:

@@ -24,7 +24,7 @@ from simpleautodiff.dispatch.table import (
     method_of,
 )
 from simpleautodiff.dispatch.ufuncs import array_ufunc
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, NoMemoryError, at_line
 from simpleautodiff.lineage import note
 from simpleautodiff.node import Hand
 from simpleautodiff.rules.complexes import conj, imag, real
@@ -104,11 +104,18 @@ def _setter(name: str) -> Function:
     return lambda self, new: setattr(self.writable(), name, new)
 
 
-def _refuse(call: str, instead: str) -> Function:
-    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise LostDerivativeError(
-            f"x.{call} of a node would drop its derivative; {instead}{at_line()}"
+def _no_memory(name: str) -> Any:
+    def refused(self: Any) -> Any:
+        raise NoMemoryError(
+            f"x.{name} of a node would drop its derivative; use x.value.{name}{at_line()}"
         )
+
+    return property(refused)
+
+
+def _refuse(call: str, instead: str, why: str = "would drop its derivative") -> Function:
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(f"x.{call} of a node {why}; {instead}{at_line()}")
 
     return refused
 
@@ -126,6 +133,10 @@ METHODS |= {
 METHODS |= {
     "resize": _refuse("resize()", "it changes x in place; write x = np.resize(x, shape)"),
     "view": _refuse("view()", "use x.astype(dtype), x.real or x.imag"),
+    "byteswap": _refuse("byteswap()", "use x.value.byteswap()"),
+    "setflags": _refuse("setflags()", "use x.copy() to keep x as it is", "has no effect"),
+    "as_integer_ratio": _refuse("as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"),
+    **{name: _no_memory(name) for name in ("data", "ctypes", "base")},
     "tobytes": _refuse("tobytes()", "use x.value.tobytes()"),
     "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
     "reshape": _shape_method(reshape_),

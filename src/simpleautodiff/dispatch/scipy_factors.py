@@ -14,10 +14,9 @@ from simpleautodiff.dispatch.scipy_linalg import only, solve_triangular
 from simpleautodiff.dispatch.table import answers_scipy
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.number import is_complex
-from simpleautodiff.rules.contract import swap
 from simpleautodiff.rules.indexing import concatenate, getitem
 from simpleautodiff.rules.kinds import dtype_of
-from simpleautodiff.rules.linalg import cholesky
+from simpleautodiff.rules.linalg import cholesky, flip
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.traced import SCIPY, plain
 
@@ -41,7 +40,7 @@ def eigh(
 ) -> Any:
     """Return the eigenvalues and eigenvectors of a symmetric matrix, or of A v = λ B v."""
     only("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
-    values, vectors = _pairs(a if lower else swap(a), b if lower or b is None else swap(b))
+    values, vectors = _pairs(a if lower else flip(a), b if lower or b is None else flip(b))
     first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
     kept = (..., slice(first, last + 1))
     return (
@@ -50,15 +49,15 @@ def eigh(
 
 
 def _pairs(a: Any, b: Any) -> Any:
-    """Return eigenvalues and eigenvectors; with B = L Lᵀ, of L⁻¹ A L⁻ᵀ instead."""
+    """Return eigenvalues and eigenvectors; with B = L Lᴴ, of L⁻¹ A L⁻ᴴ instead."""
     if b is None:
         return factors.eigh(a)
     below = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
-    symmetric = np.where(below, a, 0.0) + swap(np.where(below.T, 0.0, a))
+    symmetric = np.where(below, a, 0.0) + flip(np.where(below.T, 0.0, a))
     root = cholesky(b)
     half = solve_triangular(root, symmetric, lower=True)
-    values, vectors = factors.eigh(solve_triangular(root, swap(half), lower=True))
-    return values, solve_triangular(root, vectors, trans=1, lower=True)
+    values, vectors = factors.eigh(solve_triangular(root, flip(half), lower=True))
+    return values, solve_triangular(root, vectors, trans=2, lower=True)
 
 
 @answers_scipy("linalg.eigvalsh")

@@ -16,6 +16,7 @@ from simpleautodiff.rules.contract import matmul, swap
 from simpleautodiff.rules.indexing import concatenate, getitem, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.linalg import cholesky as cholesky_row
+from simpleautodiff.rules.linalg import flip
 from simpleautodiff.rules.matrices import scipy_linalg
 from simpleautodiff.rules.shapes import reshape, shape_of
 from simpleautodiff.traced import INSTEAD, SCIPY, Traced, plain
@@ -124,8 +125,8 @@ def solve_triangular(
     check_finite: bool = True,
 ) -> Any:
     """Solve a system of which only one triangle of the matrix is read."""
-    flipped = trans in (1, 2, "T", "C")
-    matrix, below = (swap(_array(a)), not lower) if flipped else (a, lower)
+    turn = {1: swap, "T": swap, 2: flip, "C": flip}.get(trans)
+    matrix, below = (turn(_array(a)), not lower) if turn else (a, lower)
     return _columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
 
 
@@ -134,7 +135,7 @@ def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
     """Return the factor of Cholesky, the upper one unless `lower`."""
-    return cholesky_row(a) if lower else swap(cholesky_row(swap(a)))
+    return cholesky_row(a) if lower else flip(cholesky_row(flip(a)))
 
 
 @answers_scipy("linalg.cho_factor")
@@ -151,8 +152,8 @@ def cho_solve(
 ) -> Any:
     """Solve with a factor of Cholesky: two triangular systems."""
     c, lower = c_and_lower
-    first = solve_triangular(c, b, trans=0 if lower else 1, lower=lower)
-    return solve_triangular(c, first, trans=1 if lower else 0, lower=lower)
+    first = solve_triangular(c, b, trans=0 if lower else 2, lower=lower)
+    return solve_triangular(c, first, trans=2 if lower else 0, lower=lower)
 
 
 @answers_scipy("linalg.lu_factor")
@@ -188,8 +189,8 @@ def lu_solve(
         )
     order = _order(plain(pivots))
     if trans:
-        inner = solve_triangular(lu, b, trans=1)
-        outer = solve_triangular(lu, inner, trans=1, lower=True, unit_diagonal=True)
+        inner = solve_triangular(lu, b, trans=trans)
+        outer = solve_triangular(lu, inner, trans=trans, lower=True, unit_diagonal=True)
         return getitem(outer, np.argsort(order))
     first = solve_triangular(lu, getitem(_array(b), order), lower=True, unit_diagonal=True)
     return solve_triangular(lu, first)
@@ -220,17 +221,17 @@ def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
 
 @answers_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
-    """Solve A X + X Aᵀ = Q."""
+    """Solve A X + X Aᴴ = Q."""
     _check_equal("solve_continuous_lyapunov", a, q)
-    return matrices.sylvester(a, swap(_array(a)), q)
+    return matrices.sylvester(a, flip(_array(a)), q)
 
 
 @answers_scipy("linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """Solve A X Aᵀ - X + Q = 0, as one system for all elements of X."""
+    """Solve A X Aᴴ - X + Q = 0, as one system for all elements of X."""
     _check_equal("solve_discrete_lyapunov", a, q)
     n = shape_of(a)[-1]
-    system = np.eye(n * n) - np.kron(a, a)
+    system = np.eye(n * n) - np.kron(a, np.conj(a))
     return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from simpleautodiff.dispatch.sums import axes_of
 from simpleautodiff.dispatch.table import Function, answers, answers_scipy
 from simpleautodiff.errors import RuleError
+from simpleautodiff.number import is_complex
 from simpleautodiff.rules import bessel, elementary, information, probability, special
 from simpleautodiff.rules.floats import scipy_special
 from simpleautodiff.rules.piecewise import where as where_row
@@ -164,12 +165,12 @@ def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
     """Return the logarithm of the sum of exponentials, with weights b."""
-    largest = np.max(plain(a), axis=axis, keepdims=True)
+    largest = np.max(np.real(plain(a)), axis=axis, keepdims=True)
     largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
     terms = np.exp(a - largest)
     total = sum_over(terms if b is None else b * terms, axis, True)
     result = np.log(abs(total) if return_sign else total) + largest
-    sign = np.sign(plain(total))
+    sign = total / abs(total) if is_complex(plain(total)) else np.sign(plain(total))
     if not keepdims:
         axes = axes_of(result, axis)
         new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)

@@ -29,6 +29,11 @@ MODULES = (
 )
 _COMPLEX = {  # modules and functions whose programs take complex numbers, too
     *("fft", "integrate", "signal", "sparse", "sparse.linalg", "linalg.block_diag"),
+    *("linalg.cho_factor", "linalg.cho_solve", "linalg.cholesky", "linalg.eigh"),
+    *("linalg.eigvalsh", "linalg.lu", "linalg.lu_factor", "linalg.lu_solve"),
+    *("linalg.solve_continuous_lyapunov", "linalg.solve_discrete_lyapunov"),
+    *("linalg.solve_lyapunov", "linalg.solve_triangular", "linalg.tanhm", "linalg.tanm"),
+    *("special.logsumexp", "special.softmax"),
     *("linalg.circulant", "linalg.companion", "linalg.cosm", "linalg.coshm", "linalg.det"),
     *("linalg.eig", "linalg.eigvals", "linalg.expm", "linalg.hankel", "linalg.inv", "linalg.kron"),
     *("linalg.logm", "linalg.lstsq", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.sinhm"),

@@ -201,7 +201,9 @@ def _called(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> 
     """Call a ufunc: `where` keeps what stands in `out`, or 0, at the other elements."""
     where, dtype = kwargs.pop("where", True), kwargs.pop("dtype", None)
     wrapping = UFUNCS.get(ufunc) or SPECIAL[ufunc.__name__]
-    if kwargs and ufunc not in PROGRAMS:
+    if ufunc.signature and list(kwargs) == ["axes"]:
+        wrapping = _along(ufunc, wrapping, kwargs.pop("axes"))
+    if kwargs and (ufunc not in PROGRAMS or "axes" in kwargs):
         raise RuleError(
             f"np.{ufunc.__name__} of a node has no derivative rule for the argument "
             f"{' and '.join(kwargs)}{at_line()}"
@@ -296,6 +298,20 @@ def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
     for part in np.moveaxis(x, axis, 0):
         results.append(ufunc(results[-1], part) if results else part)
     return np.stack(results, axes_of(x, axis)[0])
+
+
+def _along(ufunc: Any, wrapping: Function, axes: Any) -> Function:
+    """Let a ufunc of vectors or matrices find them in other axes than the last ones."""
+    *given, new = (axis if isinstance(axis, tuple) else (axis,) for axis in axes)
+    if len(axes) == ufunc.nin:  # the results are numbers
+        given, new = [*given, new], ()
+
+    def program(*inputs: Any) -> Any:
+        pairs = zip(inputs, given, strict=True)
+        moved = [np.moveaxis(x, at, range(-len(at), 0)) for x, at in pairs]
+        return np.moveaxis(wrapping(*moved), range(-len(new), 0), new)
+
+    return program
 
 
 def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:

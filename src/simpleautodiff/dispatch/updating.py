@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.dispatch.table import WRITERS, as_array, is_batch
-from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.indexing import getitem, scatter
 from simpleautodiff.rules.shapes import reshape
 from simpleautodiff.structure import map_leaves
@@ -68,11 +67,9 @@ def copyto(dst: Writable, src: Any, casting: str = "same_kind", where: Any = Tru
 
 def fill_diagonal(a: Writable, val: Any, wrap: bool = False) -> None:
     """Write to the diagonal."""
-    if wrap:
-        raise RuleError(f"np.fill_diagonal(..., wrap=True) of a node is not recorded{at_line()}")
-    shape = _shape(a)
-    i = np.arange(min(shape))
-    a[(i,) * len(shape)] = _repeated(val, i.size)  # type: ignore[index]
+    diagonal = np.zeros(_shape(a), bool)
+    np.fill_diagonal(diagonal, True, wrap)
+    place(a, diagonal, val)
 
 
 def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:

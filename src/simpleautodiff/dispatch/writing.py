@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.dispatch.each import check_once, put_each
+from simpleautodiff.dispatch.each import names_twice, put_each, put_last
 from simpleautodiff.dispatch.memory import (
     as_cell,
     current,
@@ -23,6 +23,7 @@ from simpleautodiff.dispatch.memory import (
     moved,
     part_of,
     real_part,
+    repeated_in_a_row,
     replace,
     shape,
     snapshot,
@@ -45,7 +46,7 @@ from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError
 from simpleautodiff.node import Result
 from simpleautodiff.number import is_array
 from simpleautodiff.operators import BINARY
-from simpleautodiff.rules.indexing import batches_in, is_basic, set_item
+from simpleautodiff.rules.indexing import batches_in, flat_places, is_basic, set_item
 from simpleautodiff.rules.kinds import dtype_of
 from simpleautodiff.rules.shapes import shape_of
 from simpleautodiff.structure import map_leaves
@@ -104,13 +105,14 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
     value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
     _check_kind(self, value)
+    value = repeated_in_a_row(self, index, value)
     if batches_in(index):
         self.current = put_each(self.current, value, index)
         return
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
-        _check_places(self, index)
-        self.current = set_item(self.current, value, index)
+        put = put_last if _names_twice(self, index) else set_item
+        self.current = put(self.current, value, index)
 
 
 def _check_kind(self: Writable, value: Any) -> None:
@@ -123,12 +125,8 @@ def _check_kind(self: Writable, value: Any) -> None:
         )
 
 
-def _check_places(self: Writable, index: Any) -> None:
-    """Refuse writes that NumPy does differently from what can be recorded."""
-    if is_basic(index):
-        return
-    full = shape(self)
-    check_once(np.arange(int(np.prod(full))).reshape(full)[index])
+def _names_twice(self: Writable, index: Any) -> bool:
+    return not is_basic(index) and names_twice(flat_places(index, shape(self)))
 
 
 def _set_imaginary(self: Writable, new: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.linear import ZERO, Linear
+from simpleautodiff.number import is_complex
 from simpleautodiff.primitives import Kink
 from simpleautodiff.rules.complexes import conj, real
 from simpleautodiff.rules.contract import matmul, swap
@@ -125,7 +126,7 @@ is_singular: Wrapping = row(
 
 def flip(x: Any) -> Any:
     """Return the conjugate transpose."""
-    return conj(swap(x))
+    return conj(swap(x)) if is_complex(plain(x)) else swap(x)
 
 
 def _lower(x: Any) -> Any:
