@@ -207,5 +207,10 @@ softplus = row(
 
 
 def _numpy_sigmoid(x: Any) -> Any:
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, e) / (1 + e)
+    with np.errstate(over="ignore"):
+        e = np.exp(-x)
+    if np.isinf(e).any():  # then 1 / (1 + e) would be 0, a little too soon
+        e = np.exp(-np.abs(x))
+        return np.where(x >= 0, 1, e) / (1 + e)
+    e += 1
+    return np.divide(1, e, out=e if type(e) is np.ndarray else None)
