@@ -130,6 +130,15 @@ def test_conditions_of_the_library(library):
     np.testing.assert_allclose(numpy_of(gradient), ad.grad(lambda w: f(w, X))(W), rtol=1e-12)
 
 
+@every_library
+def test_many_numbers(library):
+    """Of which NumPy's are computed in other ways than few."""
+    x = np.linspace(-3, 3, 3000)
+    for f in (lambda x: np.sum(np.logaddexp(0.5, x)), lambda x: np.sum(ad.sigmoid(x))):
+        gradient = ad.grad(f)(LIBRARIES[library](x))
+        np.testing.assert_allclose(np.asarray(gradient), ad.grad(f)(x), rtol=1e-12)
+
+
 def test_dask_stays_lazy():
     w, x = da.from_array(W), da.from_array(X, chunks=(1, 3))
     computed = []

@@ -123,6 +123,13 @@ class DomainWarning(RuntimeWarning):
     """A Python float left the domain of a function and became inf or nan."""
 
 
+def like_numpys(error: Exception) -> type[MatrixError | FloatError | InputError]:
+    """Return which error of ours an `except` that looks for this one of NumPy's will find."""
+    if isinstance(error, np.linalg.LinAlgError):
+        return MatrixError
+    return FloatError if isinstance(error, FloatingPointError) else InputError
+
+
 def user_frame(
     frame: FrameType | None = None, known: Container[FrameType | None] = ()
 ) -> FrameType | None:

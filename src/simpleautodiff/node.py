@@ -23,12 +23,10 @@ from simpleautodiff.children import Children, adopt, living
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    FloatError,
-    InputError,
-    MatrixError,
     TraceError,
     ValueKindError,
     at_line,
+    like_numpys,
     warn_domain,
 )
 from simpleautodiff.foreign import is_foreign, wrapped
@@ -363,20 +361,11 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     return result
 
 
-_KINDS: dict[type[Exception], type[AutodiffError]] = {  # so that `except` finds what it looks for
-    np.linalg.LinAlgError: MatrixError,
-    FloatingPointError: FloatError,
-    ValueError: InputError,
-    ArithmeticError: ArgumentError,
-}
-
-
 def _unfit(primitive: Primitive, args: tuple[Any, ...], error: Exception) -> AutodiffError:
     """Say which arrays a primitive could not take, and why not in NumPy's words."""
     shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
     what = f"arrays of shape {shapes}" if shapes else "a single number"
-    kind = next(ours for theirs, ours in _KINDS.items() if isinstance(error, theirs))
-    return kind(f"{primitive.name} of {what}: {error}{at_line()}")
+    return like_numpys(error)(f"{primitive.name} of {what}: {error}{at_line()}")
 
 
 def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:

@@ -13,10 +13,10 @@ import numpy as np
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    InputError,
     LostDerivativeError,
     RuleError,
     at_line,
+    like_numpys,
 )
 from simpleautodiff.foreign import Foreign, is_foreign, wrapped
 from simpleautodiff.rules.kinds import astype, dtype_of
@@ -59,14 +59,14 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
         raise _refusal(function, args, kwargs) or error from None
 
 
-def _refusal(function: Any, args: Any, kwargs: Any) -> InputError | None:
+def _refusal(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
     """Return what NumPy has against the arguments with which a program failed, if anything."""
     if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
         return None  # the error may be that of the user's own function
     try:
         function(*map_leaves(_stand_in, args), **map_leaves(_stand_in, kwargs))
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        return InputError(f"{name_of(function)}: {error}{at_line()}")
+        return like_numpys(error)(f"{name_of(function)}: {error}{at_line()}")
     return None
 
 

@@ -207,10 +207,11 @@ softplus = row(
 
 
 def _numpy_sigmoid(x: Any) -> Any:
-    with np.errstate(over="ignore"):
-        e = np.exp(-x)
-    if np.isinf(e).any():  # then 1 / (1 + e) would be 0, a little too soon
-        e = np.exp(-np.abs(x))
-        return np.where(x >= 0, 1, e) / (1 + e)
-    e += 1
-    return np.divide(1, e, out=e if type(e) is np.ndarray else None)
+    if type(x) is np.ndarray and x.ndim:
+        with np.errstate(over="ignore"):
+            e = np.exp(-x)
+        if not np.isinf(e).any():  # else 1 / (1 + e) would be 0, a little too soon
+            e += 1
+            return np.divide(1, e, out=e)
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1 / (1 + e), e / (1 + e))[()]
