@@ -52,7 +52,13 @@ def answers_scipy(*names: str) -> Callable[[Function], Function]:
 def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a call of NumPy with a node among its arguments."""
     try:
-        return _answer(function, args, kwargs)
+        program = FUNCTIONS.get(function)
+        if program is None:
+            return _without_program(function, args, kwargs)
+        if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
+            result = program(*map(unwrapped, args), **kwargs)
+            return +result if args and result is args[0] else result  # as in NumPy, a new array
+        return _answer(function, program, args, kwargs)
     except AutodiffError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
@@ -77,17 +83,17 @@ def _stand_in(x: Any) -> Any:
     return x if plainly else np.ones(tuple(x.shape))
 
 
-def _answer(function: Any, args: Any, kwargs: Any) -> Any:
-    program = FUNCTIONS.get(function)
-    if program is None:
-        if function in WRITERS and args and isinstance(args[0], (Traced, Written)):
-            return WRITERS[function](args[0].writable(), *args[1:], **kwargs)
-        if function not in PLAIN:
-            raise no_rule(name_of(function))
-        return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
-    if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
-        result = program(*map(unwrapped, args), **kwargs)
-        return +result if args and result is args[0] else result  # as in NumPy, a new array
+def _without_program(function: Any, args: Any, kwargs: Any) -> Any:
+    """Write to an array, or give a plain answer, as a comparison is one."""
+    if function in WRITERS and args and isinstance(args[0], (Traced, Written)):
+        return WRITERS[function](args[0].writable(), *args[1:], **kwargs)
+    if function not in PLAIN:
+        raise no_rule(name_of(function))
+    return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+
+
+def _answer(function: Any, program: Function, args: Any, kwargs: Any) -> Any:
+    """Call a program with what NumPy's function would take, and NumPy's defaults."""
     args, given = arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [unwrapped(arg) for arg in args]
