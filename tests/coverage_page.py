@@ -11,6 +11,7 @@ import re
 import warnings
 
 import numpy as np
+import scipy.linalg
 import scipy.special
 
 import simpleautodiff as ad
@@ -70,6 +71,10 @@ def page() -> str:
         "the first derivative it is SciPy's own, which takes plain arrays; the error says so. "
         "`A.multiply(k)` and `k * A` of a sparse array and a node are refused: write "
         "`k * (A @ x)`, or use `A.toarray()`.",
+        "",
+        "Some were tried as those above; the others, listed below, have tests of their own:",
+        "",
+        *_table({name: tried(f, x) for name, (f, x) in OF_SCIPY.items()}),
         "",
         *[f"- `scipy.{module}`: {_list(_in_module(module))}" for module in MODULES],
         "",
@@ -148,6 +153,30 @@ def tried_elementwise(ufunc):
                 if len(right) == len(COLUMNS):
                     return right
     return right
+
+
+def positive(x):
+    """Return a matrix that has a Cholesky factor."""
+    return x @ np.conj(np.swapaxes(x, -1, -2)) + 2 * np.eye(2)
+
+
+VECTOR, MATRIX = np.array([0.3, 1.1]), np.array([[1.5, 0.2], [0.4, 1.1]])
+OF_SCIPY = {
+    "linalg.block_diag": (lambda x: scipy.linalg.block_diag(x, 2 * x), MATRIX),
+    "linalg.cho_solve": (
+        lambda x: scipy.linalg.cho_solve(scipy.linalg.cho_factor(positive(x)), x[0]),
+        MATRIX,
+    ),
+    "linalg.cholesky": (lambda x: scipy.linalg.cholesky(positive(x), lower=True), MATRIX),
+    "linalg.expm": (lambda x: scipy.linalg.expm(x), MATRIX),
+    "linalg.solve": (lambda x: scipy.linalg.solve(x, x[0]), MATRIX),
+    "linalg.solve_triangular": (lambda x: scipy.linalg.solve_triangular(x, x[0]), MATRIX),
+    "linalg.sqrtm": (lambda x: scipy.linalg.sqrtm(x), MATRIX),
+    "special.log_softmax": (lambda x: scipy.special.log_softmax(x), VECTOR),
+    "special.logsumexp": (lambda x: scipy.special.logsumexp(x), VECTOR),
+    "special.polygamma": (lambda x: scipy.special.polygamma(1, x), VECTOR),
+    "special.softmax": (lambda x: scipy.special.softmax(x), VECTOR),
+}
 
 
 def _first(result):

@@ -277,12 +277,12 @@ class ArraySweep:
         if array is before and self.once and _can_wait(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
-        old_is_new = i in self.owned
-        place = before if old_is_new else array if new else STORE.place(before)
+        owned = i in self.owned
+        place = before if owned else array if new else STORE.place(before)
         if abs(factor) <= abs(of_old):  # the other way round might overflow
             total = add_scaled(before, array, factor / of_old, place, new)
         else:
-            total = add_scaled(array, before, of_old / factor, place, old_is_new)
+            total = add_scaled(array, before, of_old / factor, place, owned)
             of_old = factor
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)

@@ -48,7 +48,7 @@ class LostDerivativeError(AutodiffError, TypeError):
     """A conversion to a plain number would drop the derivative."""
 
 
-class NoMemoryError(LostDerivativeError, AttributeError):
+class PlainAttributeError(LostDerivativeError, AttributeError):
     """A node has no memory of its own to look into; `hasattr` says so, too."""
 
 

@@ -74,13 +74,12 @@ def on_register(forget: Callable[[type], None]) -> None:
 def check_value(value: Any, what: str) -> Any:
     """Return `value` if it is a number (0-d arrays become scalars); refuse anything else.
 
-    A number is what has + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own. NumPy's
-    whole numbers become floats, since they begin again from below where they are too large.
+    A number is what has + - and *: Python's, NumPy's, mpmath's, SymPy's, or a user's own.
     """
     if isinstance(value, (float, int, complex)):
         return value
     if isinstance(value, (np.integer, np.bool_)):
-        return np.float64(value)
+        return np.float64(value)  # a whole number of NumPy's wraps round where it is too large
     if isinstance(value, np.ndarray):
         return _check_array(value, what)
     if is_foreign(value):

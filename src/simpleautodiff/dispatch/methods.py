@@ -24,7 +24,7 @@ from simpleautodiff.dispatch.table import (
     method_of,
 )
 from simpleautodiff.dispatch.ufuncs import array_ufunc
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, NoMemoryError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, PlainAttributeError, at_line
 from simpleautodiff.lineage import note
 from simpleautodiff.node import Hand
 from simpleautodiff.rules.complexes import conj, imag, real
@@ -106,7 +106,7 @@ def _setter(name: str) -> Function:
 
 def _no_memory(name: str) -> Any:
     def refused(self: Any) -> Any:
-        raise NoMemoryError(
+        raise PlainAttributeError(
             f"x.{name} of a node would drop its derivative; use x.value.{name}{at_line()}"
         )
 
