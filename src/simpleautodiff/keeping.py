@@ -35,12 +35,13 @@ class Keeper:
         """Return the array, locked together with what it is a view of; or a copy."""
         if id(array) in self.samples:
             return array
-        if array.base is not None:
-            bases = _with_bases(array)[1:]
-            if array.flags.writeable and not all(map(_can_be_unlocked, bases)):
-                return array.copy()
-            for base in bases:
-                self._hold(base)
+        *_, owner = bases = _with_bases(array)
+        if owner.base is not None or not owner.flags.owndata:
+            return array.copy()  # another object's memory might never be writeable again
+        if array.flags.writeable and not all(map(_can_be_unlocked, bases[1:])):
+            return array.copy()
+        for base in bases[1:]:
+            self._hold(base)
         self.samples[id(array)] = (array, _sample(array))
         self._hold(array)
         return array
@@ -78,8 +79,8 @@ class Keeper:
             free = [array for array, count in _locked.values() if not count]
             for array in sorted(free, key=_depth):
                 if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
-                    array.flags.writeable = True  # a view can be so only after its base
                     del _locked[id(array)]
+                    array.flags.writeable = True  # a view can be so only after its base
 
 
 def _sample(array: Any) -> bytes:

@@ -115,10 +115,13 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
 
 
 def _let_go(tape: Tape, start: int) -> None:
-    """Free the end of a tape; its last node, which may be held as the result, holds the others."""
-    for last in tape[-1:]:
-        last.args = ()
-    del tape[start:]
+    """Free the end of a tape; its last node, which may be held as the result, holds the others.
+
+    What the sweep has not passed yet stays: large arrays may have been freed up to here already.
+    """
+    if len(tape) > start:
+        tape[-1].args = ()
+        del tape[start:]
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
