@@ -52,7 +52,7 @@ def _timed(function: Callable[[], object]) -> float:
 @contextmanager
 def making() -> Iterator[list[float]]:
     """Give a list of the milliseconds that making code took, or loading it from disk."""
-    from simpleautodiff.compiled.calling.engine import Code
+    from simpleautodiff.compiled.native.compile import Code
 
     made: list[float] = []
     make = Code._make
@@ -88,9 +88,9 @@ def _import(how: str) -> dict[str, float]:
     import numpy  # noqa: F401
 
     if how == "without":
-        empty: Any = types.ModuleType("simpleautodiff.compiled.front")
+        empty: Any = types.ModuleType("simpleautodiff.compiled.jitted")
         empty.Jitted = empty.jit = None
-        sys.modules["simpleautodiff.compiled.front"] = empty
+        sys.modules["simpleautodiff.compiled.jitted"] = empty
 
     def package() -> None:
         import simpleautodiff  # noqa: F401

@@ -16,15 +16,17 @@ import scipy.special
 
 import simpleautodiff as ad
 import test_arrays as cases
-from simpleautodiff.dispatch import FUNCTIONS, PLAIN
-from simpleautodiff.dispatch.scipy_sparse import refuse
-from simpleautodiff.dispatch.series import FAMILIES, Family, programs
-from simpleautodiff.dispatch.table import WRITERS, name_of
-from simpleautodiff.dispatch.teaching import MODULES, module_of
-from simpleautodiff.dispatch.ufuncs import PROGRAMS
-from simpleautodiff.primitives import Primitive
+from simpleautodiff.arrays import FUNCTIONS, PLAIN
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, programs
+from simpleautodiff.arrays.patch_scipy import MODULES, module_of
+from simpleautodiff.arrays.registry import SPECIAL, WRITERS, name_of
+from simpleautodiff.arrays.scipy.scipy_sparse import refuse
+from simpleautodiff.arrays.ufuncs import PROGRAMS
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules import TABLE
-from simpleautodiff.traced import SCIPY, SPECIAL, UFUNCS, Traced
+from simpleautodiff.rules.row import UFUNCS
 
 COLUMNS = ("forward", "reverse", "second order", "complex", "batched")
 

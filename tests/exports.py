@@ -9,7 +9,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 COMPILER = shutil.which("gcc") or shutil.which("cc")
 needs_compiler = pytest.mark.skipif(not COMPILER, reason="no C compiler here")

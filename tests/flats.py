@@ -3,12 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from hypothesis import Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, seed, settings, strategies as st
 
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+from simpleautodiff.compiled.scalar.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.scalar.scalar_program import Flat
 
 INF, NAN = np.inf, np.nan
 SPECIAL = {

@@ -10,17 +10,17 @@ import numpy as np
 from mpmath import mp, mpf
 
 import simpleautodiff as ad
-from simpleautodiff.arguments import Selection
-from simpleautodiff.graph import Graph
 from simpleautodiff.rules import TABLE as ROWS
-from simpleautodiff.rules import (
+from simpleautodiff.rules.scalar import (
     arithmetic,
-    complexes,
-    elementary,
+    complex_parts as complexes,
+    exponential as elementary,
     piecewise,
     special,
     trigonometric,
 )
+from simpleautodiff.transforms.arguments import Selection
+from simpleautodiff.transforms.recorded_call import Graph
 
 DIGITS = 60
 TABLE = {name: row for name, row in ROWS.items() if not row.arrays and not row.floats}

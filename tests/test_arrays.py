@@ -7,8 +7,8 @@ import pytest
 import scipy.special as sps
 
 import simpleautodiff as ad
-from simpleautodiff.dispatch import FUNCTIONS, PLAIN
-from simpleautodiff.traced import Traced
+from simpleautodiff.arrays import FUNCTIONS, PLAIN
+from simpleautodiff.core.level import Traced
 
 rng = np.random.default_rng(0)
 V = rng.normal(size=5)

@@ -1,4 +1,4 @@
-"""Arrays whose memory belongs to another object: used, never changed, and given back as they were."""
+"""Arrays whose memory belongs to another object: used, never changed, given back as they were."""
 
 import ctypes
 from multiprocessing import shared_memory
@@ -127,10 +127,10 @@ def test_shared_memory():
     try:
         array = np.ndarray(SIZE, np.float64, memory.buf)
         array[:] = 3.0
-        gradient = ad.grad(lambda x: np.sum(x * array))(np.ones(SIZE))
+        gradient = ad.grad(lambda x, c: np.sum(x * c))(np.ones(SIZE), array)
         assert array.flags.writeable
         np.testing.assert_array_equal(gradient, np.full(SIZE, 3.0))
-        del array
+        del array  # memory that NumPy still looks at cannot be closed
     finally:
         memory.close()
         memory.unlink()

@@ -62,7 +62,7 @@ def test_operations_of_reverse_mode_grow_with_the_results_those_of_forward_with_
     ],
 )
 def test_the_choice_is_that_of_jacobian(f, monkeypatch):
-    module = sys.modules["simpleautodiff.jacobians"]
+    module = sys.modules["simpleautodiff.transforms.jacobian"]
     chosen = []
     for mode in ("forward", "reverse"):
         rows = getattr(module, f"_rows_{mode}")

@@ -9,9 +9,9 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import ZERO, check_grad, derivative, grad, jvp, primitive
-from simpleautodiff.primitives import ByType, Primitive
+from simpleautodiff.core.primitive import ByType, Primitive
+from simpleautodiff.fast.calls import wrap
 from simpleautodiff.rules import TABLE
-from simpleautodiff.wrapping import wrap
 
 
 @primitive(lambda v, x: 1 / (1 + abs(x)) ** 2, kinks=[ad.Kink("x = 0", lambda x: x == 0, "1")])

@@ -23,6 +23,7 @@ from simpleautodiff import (
     value_and_grad,
     vjp,
 )
+from simpleautodiff.transforms.recorded_call import Graph
 
 
 def paper(x1, x2):
@@ -76,20 +77,18 @@ def test_jacobians(make):
 
 def test_jacobian_takes_the_mode_with_fewer_sweeps(monkeypatch):
     sweeps = []
-    import simpleautodiff.graph as module
-
-    for name in ("forward_sweep", "reverse_sweep"):
-        original = getattr(module, name)
-        counted = lambda *a, name=name, original=original: (sweeps.append(name), original(*a))
-        monkeypatch.setattr(module, name, counted)
+    for name in ("push", "pull"):
+        original = getattr(Graph, name)
+        counted = lambda *a, name=name, original=original: sweeps.append(name) or original(*a)
+        monkeypatch.setattr(Graph, name, counted)
     jacobian(lambda x: [x * k for k in range(5)])(2.0)
-    assert sweeps == ["forward_sweep"]
+    assert sweeps == ["push"]
     sweeps.clear()
     jacobian(lambda xs: sum(xs))([1.0] * 5)
-    assert sweeps == ["reverse_sweep"]
+    assert sweeps == ["pull"]
     sweeps.clear()
     jacobian(lambda xs: sum(xs), mode="forward")([1.0] * 5)
-    assert sweeps == ["forward_sweep"] * 5
+    assert sweeps == ["push"] * 5
 
 
 def test_hessian_and_hvp():

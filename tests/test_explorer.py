@@ -17,13 +17,13 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.explorer import server
-from simpleautodiff.display.explorer.data import document
 from simpleautodiff.display.explorer.files import asset, front_end, scripted
 from simpleautodiff.display.explorer.page import described, of_formula, page
-from simpleautodiff.display.explorer.views import MOST_DRAWN
-from simpleautodiff.expression import parse
-from simpleautodiff.linear import ZERO
+from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.page_views import MOST_DRAWN
+from simpleautodiff.program.formula import parse
 from simpleautodiff.rules.row import TABLE
 
 FORMULA = "log(x1) + x1*x2 - sin(x2)"
@@ -132,7 +132,7 @@ def test_a_slider_gives_the_sweeps_of_python_at_the_new_point(f, at, moved):
 
 @needs_node
 def test_numbers_are_written_as_the_tables_write_them():
-    from simpleautodiff.text import short
+    from simpleautodiff.program.notation import short
 
     numbers = [0, 1, -1, 0.5, 10.693147, 1e-5, -2.5e-7, 123456.789, 1e7, 1.5e12, 0.001, -0.2836]
     texts = script("console.log(JSON.stringify(data.map((x) => short(x))))", numbers)

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
+from simpleautodiff.scipy.special import logsumexp
 
 import exports
 import simpleautodiff as ad
-from simpleautodiff.scipy.special import logsumexp
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
 RANDOM = np.random.default_rng(0)

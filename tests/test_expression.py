@@ -6,7 +6,7 @@ import math
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.expression import parse
+from simpleautodiff.program.formula import parse
 
 
 @pytest.mark.parametrize(

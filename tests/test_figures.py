@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.display import graphviz
-from simpleautodiff.display.crossings import arranged, crossings
-from simpleautodiff.display.figure import Figure, figure
-from simpleautodiff.display.gallery import example, gallery
-from simpleautodiff.display.layering import layered
-from simpleautodiff.display.layout import laid_out
-from simpleautodiff.display.markup import latex, runs, width
-from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
-from simpleautodiff.display.sketch import sketch
+from simpleautodiff.display.figures.box_drawing import sketch
+from simpleautodiff.display.figures.figure import Figure, figure
+from simpleautodiff.display.figures.layout import graphviz
+from simpleautodiff.display.figures.layout.crossings import arranged, crossings
+from simpleautodiff.display.figures.layout.layering import layered
+from simpleautodiff.display.figures.layout.layout import laid_out
+from simpleautodiff.display.figures.paper_gallery import example, gallery
+from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.display.notation.rich_text import latex, runs, width
 
 GOLDEN = Path(__file__).parent / "golden"
 SHOWN = ("plain", "values", "tangents", "adjoints", "reachable", "order")

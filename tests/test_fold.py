@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.display.figure import figure
-from simpleautodiff.display.fold import fold, unfolded
+from simpleautodiff.display.figures.figure import figure
+from simpleautodiff.display.figures.fold import fold, unfolded
 
 
 def layer(weight, x):

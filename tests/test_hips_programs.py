@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-
-import simpleautodiff as ad
 import simpleautodiff.differential_operators
 import simpleautodiff.extend
-from simpleautodiff.structure import flatten
+
+import simpleautodiff as ad
+from simpleautodiff.values.pytree import flatten
 
 autograd = pytest.importorskip("autograd")
 OWN = {"Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "register_notrace", "vspace"}

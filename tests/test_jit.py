@@ -447,7 +447,7 @@ def test_places_that_depend_on_the_numbers():
 
 
 def test_every_operation_takes_columns():
-    from simpleautodiff.compiled.numbers.operations import OPERATIONS
+    from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
     column = np.array([0.25, 0.5, 1.5])
     for operation in OPERATIONS.values():

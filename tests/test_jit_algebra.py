@@ -6,11 +6,11 @@ import threading
 
 import numpy as np
 import pytest
+from simpleautodiff.scipy import linalg
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.large import algebra
-from simpleautodiff.scipy import linalg
-from simpleautodiff.structure import flatten
+from simpleautodiff.compiled.array.linalg import matrix_rows as algebra
+from simpleautodiff.values.pytree import flatten
 
 pytest.importorskip("llvmlite")
 pytest.importorskip("scipy")

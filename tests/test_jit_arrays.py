@@ -6,18 +6,18 @@ import threading
 
 import numpy as np
 import pytest
+from simpleautodiff.scipy.special import logsumexp
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.large.arrays import ArrayProgram
-from simpleautodiff.compiled.large.cleaning import clean
-from simpleautodiff.compiled.large.loops import Access, Fold, Loop
-from simpleautodiff.compiled.level import SymbolLevel
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.lowering import NUMBERS
-from simpleautodiff.node import apply
+from simpleautodiff.compiled.array.array_program import ArrayProgram
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.scipy.special import logsumexp
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 pytest.importorskip("llvmlite")
 
@@ -566,7 +566,7 @@ def test_random_programs_in_float32(seed):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])
 def test_every_width(lanes, monkeypatch):
-    monkeypatch.setattr("simpleautodiff.compiled.large.arrays.lanes", lambda: lanes)
+    monkeypatch.setattr("simpleautodiff.compiled.array.array_program.lanes", lambda: lanes)
     x = rng.normal(size=(5, 13))
     agree(ad.value_and_grad(chain), x)
     agree(

@@ -155,10 +155,10 @@ def test_what_llvm_refuses_goes_on_without_and_says_so(tier, monkeypatch):
 
     pytest.importorskip("llvmlite")
     monkeypatch.setattr(
-        importlib.import_module("simpleautodiff.compiled.llvm.native"), "build", fail
+        importlib.import_module("simpleautodiff.compiled.backends.llvm.entry_points"), "build", fail
     )
     monkeypatch.setattr(
-        importlib.import_module("simpleautodiff.compiled.calling.engine"), "build", fail
+        importlib.import_module("simpleautodiff.compiled.native.compile"), "build", fail
     )
     f, rows = ad.jit(lambda x: x * x, tier=tier), ad.jit(ad.vmap(lambda x: x * x), tier=tier)
     for _ in range(80):

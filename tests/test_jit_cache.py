@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from simpleautodiff.cli import main
-from simpleautodiff.compiled.calling import cache, engine
+from simpleautodiff.compiled.native import compile as engine, disk_cache as cache
 
 TEXT = "define double @f(double %x) {\n  %y = fadd double %x, 1.0\n  ret double %y\n}"
 needs_owners = pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
@@ -53,7 +53,7 @@ def test_without_a_key_nothing_is_kept(place):
 def test_another_process_finds_it(place):
     built()
     program = (
-        "from simpleautodiff.compiled.calling import engine; import sys;"
+        "from simpleautodiff.compiled.native import compile as engine; import sys;"
         f"print(engine.build({TEXT!r}, level=1, names=['f'], key='program').from_cache)"
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

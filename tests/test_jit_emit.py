@@ -10,14 +10,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.llvm.emit import body, write_body
-from simpleautodiff.compiled.llvm.module import Module
-from simpleautodiff.compiled.llvm.rows import host_width, rows, width_of, write_rows
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.numbers.operations import KINDS, OPERATIONS
-from simpleautodiff.compiled.numbers.reciprocals import share_reciprocals
+from simpleautodiff.compiled.backends.llvm.module import Module
+from simpleautodiff.compiled.backends.llvm.scalar_function import body, write_body
+from simpleautodiff.compiled.backends.llvm.vmap_function import (
+    host_width,
+    rows,
+    width_of,
+    write_rows,
+)
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+from simpleautodiff.compiled.scalar.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
 WIDTHS = (1, 2, 4, 8, 16)

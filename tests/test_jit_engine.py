@@ -12,7 +12,7 @@ import warnings
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.calling import engine, externals
+from simpleautodiff.compiled.native import compile as engine, external_symbols as externals
 
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
 
@@ -208,6 +208,6 @@ def test_without_llvmlite_one_message_says_how_to_install_it(monkeypatch):
 
 
 def test_llvm_is_not_loaded_before_it_is_needed():
-    program = "import sys, simpleautodiff.compiled.calling.engine; print('llvmlite' in sys.modules)"
+    program = "import sys, simpleautodiff.compiled.native.compile; print('llvmlite' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert answer.stdout.strip() == "False", answer.stderr

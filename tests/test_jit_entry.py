@@ -17,9 +17,10 @@ import weakref
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.calling.batches import batch_call, run_threads
-from simpleautodiff.compiled.calling.entry import (
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.object_offsets import layout
+from simpleautodiff.compiled.native.python_entry import (
     Array,
     Number,
     arrays_entry,
@@ -27,8 +28,7 @@ from simpleautodiff.compiled.calling.entry import (
     entry_names,
     floats_entry,
 )
-from simpleautodiff.compiled.calling.layout import layout
-from simpleautodiff.compiled.calling.slot import Slot, quick
+from simpleautodiff.compiled.native.threads import batch_call, run_threads
 
 GRADIENT = """
 declare double @cos(double)
@@ -607,7 +607,7 @@ def test_every_row_is_done_once(rows, threads, step):
 def test_threads_work_after_a_fork_too():
     program = """
 import os
-from simpleautodiff.compiled.calling.batches import run_threads
+from simpleautodiff.compiled.native.threads import run_threads
 def run():
     done = []
     run_threads(lambda start, stop, _: done.append(stop - start), 100, 0, threads=2)

@@ -7,10 +7,15 @@ import pytest
 
 import exports
 import flats
-from simpleautodiff.compiled.exporting import numbers_c, numbers_python
-from simpleautodiff.compiled.interpreting.machine import Machine, as_leaves, empty_leaves
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+from simpleautodiff.compiled.backends.c import c_scalars as numbers_c
+from simpleautodiff.compiled.backends.interpreter.machine import (
+    Machine,
+    as_leaves,
+    empty_leaves,
+)
+from simpleautodiff.compiled.backends.python import numpy_scalars as numbers_python
+from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+from simpleautodiff.compiled.scalar.scalar_program import Flat
 
 compiled, imported, needs_compiler = exports.compiled, exports.imported, exports.needs_compiler
 

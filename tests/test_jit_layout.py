@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.calling import layout as objects
+from simpleautodiff.compiled.native import object_offsets as objects
 
 
 @pytest.fixture

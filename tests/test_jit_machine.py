@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given, settings
 
 import flats
-from simpleautodiff.compiled.calling.engine import build
-from simpleautodiff.compiled.interpreting import machine as machines
-from simpleautodiff.compiled.interpreting import tape
-from simpleautodiff.compiled.interpreting.machine import Machine
-from simpleautodiff.compiled.interpreting.script import Script
-from simpleautodiff.compiled.numbers.flat import Flat
-from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-from simpleautodiff.compiled.numbers.operations import KINDS
+from simpleautodiff.compiled.backends.interpreter import bytecode as tape, machine as machines
+from simpleautodiff.compiled.backends.interpreter.machine import Machine
+from simpleautodiff.compiled.backends.python.float_code import Script
+from simpleautodiff.compiled.native.compile import build
+from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+from simpleautodiff.compiled.scalar.operations import KINDS
+from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.errors import ArgumentError, ValueKindError
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import exports
 import simpleautodiff as ad
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 pytestmark = pytest.mark.filterwarnings("ignore:llvmlite is not installed:RuntimeWarning")
 TIERS = ("numpy", "tape", "cheap", "optimised")

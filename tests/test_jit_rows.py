@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.compiled import rowwise
-from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.numbers.lowering import NUMBERS
-from simpleautodiff.node import apply
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.recording import vmap_body as rowwise
+from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
+from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),  # values outside of domains are compared

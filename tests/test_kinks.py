@@ -22,9 +22,9 @@ from numpy.linalg import (
 )
 
 import simpleautodiff as ad
-from simpleautodiff.kinks import happens
-from simpleautodiff.node import apply
+from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
+from simpleautodiff.transforms.kinks import happens
 
 A = np.array
 NAN = np.nan

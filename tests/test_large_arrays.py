@@ -14,25 +14,23 @@ import pytest
 
 import simpleautodiff as ad
 import test_arrays as cases
-from simpleautodiff import array_sweep, keeping, lean, node, pieces, recycling, sweep, wrapping
-from simpleautodiff.rules import TABLE, shapes
-from simpleautodiff.rules.row import UFUNCS
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.fast import memory_pool
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.rules import TABLE
 
 
 @pytest.fixture
 def all_large(monkeypatch):
-    for module in (keeping, node, sweep, array_sweep, wrapping, shapes):
-        monkeypatch.setattr(module, "SMALL", 0)
-    monkeypatch.setattr(sweep, "MEDIUM", 0)
-    for module in (recycling, lean):
-        monkeypatch.setattr(module, "LARGE", 1)
-    for module in (pieces, array_sweep):
-        monkeypatch.setattr(module, "PIECE", 2)
-        monkeypatch.setattr(module, "NEAR", 0)
-    for function in {id(f): f for f in UFUNCS.values()}.values():
-        names = getattr(function, "__globals__", {})
-        if names.get("SMALL"):
-            monkeypatch.setitem(names, "SMALL", 0)
+    for limit, size in {
+        "small": 0,
+        "medium": 0,
+        "pooled": 1,
+        "block": 2,
+        "near": 0,
+        "many": 1,
+    }.items():
+        monkeypatch.setattr(LIMITS, limit, size)
 
 
 @pytest.mark.parametrize(("name", "f", "x"), cases.CASES, ids=[case[0] for case in cases.CASES])
@@ -130,7 +128,7 @@ def test_a_rule_reads_what_it_says(name):
         with np.errstate(all="ignore"):
             value = row.compute(*args)
             for k in range(row.arity):
-                read = row.read((k,))
+                read = values_read(row, (k,))
                 nan = np.full(2, np.nan)
                 known = row.partial(k, value, tuple(args))
                 blind = row.partial(
@@ -255,7 +253,7 @@ def test_threads_do_not_get_the_same_memory():
 
 
 def test_memory_that_stays_is_bounded(monkeypatch):
-    monkeypatch.setattr(recycling, "KEPT", 5 * POINTS.nbytes)
+    monkeypatch.setattr(LIMITS, "pool", 5 * POINTS.nbytes)
     tracemalloc.start()
     try:
         for size in (LENGTH, LENGTH // 2, LENGTH - 1):
@@ -265,8 +263,8 @@ def test_memory_that_stays_is_bounded(monkeypatch):
         tracemalloc.stop()
     assert kept < 5 * POINTS.nbytes + 100_000
     assert peak < 15 * POINTS.nbytes
-    assert not recycling.STORE.open
-    assert not recycling.STORE.loans
+    assert not memory_pool.POOL.open
+    assert not memory_pool.POOL.loans
 
 
 def long_energy(x):
@@ -286,14 +284,14 @@ def long_slope(x):
 
 
 def empty_store():
-    recycling.STORE.alone.clear()
-    recycling.STORE.parts.clear()
+    memory_pool.POOL.alone.clear()
+    memory_pool.POOL.parts.clear()
 
 
 def free_blocks():
     return [
         block
-        for free in (recycling.STORE.alone, recycling.STORE.parts)
+        for free in (memory_pool.POOL.alone, memory_pool.POOL.parts)
         for blocks in free.values()
         for block in blocks
     ]
@@ -305,12 +303,12 @@ def pieces_in_store():
 
 def test_pieces_are_not_small():
     for size, many in ((2**19, 64), (2**19 + 1, 64), (5 * 2**20, 20), (800_000, 96), (2**23, 31)):
-        blocks = [*recycling._together(size, many)]
+        blocks = [*memory_pool._together(size, many)]
         assert [block.nbytes for block in blocks] == [size] * many
         pieces = {id(block.base): block.base.nbytes for block in blocks}
-        assert min(pieces.values()) >= recycling.PIECE
-        assert max(pieces.values()) < 2 * recycling.PIECE + 2 * size
-    assert len({id(block.base) for block in recycling._together(2**19, 40)}) == 1
+        assert min(pieces.values()) >= memory_pool.PIECE
+        assert max(pieces.values()) < 2 * memory_pool.PIECE + 2 * size
+    assert len({id(block.base) for block in memory_pool._together(2**19, 40)}) == 1
 
 
 def test_many_blocks_lie_together_in_the_next_derivative():
@@ -318,8 +316,8 @@ def test_many_blocks_lie_together_in_the_next_derivative():
     first = ad.grad(long_energy)(POINTS)
     pieces = pieces_in_store()
     assert pieces
-    assert max(pieces.values()) < 2 * recycling.PIECE
-    assert sum(pieces.values()) >= recycling.MANY
+    assert max(pieces.values()) < 2 * memory_pool.PIECE
+    assert sum(pieces.values()) >= memory_pool.MANY
     second = ad.grad(long_energy)(POINTS)
     assert pieces_in_store() == pieces  # they serve again
     for slope in (first, second):
@@ -340,7 +338,7 @@ def test_what_leaves_does_not_hold_on_to_a_piece():
         np.testing.assert_allclose(value, long_energy(POINTS), rtol=1e-13)
     for array in (slope, aux["doubled"], aux["pair"][0]):
         assert array.base is None or array.base.base is None
-    assert not recycling.STORE.loans
+    assert not memory_pool.POOL.loans
 
 
 def test_a_value_kept_from_a_piece_is_not_touched_and_comes_back():
@@ -357,12 +355,12 @@ def test_a_value_kept_from_a_piece_is_not_touched_and_comes_back():
     many = len(free_blocks())
     for value in seen:
         np.testing.assert_array_equal(value, 2 * POINTS)
-    lent = len(recycling.STORE.loans)
+    lent = len(memory_pool.POOL.loans)
     assert lent  # those in a piece; the first one's block was its own
     value = None
     seen.clear()
     assert len(free_blocks()) == many + lent
-    assert not recycling.STORE.loans
+    assert not memory_pool.POOL.loans
 
 
 def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
@@ -379,7 +377,7 @@ def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < 1.1 * held  # half as much again, had nothing gone
-    monkeypatch.setattr(recycling, "KEPT", 2**23)
+    monkeypatch.setattr(LIMITS, "pool", 2**23)
     ad.grad(long_energy)(POINTS)
     assert sum(pieces_in_store().values()) <= 2**23
 
@@ -410,18 +408,18 @@ def test_an_array_may_go_while_the_store_is_closed(monkeypatch):
     for size in (LENGTH, LENGTH // 2):
         for _ in range(2):
             ad.grad(f)(POINTS[:size])
-    del recycling.STORE.parts[seen[-1].nbytes]
-    by_piece = recycling._by_piece
+    del memory_pool.POOL.parts[seen[-1].nbytes]
+    by_piece = memory_pool._by_piece
 
     def and_lets_go(blocks):
-        if not recycling.STORE.open:
+        if not memory_pool.POOL.open:
             seen.clear()
         return by_piece(blocks)
 
-    monkeypatch.setattr(recycling, "_by_piece", and_lets_go)
+    monkeypatch.setattr(memory_pool, "_by_piece", and_lets_go)
     slope = ad.grad(long_energy)(POINTS)
     np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
-    assert not recycling.STORE.loans
+    assert not memory_pool.POOL.loans
 
 
 GRID = np.random.default_rng(3).normal(size=(400, 500))

@@ -16,7 +16,7 @@ import pytest
 
 import simpleautodiff as ad
 import test_arrays as cases
-from simpleautodiff.foreign import wrapped
+from simpleautodiff.values.other_arrays import wrapped
 
 jax.config.update("jax_enable_x64", True)
 

@@ -4,9 +4,9 @@ import math
 
 import numpy as np
 import pytest
+import simpleautodiff.numpy as hips_np
 
 import simpleautodiff as ad
-import simpleautodiff.numpy as hips_np
 from simpleautodiff import plug
 
 

@@ -11,8 +11,7 @@ import autograd
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import simpleautodiff as ad
 

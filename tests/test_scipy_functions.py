@@ -9,7 +9,8 @@ import scipy.special as sps
 from mpmath import mp, mpf
 
 import simpleautodiff as ad
-from simpleautodiff.rules import TABLE, bessel, information, probability
+from simpleautodiff.rules import TABLE
+from simpleautodiff.rules.scalar import bessel, information, probability
 
 # The functions of scipy.special against mpmath. ---------------------------------------------------
 

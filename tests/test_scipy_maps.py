@@ -15,8 +15,8 @@ import scipy.spatial.distance as sd
 
 import simpleautodiff as ad
 from references import alike, check_both_modes, differences
-from simpleautodiff.dispatch.teaching import MODULES, module_of
-from simpleautodiff.traced import SCIPY
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.patch_scipy import MODULES, module_of
 
 GENERATOR = np.random.default_rng(11)
 V = GENERATOR.normal(size=6)

@@ -19,8 +19,8 @@ import scipy.stats as st
 from scipy import integrate
 
 import simpleautodiff as ad
-from simpleautodiff.dispatch.teaching import teach_scipy
-from simpleautodiff.traced import SCIPY
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.patch_scipy import teach_scipy
 
 GENERATOR = np.random.default_rng(7)
 N = 3

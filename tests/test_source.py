@@ -13,7 +13,7 @@ import pytest
 
 import simpleautodiff as ad
 import test_arrays as cases
-from simpleautodiff.structure import flatten
+from simpleautodiff.values.pytree import flatten
 
 
 def paper(x1, x2):

@@ -8,12 +8,11 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import simpleautodiff as ad
-from simpleautodiff.display.stepper import Stepper
-from simpleautodiff.display.terminal import interact
+from simpleautodiff.display.stepper.stepper import Stepper
+from simpleautodiff.display.stepper.terminal import interact
 
 
 def paper(x1, x2):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.text import latex_name, short, shown
+from simpleautodiff.program.notation import latex_name, short, shown
 
 
 def paper(x1, x2):

@@ -10,8 +10,14 @@ import mpmath
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.calling.engine import build
-from simpleautodiff.compiled.llvm.vectormath import NAMES, OF_TWO, coefficients, functions, symbol
+from simpleautodiff.compiled.backends.llvm.math import (
+    NAMES,
+    OF_TWO,
+    coefficients,
+    functions,
+    symbol,
+)
+from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.rules.row import TABLE
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")

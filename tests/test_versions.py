@@ -6,12 +6,11 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 import simpleautodiff as ad
 from references import numbers_recorded
-from simpleautodiff import lineage
+from simpleautodiff.arrays.writes import views as lineage
 
 X = np.array([[0.5, -1.0, 2.0, 0.25], [1.5, 0.3, -0.7, 1.1], [0.9, -0.2, 0.4, -1.3]])
 DIRECTION = np.cos(np.arange(12.0)).reshape(3, 4)

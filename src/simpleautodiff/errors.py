@@ -31,8 +31,9 @@ from types import FrameType
 
 import numpy as np
 
-_NOT_THE_USERS = tuple(
-    os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)
+_NOT_THE_USERS = (
+    *(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)),
+    "<simpleautodiff",  # code that was made from its text
 )
 
 

@@ -8,14 +8,14 @@ from dataclasses import asdict
 from itertools import combinations_with_replacement
 from typing import Any
 
-from simpleautodiff.check import Check, check_grad
-from simpleautodiff.cli import rendering, writing
-from simpleautodiff.cli.data import as_json, plainly
+from simpleautodiff.cli import rendering, write_output as writing
 from simpleautodiff.cli.derivatives import derived, label, partial
+from simpleautodiff.cli.input_data import as_json, plainly
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, each
-from simpleautodiff.compiled.calling import cache
+from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import FormulaError
+from simpleautodiff.program.check_grad import Check, check_grad
 
 
 def run(options: argparse.Namespace) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.cli.problem import Problem
-from simpleautodiff.jacobians import jacfwd, jacrev
-from simpleautodiff.transform import derivative, grad
+from simpleautodiff.transforms.grad import derivative, grad
+from simpleautodiff.transforms.jacobian import jacfwd, jacrev
 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 

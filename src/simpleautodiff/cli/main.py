@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 
-from simpleautodiff.cli import commands, writing
+from simpleautodiff.cli import commands, write_output as writing
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.cli.problem import file_of
 from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_the_users

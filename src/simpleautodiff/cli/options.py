@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from simpleautodiff import __version__
-from simpleautodiff.cli import writing
+from simpleautodiff.cli import write_output as writing
 
 EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")

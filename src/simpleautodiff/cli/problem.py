@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.cli.data import plainly
+from simpleautodiff.cli.input_data import plainly
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.expression import CONSTANTS, MAX_CHARACTERS, parse, signature_of
+from simpleautodiff.program.formula import CONSTANTS, MAX_CHARACTERS, parse, signature_of
 
 _PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
 _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")

@@ -9,13 +9,19 @@ from dataclasses import replace
 from typing import Any
 
 import simpleautodiff as ad
-from simpleautodiff.cli import writing
-from simpleautodiff.cli.data import as_json
+from simpleautodiff.cli import write_output as writing
 from simpleautodiff.cli.derivatives import derived
+from simpleautodiff.cli.input_data import as_json
 from simpleautodiff.cli.problem import Problem
-from simpleautodiff.display.tables import output_names
+from simpleautodiff.display.code.source import source as written
+from simpleautodiff.display.explorer.page import explore as write_page
+from simpleautodiff.display.explorer.server import serve as serve_pages
+from simpleautodiff.display.figures.paper_gallery import gallery
+from simpleautodiff.display.stepper.stepper import Stepper
+from simpleautodiff.display.stepper.terminal import interact
+from simpleautodiff.display.tables.tables import output_names
 from simpleautodiff.errors import FormulaError
-from simpleautodiff.transform import derivative, grad
+from simpleautodiff.transforms.grad import derivative, grad
 
 MANY = 20  # with more steps than this, only the result is put into words
 LATEX = r"""{comment}
@@ -222,8 +228,6 @@ def _graph(program: ad.Program) -> dict[str, Any]:
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
     """Return the derivative as a program: Python, or LaTeX."""
-    from simpleautodiff.display.source import source as written
-
     place = problem.index(wrt)
     if mode == "forward":
         return str(written(derivative(problem.function, order, place), *problem.values).to(format))
@@ -233,30 +237,21 @@ def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str
 
 def step(shown: Shown) -> None:
     """Step through a derivative by keys."""
-    from simpleautodiff.display.stepper import Stepper
-    from simpleautodiff.display.terminal import interact
-
     mode = shown.mode or "reverse"
     interact(Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else ""))
 
 
 def explore(problem: Problem, output: str) -> None:
     """Write the explorer's page of one function."""
-    from simpleautodiff.display.explorer.page import explore as write_page
-
     what = problem.function if problem.file else problem.text
     write_page(what, *problem.values, path=output, title=problem.text)
 
 
 def serve(port: int) -> None:
     """Serve the page where one types formulas, until Ctrl-C."""
-    from simpleautodiff.display.explorer.server import serve as serve_pages
-
     serve_pages(port)
 
 
 def paper(folder: str) -> int:
     """Write the paper's tables and figures and return how many files there are."""
-    from simpleautodiff.display.gallery import gallery
-
     return len(gallery(folder))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.front import Jitted
+    from simpleautodiff.compiled.jitted import Jitted
 
 F = Callable[..., Any]
 
@@ -54,6 +54,6 @@ def jit(
     >>> [slope(2.0, 5.0) for _ in range(3)]
     [5.5, 5.5, 5.5]
     """
-    from simpleautodiff.compiled.front import make_jitted
+    from simpleautodiff.compiled.jitted import make_jitted
 
     return make_jitted(f, precise, tier, threads, max_paths)

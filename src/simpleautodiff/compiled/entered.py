@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from simpleautodiff.compiled.calling import engine
-from simpleautodiff.compiled.llvm.native import ENTRY, Form
+from simpleautodiff.compiled.backends.llvm.entry_points import ENTRY, Form
+from simpleautodiff.compiled.native import compile as engine
 
 
 class Program(Protocol):

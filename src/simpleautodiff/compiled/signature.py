@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.recorded import native
+from simpleautodiff.compiled.recording.trace_program import native
+from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import TraceError
-from simpleautodiff.structure import children
-from simpleautodiff.traced import Traced
+from simpleautodiff.values.pytree import children
 
 
 class Call(NamedTuple):

@@ -10,17 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import Selection, call, check_function, name_of
-from simpleautodiff.check import is_analytic
-from simpleautodiff.difference import complex_step, difference
-from simpleautodiff.display import formats
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
-from simpleautodiff.graph import Graph
-from simpleautodiff.node import Result
-from simpleautodiff.number import optional, shape
-from simpleautodiff.program import record
-from simpleautodiff.structure import flatten
-from simpleautodiff.transform import jvp, vjp
+from simpleautodiff.program.check_grad import is_analytic
+from simpleautodiff.program.program import record
+from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
+from simpleautodiff.transforms.finite_difference import complex_step, difference
+from simpleautodiff.transforms.grad import jvp, vjp
+from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.values.functions import optional, shape
+from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 MOST = 10  # inputs and results that are compared one by one
@@ -238,9 +239,9 @@ def _stored(point: Point) -> int:
     sizes: dict[int, int] = {}
     for node in graph.tape:
         if node.primitive is not None:
-            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) is Result)
+            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) is Node)
             values = (*node.values(), node.value)
-            for k in node.primitive.read(parents):
+            for k in values_read(node.primitive, parents):
                 if k not in node.primitive.settings:
                     owner = node if k == -1 else node.args[k]
                     sizes[id(owner)] = int(np.size(values[k]))

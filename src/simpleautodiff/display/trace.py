@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any
 
-from simpleautodiff.arguments import name_of
-from simpleautodiff.display.tables import (
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.notation.variables import variables_of
+from simpleautodiff.display.tables.tables import (
     Table,
     adjoints_table,
     tangents_table,
     values_table,
 )
-from simpleautodiff.display.variables import variables_of
-from simpleautodiff.expression import Formula
-from simpleautodiff.node import Node
-from simpleautodiff.program import Program, record
+from simpleautodiff.program.formula import Formula
+from simpleautodiff.program.program import Program, record
+from simpleautodiff.transforms.arguments import name_of
 
 
 class Trace(Program):
@@ -32,6 +31,11 @@ class Trace(Program):
 
     f: Callable[..., Any]
     args: tuple[Any, ...]
+    explain: Callable[..., str]  # this and the following methods are given to it by `display`
+    source: Callable[..., Any]
+    figure: Callable[..., Any]
+    step: Callable[..., Any]
+    explore: Callable[..., Any]
 
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
@@ -58,35 +62,6 @@ class Trace(Program):
         table = self.values()
         drawn = self.figure().svg()
         return {"text/html": f"{drawn}\n{table.to('html')}", "text/plain": str(table)}
-
-    def explain(self, name: str, wrt: str = "", output: str = "") -> str:
-        """Say in words how the derivatives of one step come about; see `words.explain`."""
-        from simpleautodiff.display.words import explain
-
-        return explain(self, name, wrt, output)
-
-    def source(self, simplify: bool = False) -> Any:
-        """Return the function as straight-line Python; see `simpleautodiff.source`."""
-        from simpleautodiff.display.source import source
-
-        return source(self.f, *self.args, simplify=simplify)
-
-    def figure(self, **options: Any) -> Any:
-        """Draw the graph; see `display.figure`."""
-        return _shower("figure").figure(self, **options)
-
-    def step(self, **options: Any) -> Any:
-        """Step through a sweep, one node at a time; see `display.stepper`."""
-        return _shower("stepper").Stepper(self, **options)
-
-    def explore(self, path: str, **options: Any) -> Any:
-        """Write the explorer page of this trace to a file; see `display.explorer`."""
-        return _shower("explorer.page").explore(self, path=path, **options)
-
-
-def _shower(module: str) -> Any:
-    """Load a module of this package when it is asked for."""
-    return import_module(f"simpleautodiff.display.{module}")
 
 
 def trace(
@@ -133,7 +108,7 @@ def trace_formula(formula: Formula, *args: Any, numbering: str = "paper") -> Tra
 
     Examples
     --------
-    >>> from simpleautodiff.expression import parse
+    >>> from simpleautodiff.program.formula import parse
     >>> f, names = parse("a = x * y\nsin(a)")
     >>> for step in trace_formula(f, 2.0, 3.0).steps[2:]:
     ...     print(step.name, step.line, step.variable)

@@ -20,16 +20,15 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import apply, plain
+from simpleautodiff.core.linear import Linear
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import DomainError
-from simpleautodiff.jacobians import jacobian
-from simpleautodiff.linear import Linear
-from simpleautodiff.node import apply
 from simpleautodiff.plug.inputs import scipy_module
-from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.indexing import concatenate
-from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.traced import plain
-from simpleautodiff.transform import jvp, linearize, vjp
+from simpleautodiff.rules.array.indexing import concatenate
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.transforms.grad import jvp, linearize, vjp
+from simpleautodiff.transforms.jacobian import jacobian
 
 IMPLICIT = ("Radau", "BDF", "LSODA")
 Right = Callable[[Any, Any, Any], Any]

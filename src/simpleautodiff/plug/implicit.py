@@ -12,9 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.errors import ArgumentError, DomainError
-from simpleautodiff.jacobians import hessian, jacobian
 from simpleautodiff.plug.inputs import (
     F,
     checked,
@@ -28,8 +26,10 @@ from simpleautodiff.plug.inputs import (
     without_nodes,
 )
 from simpleautodiff.plug.optimize import minimize
-from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.transform import grad
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.transforms.arguments import check_function, name_of
+from simpleautodiff.transforms.grad import grad
+from simpleautodiff.transforms.jacobian import hessian, jacobian
 
 _NEAR = 1e-7  # a step of Newton's method this small, relative to x, says that x is a root
 _BEHIND = "pass what it depends on as an argument behind x0: (f, x0, p) for f(x, p)"

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import check_function, name_of
+from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import ArgumentError, at_line
-from simpleautodiff.number import optional
-from simpleautodiff.rules.indexing import concatenate
-from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.structure import flatten, map_leaves
-from simpleautodiff.traced import Traced, plain, unwrapped
+from simpleautodiff.rules.array.indexing import concatenate
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.transforms.arguments import check_function, name_of
+from simpleautodiff.values.functions import optional
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 

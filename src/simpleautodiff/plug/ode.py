@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import check_function
-from simpleautodiff.dispatch.table import is_batch
+from simpleautodiff.arrays.registry import is_batch
+from simpleautodiff.core.level import Traced, apply, plain
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.jacobians import jacobian
-from simpleautodiff.node import apply
 from simpleautodiff.plug.flow import IMPLICIT, Problem, arrived
 from simpleautodiff.plug.inputs import (
     F,
@@ -25,8 +23,9 @@ from simpleautodiff.plug.inputs import (
     without_nodes,
 )
 from simpleautodiff.plug.times import crossing, moved, output_times, step
-from simpleautodiff.rules.shapes import shape_of
-from simpleautodiff.traced import Traced, plain
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.jacobian import jacobian
 
 _SMALL = 500  # numbers in the matrix ∂y/∂inputs, up to which solving for it is the faster way
 _OF_DIFFERENCES = ("jac_sparsity", "lband", "uband")  # options of Jacobians by differences

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import check_function, name_of
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.jacobians import hessian, jacobian
 from simpleautodiff.plug.inputs import F, as_tuple, scipy_module, vector, without_nodes
-from simpleautodiff.rules.shapes import reshape, shape_of
-from simpleautodiff.transform import derivative, hvp, value_and_grad
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.transforms.arguments import check_function, name_of
+from simpleautodiff.transforms.grad import derivative, hvp, value_and_grad
+from simpleautodiff.transforms.jacobian import hessian, jacobian
 
 _NEEDS_HESSIAN = {"dogleg", "trust-exact"}
 _TAKES_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}

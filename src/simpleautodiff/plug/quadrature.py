@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import Traced, apply, plain, unwrapped
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.linear import ZERO, Linear
-from simpleautodiff.node import apply
 from simpleautodiff.plug.inputs import (
     F,
     Inputs,
@@ -24,11 +25,9 @@ from simpleautodiff.plug.inputs import (
     scipy_module,
     without_nodes,
 )
-from simpleautodiff.primitives import Primitive
-from simpleautodiff.rules.indexing import concatenate
-from simpleautodiff.rules.shapes import shape_of
-from simpleautodiff.traced import Traced, plain, unwrapped
-from simpleautodiff.transform import jvp, vjp
+from simpleautodiff.rules.array.indexing import concatenate
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.transforms.grad import jvp, vjp
 
 
 def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:

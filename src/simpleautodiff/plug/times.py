@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arguments import name_of
+from simpleautodiff.core.level import plain
 from simpleautodiff.errors import DomainError, RuleError
 from simpleautodiff.plug.inputs import F, checked, has_nodes, newton_steps, order_of, vector
-from simpleautodiff.rules.indexing import concatenate
-from simpleautodiff.traced import plain
-from simpleautodiff.transform import jvp
+from simpleautodiff.rules.array.indexing import concatenate
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.grad import jvp
 
 
 def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:

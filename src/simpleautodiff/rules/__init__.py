@@ -5,28 +5,30 @@ every derivative can be differentiated again. Constants in rows are whole number
 in every kind of number, and keep a float32 a float32.
 """
 
-from simpleautodiff.rules import (
-    arithmetic,
-    bessel,
-    complexes,
-    contract,
-    convolve,
-    elementary,
-    factors,
+from simpleautodiff.rules.array import (
+    convolution as convolve,
+    decompositions as factors,
+    dtypes as kinds,
     fourier,
     indexing,
+    linear_systems as linalg,
+    matrix_functions as matrices,
+    products as contract,
+    shapes,
+    sparse_products as sparse,
+)
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.rules.scalar import (
+    arithmetic,
+    bessel,
+    complex_parts as complexes,
+    exponential as elementary,
     information,
-    kinds,
-    linalg,
-    matrices,
     piecewise,
     probability,
-    shapes,
-    sparse,
     special,
     trigonometric,
 )
-from simpleautodiff.rules.row import TABLE
 
 __all__ = [
     "TABLE",

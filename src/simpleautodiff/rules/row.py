@@ -9,24 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.errors import RuleError
-from simpleautodiff.node import apply
-from simpleautodiff.number import Function, Names, is_complex, registered
-from simpleautodiff.primitives import (
+from simpleautodiff.core.level import apply, plain, wrap
+from simpleautodiff.core.primitive import (
     CALL,
     REALS,
-    ByType,
+    TABLE as TABLE,
     Domain,
     Kink,
     Partial,
     Primitive,
-    by_widest,
 )
-from simpleautodiff.traced import UFUNCS, plain
-from simpleautodiff.wrapping import wrap
+from simpleautodiff.errors import RuleError
+from simpleautodiff.values.functions import (
+    ByType,
+    Function,
+    Names,
+    by_widest,
+    is_complex,
+    registered,
+)
 
 Wrapping = Callable[..., Any]
-TABLE: dict[str, Primitive] = {}
+UFUNCS: dict[Any, Wrapping] = {}  # a ufunc of NumPy -> the function that answers for nodes
 
 
 def row(
@@ -107,6 +111,7 @@ def row(
         holomorphic=holomorphic and not real,
         batch=batch,
         floats=floats,
+        listed=listed,
     )
     if listed:
         TABLE[name] = primitive

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simpleautodiff.display.explorer.data import document, source_of
 from simpleautodiff.display.explorer.files import asset, filled, front_end
-from simpleautodiff.display.explorer.views import LEGIBLE
+from simpleautodiff.display.explorer.page_data import document, source_of
+from simpleautodiff.display.explorer.page_views import LEGIBLE
 from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
-from simpleautodiff.expression import Formula, parse
-from simpleautodiff.program import Program
+from simpleautodiff.program.formula import Formula, parse
+from simpleautodiff.program.program import Program
 
 BODY = "html, body { margin: 0; height: 100%; }\n"
 START = """

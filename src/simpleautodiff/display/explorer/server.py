@@ -18,12 +18,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from simpleautodiff.display.explorer.data import document
 from simpleautodiff.display.explorer.files import asset, front_end
 from simpleautodiff.display.explorer.page import of_formula
+from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.expression import parse
-from simpleautodiff.program import Program
+from simpleautodiff.program.formula import parse
+from simpleautodiff.program.program import Program
 
 HOSTS = ("127.0.0.1", "localhost")
 MAX_BODY = 64_000
@@ -71,8 +72,6 @@ def explain(request: Any) -> dict[str, Any]:
 
 
 def _tables(program: Program) -> dict[str, Any]:
-    from simpleautodiff.display.tables import adjoints_table, tangents_table, values_table
-
     inputs = [program.names[node] for node in program.inputs]
     return {
         "values": str(values_table(program)),

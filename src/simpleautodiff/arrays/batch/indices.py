@@ -1,0 +1,75 @@
+"""Reading and writing at places that differ from example to example of a batch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import as_array
+from simpleautodiff.rules.array.indexing import (
+    batches_in,
+    flat_places,
+    getitem,
+    marks,
+    set_item,
+)
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.branches import where
+
+
+def put_each(array: Any, value: Any, index: Any) -> Any:
+    """Return the array with what is written to it; a mask that differs is a choice."""
+    full = shape_of(array)
+    masks = [part for part in batches_in(index) if part.dtype == np.bool_]  # type: ignore[attr-defined]
+    if masks and len(shape_of(value)) <= len(full) - max(len(shape_of(m)) for m in masks):
+        return where(marks(index, full), value, array)
+    places = flat_places(index, full)
+    if names_twice(places):
+        return put_last(array, value, index)
+    return reshape(set_item(reshape(array, (-1,)), value, places), full)
+
+
+def take_each(array: Any, index: Any) -> Any:
+    """Return the elements that an index chooses."""
+    return getitem(reshape(array, (-1,)), flat_places(index, shape_of(array)))
+
+
+def is_single(index: Any) -> bool:
+    """Tell whether an index of batches names one place or one row, so that NumPy gives a view."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return all(
+        part is None or shape_of(part) == () for part in parts if not isinstance(part, slice)
+    )
+
+
+def names_twice(places: Any) -> bool:
+    """Tell whether a place is named more than once, in any of the examples."""
+    count = math.prod(shape_of(places))
+    while batches_in(places):
+        places = places.value
+    lines = np.sort(np.reshape(places, (-1, max(count, 1))), axis=-1)
+    return bool(np.any(lines[:, 1:] == lines[:, :-1]))
+
+
+def put_last(array: Any, value: Any, index: Any) -> Any:
+    """Return the array with what is written to it; where a place is named again, the last counts.
+
+    NumPy itself writes the numbers of the elements of the value, which tells what stays where.
+    """
+    full, given = shape_of(array), shape_of(value)
+    origins = _origins(index, full, given)
+    flat = reshape(as_array(value), (-1,))
+    return where(origins >= 0, getitem(flat, np.maximum(origins, 0)), array)
+
+
+def _origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
+    """Return which element of what is written each place keeps; -1 where nothing is written."""
+    batches = batches_in(index)
+    if batches:
+        level: Any = max((part.level for part in batches), key=lambda level: level.number)
+        return level.one_by_one(lambda one: _origins(one, full, given), (index,))
+    origins = np.full(full, -1)
+    origins[index] = np.arange(math.prod(given)).reshape(given)
+    return origins

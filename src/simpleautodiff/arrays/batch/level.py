@@ -1,0 +1,235 @@
+"""Many examples at once: a level on which every operation is done for a whole batch.
+
+A *batch* looks to the code that uses it like one example; its value has one more axis, in front. An
+operation on numbers is done elementwise with the axes lined up, one on arrays by the `batch` of its
+row, and what has no such rule example by example. Batches may hold nodes and be held by them, so
+`vmap(grad(f))`, `grad(vmap(f))` and Jacobians swept many rows at a time all follow.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.indices import is_single
+from simpleautodiff.arrays.batch.opaque import Many, ManyLevel, highest
+from simpleautodiff.arrays.lost_derivatives import known_to_lose
+from simpleautodiff.arrays.numpy.shaping import stack
+from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.arrays.writes.views import note, twin
+from simpleautodiff.arrays.writes.writable import part_of
+from simpleautodiff.core.level import Level, apply, plain
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.rules.array.indexing import flat_places, getitem, scatter, set_item
+from simpleautodiff.rules.array.shapes import broadcast_to, lead, reshape, shape_of, shifted
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+
+@final
+class BatchLevel(ManyLevel):
+    """A level on which operations act on a batch of `size` examples."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive on all examples."""
+        which = tuple([_is_batch(arg, self) for arg in args])
+        if any(which[i] for i in primitive.settings) and primitive.arrays:
+            return self._by_own_settings(primitive, args)
+        values = [arg.value if is_batch else arg for arg, is_batch in zip(args, which, strict=True)]
+        if not primitive.arrays:
+            return Batch(apply(primitive, *self._lined_up(values, which)), self)
+        if primitive.batch is None:
+            return self.one_by_one(lambda *one: apply(primitive, *one), args)
+        return Batch(primitive.batch(self.size, which, *values), self)
+
+    def _by_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive whose settings differ from example to example."""
+        if primitive is getitem.primitive:  # type: ignore[attr-defined]
+            return _chosen(self, *args)
+        if primitive is scatter.primitive:  # type: ignore[attr-defined]
+            return _put(self, *args)
+        if primitive is set_item.primitive:  # type: ignore[attr-defined]
+            return _overwritten(self, *args)
+        return self.one_by_one(lambda *one: apply(primitive, *one), args)
+
+    def _lined_up(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
+        """Give all examples one rank, so that the axis of the batch is in front of all others."""
+        ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
+        return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+
+    def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Apply a function of NumPy that has no derivative, such as a comparison."""
+        which = tuple([_is_batch(arg, self) for arg in args])
+        values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
+        result = function(*self._lined_up(values, which))
+        if isinstance(result, tuple):
+            return tuple([Batch(part, self) for part in result])
+        return Batch(result, self)
+
+    def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a function of arrays that has no derivative to every example."""
+        if function in _ALONG_AXES and type(args[0]) is Batch:
+            return _along_axes(function, *args, **kwargs)
+        return self.one_by_one(function, args, kwargs)
+
+    def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
+        """Apply a function to one example after the other, and join the results."""
+        leaves, rebuild = flatten((args, kwargs or {}))
+        results = []
+        for i in range(self.size):
+            one = [getitem(x.value, i) if _is_batch(x, self) else x for x in leaves]
+            some, more = rebuild(iter(one))
+            results.append(function(*some, **more))
+        if not results:
+            raise LostDerivativeError(f"an empty batch has no example to go by{at_line()}")
+        parts = [flatten(result)[0] for result in results]
+        joined = [Batch(stack(column), self) for column in zip(*parts, strict=True)]
+        return flatten(results[0])[1](iter(joined))
+
+
+def _is_batch(x: Any, level: Level) -> bool:
+    return type(x) is Batch and x.level is level
+
+
+@final
+class Batch(Many):
+    """Many examples that look like one: `value` has an axis in front that the code does not see."""
+
+    __slots__ = ()
+
+    def __init__(self, value: Any, level: Level) -> None:
+        self.value = value
+        self.level = level
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return shape_of(self.value)[1:]
+
+    @property
+    def dtype(self) -> Any:
+        """The kind of number."""
+        return np.result_type(plain(self.value))
+
+    def plainly(self) -> Batch:
+        """Return the batch of the innermost numbers."""
+        inner = plain(self.value)
+        return self if inner is self.value else Batch(inner, self.level)
+
+    def astype(self, dtype: Any, copy: bool = True) -> Batch:
+        """Return the batch in another kind of number."""
+        return Batch(self.value.astype(dtype), self.level)
+
+    def __getitem__(self, index: Any) -> Any:
+        parts = flatten(index)[0]
+        if not any(type(part) is Batch for part in parts):
+            return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
+        part = _chosen(highest((self, index)), self, index)  # type: ignore[arg-type]
+        if is_single(index) and shape_of(part):
+            note(part, self, lambda array: part_of(array, index))
+        return part
+
+    def _lost(self, conversion: str) -> LostDerivativeError:
+        return LostDerivativeError(
+            f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
+            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
+            f"array made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
+            f"of a plain array{at_line()}"
+        )
+
+    def __bool__(self) -> bool:
+        raise self._lost("the truth")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise drawn_with(self) or known_to_lose() or self._lost("a plain array")
+
+    def __repr__(self) -> str:
+        return f"Batch({self.value!r})"
+
+
+_ALONG_AXES = {np.argmax, np.argmin, np.argsort, np.any, np.all, np.count_nonzero}
+
+
+def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Answer a question about an axis with a plain array for each example."""
+    if args:
+        kwargs["axis"], *args = args  # type: ignore[assignment]
+    axis = kwargs.pop("axis", -1 if function is np.argsort else None)
+    value = x.value if axis is not None else reshape(x.value, (len(x.value), math.prod(x.shape)))
+    axis = 1 if axis is None else shifted(axis, len(x.shape))
+    return Batch(function(value, axis, *args, **kwargs), x.level)
+
+
+def _spread(x: Any, level: BatchLevel) -> Any:
+    """Return the array of all examples; what is no batch is the same for all."""
+    return x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
+
+
+def _chosen(level: BatchLevel, x: Any, index: Any) -> Any:
+    """Choose elements by places that differ from example to example."""
+    own = _is_batch(x, level)
+    places = _own_places(level, index, shape_of(x), own)
+    return Batch(getitem(reshape(x.value if own else x, (-1,)), places), level)
+
+
+def _put(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
+    """Put elements into zeros at places that differ from example to example."""
+    places = _own_places(level, index, new, True)
+    flat = scatter(_spread(x, level), places, (level.size * math.prod(new),))
+    return Batch(reshape(flat, (level.size, *new)), level)
+
+
+def _overwritten(level: BatchLevel, x: Any, value: Any, index: Any) -> Any:
+    """Write elements at places that differ from example to example."""
+    full = shape_of(x)
+    x, places = _spread(x, level), _own_places(level, index, full, True)
+    value = lead(value.value, len(shape_of(places)) - 1) if _is_batch(value, level) else value
+    return Batch(reshape(set_item(reshape(x, (-1,)), value, places), (level.size, *full)), level)
+
+
+def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
+    """Return the places of an index of batches, counted through the arrays of all examples."""
+    places = _simple_places(level, index, full)
+    if places is None:
+        places = _counted_places(level, index, full)
+    starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(places)) - 1))
+    return places + starts * math.prod(full) if own else places
+
+
+def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the places that whole numbers on the first axis choose; None of any other index."""
+    if not _is_batch(index, level) or type(index.value) is not np.ndarray or not full:
+        return None
+    if index.dtype.kind not in "iu" or np.any((index.value < -full[0]) | (index.value >= full[0])):
+        return None
+    rows = index.value % full[0]
+    return rows if len(full) == 1 else np.arange(math.prod(full)).reshape(full)[rows]
+
+
+def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    try:
+        return level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+    except ArgumentError:
+        raise LostDerivativeError(
+            "a mask that chooses more elements in one example of a batch than in another: use all "
+            "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
+            f"is such a choice, too{at_line()}"
+        ) from None
+
+
+def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
+    """Return an array as a batch along one of its axes."""
+    return Batch(np.moveaxis(value, axis, 0) if axis else twin(value), level)
+
+
+def unbatch(x: Any, axis: int, level: BatchLevel) -> Any:
+    """Return the array whose examples lie along an axis; what is no batch is the same for all."""
+    whole = _spread(x, level)
+    return np.moveaxis(whole, 0, axis) if axis else whole

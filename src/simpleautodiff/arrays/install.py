@@ -1,0 +1,38 @@
+"""The one place where nodes, and arrays that are written to, get their methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simpleautodiff.arrays.array_api import PROTOCOLS
+from simpleautodiff.arrays.copying import COPYING, NODE_COPYING
+from simpleautodiff.arrays.lost_derivatives import refuse_array
+from simpleautodiff.arrays.methods import ARRAY_METHODS
+from simpleautodiff.arrays.operators import OPERATORS
+from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.writing import methods_of_writable, writes_to_nodes
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.node import Node
+
+
+def _refuse_sympy(x: Any) -> Any:
+    """Tell SymPy that a node is none of its own, so that Symbol * node asks the node."""
+    from sympy import SympifyError
+
+    raise SympifyError(x)
+
+
+def install() -> None:
+    """Give nodes Python's operators, NumPy's methods, and the protocols of other libraries."""
+    others = {"__array__": refuse_array, "_sympy_": _refuse_sympy}
+    of_traced = OPERATORS | ARRAY_METHODS | PROTOCOLS | COPYING | writes_to_nodes() | others
+    for kind, methods in (
+        (Traced, of_traced),
+        (Node, NODE_COPYING),
+        (Writable, methods_of_writable()),
+    ):
+        for name, method in methods.items():
+            setattr(kind, name, method)
+
+
+install()

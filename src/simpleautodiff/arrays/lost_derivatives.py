@@ -1,0 +1,138 @@
+"""Derivatives that would be lost in plain arrays: who asks for one, and what to write instead."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from itertools import takewhile
+from types import FrameType, FunctionType
+from typing import Any
+
+from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.core.level import EXPLANATIONS
+from simpleautodiff.errors import LostDerivativeError, at_line, scipy_frames
+
+SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
+INSTEAD: dict[str, str] = {}  # "linalg.orth" -> what to write, as it has no derivative
+UNPATCHED: set[str] = set()  # "linalg", until its functions answer for nodes
+
+
+def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """Refuse to become a plain array, and say what to write instead."""
+    asked = scipy_caller()
+    late = [name for name in UNPATCHED if asked.startswith(f"{name}.")]
+    if late:
+        raise LostDerivativeError(
+            f"scipy.{late[0]} was first imported while a derivative was computed, so it takes "
+            f"plain arrays until the next one: import it outside the function{at_line()}"
+        )
+    if asked in SCIPY:
+        module, _, name = f"scipy.{asked}".rpartition(".")
+        raise LostDerivativeError(
+            f"{module}.{name} imported by name takes plain arrays; write {module}.{name}(...) "
+            f"or `from simpleautodiff.{module} import {name}`{at_line()}"
+        )
+    if asked:
+        raise no_rule(asked)
+    raise drawn_with(self) or kept_plain() or _into_array(self)
+
+
+def _into_array(x: Any) -> LostDerivativeError:
+    return LostDerivativeError(
+        f"putting {x!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
+        "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
+        "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
+        f"array, make it with np.zeros_like(x) or np.zeros(shape, like=x){at_line()}"
+    )
+
+
+_KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: what to write
+    "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
+    "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
+    "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
+    "as_strided": "as_strided looks at plain memory; sliding_window_view(x, n), which is in "
+    "np.lib.stride_tricks, too, takes nodes",
+    "ndenumerate": "np.ndenumerate gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
+    "matrix": "np.matrix keeps plain numbers; use x, and @ for products",
+}
+
+
+def kept_plain() -> LostDerivativeError | None:
+    """Return what to say if a part of NumPy asked for an array that keeps plain numbers."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("numpy"):
+        module, name = frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]
+        for known, instead in _KEPT_PLAIN.items():
+            if name == known or f"{module}.".startswith(f"{known}."):
+                return LostDerivativeError(f"{instead}{at_line()}")
+        frame = frame.f_back
+    return None
+
+
+def no_rule(asked: str) -> LostDerivativeError:
+    """Say that a function of SciPy has no derivative rule, and what to write."""
+    instead = INSTEAD.get(asked, "write it with functions that have one")
+    return LostDerivativeError(
+        f"no derivative rule for scipy.{_as_written(asked)}; {instead}, or declare it with "
+        f"@simpleautodiff.primitive{at_line()}"
+    )
+
+
+def known_to_lose() -> LostDerivativeError | None:
+    """Return what to say if a function of SciPy is running for which it is known what to write."""
+    asked = scipy_caller()
+    return no_rule(asked) if asked in INSTEAD else None
+
+
+def scipy_caller() -> str:
+    """Return which function of SciPy the user called: ``linalg.expm``; empty if none is running."""
+    names = [name for frame in scipy_frames() for name in _names(frame)]
+    for name in names:
+        if name in SCIPY:
+            return name
+    known = [name for name in names if name in INSTEAD or _is_public(name)]
+    return (known or names or [""])[-1]
+
+
+def _as_written(asked: str) -> str:
+    """Write a method of a running object as users do: by the object's name, or that of its class.
+
+    ``stats.weibull_min.logpdf`` is a method of ``rv_continuous``; a call is that of the object.
+    """
+    module, *inner = asked.rsplit(".", 2)
+    owners = [
+        f.f_locals.get("self") for f in scipy_frames() if len(inner) > 1 and asked in _names(f)
+    ]
+    for owner in [o for o in owners if o is not None]:
+        kind = type(owner).__name__
+        short = kind.removesuffix("_gen").removesuffix("_frozen")
+        for name in (getattr(owner, "name", 0), getattr(owner, "__name__", 0), short, kind):
+            if isinstance(name, str) and hasattr(sys.modules.get(f"scipy.{module}"), name):
+                return f"{module}.{name}" + ("" if inner[1][0] == "_" else f".{inner[1]}")
+    return asked
+
+
+def _is_public(name: str) -> bool:
+    """Tell whether a user finds a function, or the class of a method, in a module of SciPy's."""
+    parts = ["scipy", *name.split(".")]
+    ends = [n for n in range(1, len(parts)) if ".".join(parts[:n]) in sys.modules]
+    return hasattr(sys.modules[".".join(parts[: ends[-1]])], parts[ends[-1]])
+
+
+def _names(frame: FrameType) -> list[str]:
+    """Return the public name of a running function; of a decorator's, what it decorates."""
+    if "<locals>" in frame.f_code.co_qualname:
+        inner = [f for f in frame.f_locals.values() if isinstance(f, FunctionType)]
+        found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
+    else:
+        found = [(frame.f_globals["__name__"], frame.f_code.co_qualname)]
+    parts = [(_public(module), name) for module, name in found]
+    return [f"{part}.{name}" for part, name in parts if part and "<" not in name]
+
+
+def _public(module: str) -> str:
+    """Return the public part of a module's name: ``linalg`` of ``scipy.linalg._basic``."""
+    return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
+
+
+EXPLANATIONS.append(known_to_lose)

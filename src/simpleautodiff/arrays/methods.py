@@ -1,0 +1,174 @@
+"""The methods and attributes of arrays, on nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.indices import is_single
+from simpleautodiff.arrays.numpy.shaping import (
+    astype_,
+    matrix_transpose,
+    ravel,
+    reshape_,
+    transpose_,
+)
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS,
+    Function,
+    array_function,
+    as_array,
+    method_of,
+)
+from simpleautodiff.arrays.scipy.scipy_sparse import is_sparse, product_from_left
+from simpleautodiff.arrays.ufuncs import array_ufunc
+from simpleautodiff.arrays.writes.views import note
+from simpleautodiff.arrays.writes.writable import in_a_row, part_of
+from simpleautodiff.core.level import plain, unwrapped
+from simpleautodiff.core.node import Hand
+from simpleautodiff.errors import (
+    ArgumentError,
+    LostDerivativeError,
+    PlainAttributeError,
+    at_line,
+)
+from simpleautodiff.rules.array.indexing import batches_in, flat_places, getitem
+from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
+from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
+from simpleautodiff.values.pytree import map_leaves
+
+
+def _index(self: Any, index: Any) -> Any:
+    if type(index) is int or type(index) is slice:
+        return getitem(self, index) if shape_of(self) else _index_number(self, index)
+    index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
+    if isinstance(index, tuple) and batches_in(index):
+        part = getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
+        if is_single(index) and shape_of(part):
+            note(part, self, lambda array: part_of(array, index))
+        return part
+    return getitem(self, index) if shape_of(self) else _index_number(self, index)
+
+
+def _index_number(self: Any, index: Any) -> Any:
+    try:
+        new = np.empty((), bool)[index].shape
+    except IndexError:
+        raise TypeError(f"{self!r} is a single number, not an array") from None
+    return reshape(self, new) if new else self
+
+
+def _plain(x: Any) -> Any:
+    return plain(unwrapped(x))
+
+
+def _length(self: Any) -> int:
+    if not shape_of(self):
+        raise TypeError(f"{self!r} is a single number, not an array")
+    return shape_of(self)[0]
+
+
+def _iterate(self: Any) -> Any:
+    return (self[i] for i in range(_length(self)))  # it may be written to meanwhile
+
+
+def _shape_method(function: Function) -> Function:
+    def method(self: Any, *given: Any, **kwargs: Any) -> Any:
+        one = len(given) == 1 and not isinstance(given[0], (int, np.integer))
+        return function(self, given[0] if one else given or None, **kwargs)
+
+    return method
+
+
+def _item(self: Any, *place: Any) -> Any:
+    """Return one element; it is a node, so that its derivative is kept."""
+    if not place and int(np.prod(shape_of(self), dtype=int)) != 1:
+        raise ArgumentError(f"x.item() needs an array of one element, not {shape_of(self)}")
+    if len(place) > 1 or (place and isinstance(place[0], tuple)):
+        return _index(self, place if len(place) > 1 else place[0])
+    return getitem(ravel(self), int(place[0]) if place else 0) if shape_of(self) else self
+
+
+def _to_list(self: Any) -> Any:
+    return [_to_list(part) for part in self] if shape_of(self) else self
+
+
+def _times(self: Any, other: Any) -> Any:
+    return product_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
+
+
+def _flat(self: Any) -> Any:
+    """Return all elements as one row; what is written to it is written to them."""
+    written = shape_of(self) and not isinstance(self.level, Hand)
+    return in_a_row(self.writable()) if written else ravel(self)
+
+
+def _setter(name: str) -> Function:
+    return lambda self, new: setattr(self.writable(), name, new)
+
+
+def _no_memory(name: str) -> Any:
+    def refused(self: Any) -> Any:
+        raise PlainAttributeError(
+            f"x.{name} of a node would drop its derivative; use x.value.{name}{at_line()}"
+        )
+
+    return property(refused)
+
+
+def _refuse(call: str, instead: str, why: str = "would drop its derivative") -> Function:
+    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(f"x.{call} of a node {why}; {instead}{at_line()}")
+
+    return refused
+
+
+_SAME = (  # methods that do what the function of the same name does
+    *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
+    *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
+    *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
+)
+ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _SAME}
+ARRAY_METHODS |= {
+    name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
+    for name in ("itemsize", "nbytes", "strides", "flags")
+}
+ARRAY_METHODS |= {
+    "resize": _refuse("resize()", "it changes x in place; write x = np.resize(x, shape)"),
+    "view": _refuse("view()", "use x.astype(dtype), x.real or x.imag"),
+    "byteswap": _refuse("byteswap()", "use x.value.byteswap()"),
+    "setflags": _refuse("setflags()", "use x.copy() to keep x as it is", "has no effect"),
+    "as_integer_ratio": _refuse("as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"),
+    **{name: _no_memory(name) for name in ("data", "ctypes", "base")},
+    "tobytes": _refuse("tobytes()", "use x.value.tobytes()"),
+    "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
+    "reshape": _shape_method(reshape_),
+    "transpose": _shape_method(transpose_),
+    "flatten": lambda self, order="C": FUNCTIONS[np.copy](ravel(self, order)),
+    "flat": property(_flat, _setter("flat")),
+    "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
+    "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
+    "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
+    "item": _item,
+    "tolist": _to_list,
+    "shape": property(shape_of, _refuse("shape = ...", "write x = x.reshape(...)")),
+    "ndim": property(lambda self: len(shape_of(self))),
+    "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
+    "dtype": property(lambda self: np.result_type(plain(self))),
+    "real": property(lambda self: real(self), _setter("real")),
+    "imag": property(lambda self: imag(self), _setter("imag")),
+    "conj": lambda self: conj(self),
+    "conjugate": lambda self: conj(self),
+    "T": property(lambda self: transpose(self, None)),
+    "mT": property(matrix_transpose),
+    "__getitem__": _index,
+    "__len__": _length,
+    "__iter__": _iterate,
+    "__contains__": lambda self, value: bool(np.any(plain(self) == plain(value))),
+    "__array_function__": array_function,
+    "__array_ufunc__": array_ufunc,
+    "__matmul__": _times,
+    "__rmatmul__": lambda self, other: matmul(as_array(other), self),
+}

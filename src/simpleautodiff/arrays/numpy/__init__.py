@@ -1,0 +1,20 @@
+"""Programs that answer NumPy's functions."""
+
+from simpleautodiff.arrays.numpy import (
+    calculus as calculus,
+    contractions as contractions,
+    factorizations as factorizations,
+    histograms as histograms,
+    nans as nans,
+    numpy_fft as numpy_fft,
+    numpy_linalg as numpy_linalg,
+    padding as padding,
+    polynomial_series as polynomial_series,
+    polynomials as polynomials,
+    r_c_vectorize as r_c_vectorize,
+    reductions as reductions,
+    selection as selection,
+    shaping as shaping,
+    sorting as sorting,
+    statistics as statistics,
+)

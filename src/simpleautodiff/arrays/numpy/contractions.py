@@ -1,0 +1,164 @@
+"""Products of arrays: dot, tensordot, einsum, and the others that are made of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from simpleautodiff.arrays.numpy.shaping import diagonal, stack
+from simpleautodiff.arrays.registry import answers, as_array, to_dtype
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.array.products import einsum_of, matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
+from simpleautodiff.rules.scalar.complex_parts import conj
+
+
+@answers(np.dot)
+def dot(a: Any, b: Any) -> Any:
+    """Multiply as np.dot does."""
+    a, b = as_array(a), as_array(b)
+    if not shape_of(a) or not shape_of(b):
+        return a * b
+    if len(shape_of(a)) <= 2 and len(shape_of(b)) <= 2:
+        return matmul(a, b)
+    return tensordot(a, b, ([-1], [-2 if len(shape_of(b)) > 1 else 0]))
+
+
+@answers(np.vdot)
+def vdot(a: Any, b: Any) -> Any:
+    """Multiply two arrays as vectors."""
+    return matmul(reshape(conj(as_array(a)), (-1,)), reshape(as_array(b), (-1,)))
+
+
+@answers(np.inner)
+def inner(a: Any, b: Any) -> Any:
+    """Sum products over the last axes."""
+    a, b = as_array(a), as_array(b)
+    return tensordot(a, b, ([-1], [-1])) if shape_of(a) and shape_of(b) else a * b
+
+
+@answers(np.outer)
+def outer(a: Any, b: Any) -> Any:
+    """Multiply every element of one vector with every element of another."""
+    return reshape(as_array(a), (-1, 1)) * reshape(as_array(b), (1, -1))
+
+
+@answers(np.tensordot)
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Sum products over chosen axes, as one product of matrices."""
+    a, b = as_array(a), as_array(b)
+    ra, rb = len(shape_of(a)), len(shape_of(b))
+    if isinstance(axes, int):
+        axes = (range(ra - axes, ra), range(axes))
+    axes_a, axes_b = (normalize_axis_tuple(*given) for given in ((axes[0], ra), (axes[1], rb)))
+    free_a = [i for i in range(ra) if i not in axes_a]
+    free_b = [i for i in range(rb) if i not in axes_b]
+    summed = [shape_of(a)[i] for i in axes_a]
+    if summed != [shape_of(b)[i] for i in axes_b]:
+        raise ArgumentError(
+            f"tensordot sums axes of different lengths: {axes_a} of {shape_of(a)} and {axes_b} of "
+            f"{shape_of(b)}"
+        )
+    size = int(np.prod(summed, dtype=int))
+    rows, columns = [shape_of(a)[i] for i in free_a], [shape_of(b)[i] for i in free_b]
+    left = reshape(transpose(a, (*free_a, *axes_a)), (int(np.prod(rows, dtype=int)), size))
+    right = reshape(transpose(b, (*axes_b, *free_b)), (size, int(np.prod(columns, dtype=int))))
+    return reshape(matmul(left, right), (*rows, *columns))
+
+
+@answers(np.einsum)
+def einsum(*operands: Any, dtype: Any = None) -> Any:
+    """Sum products as the subscripts say, in NumPy's two ways of writing them."""
+    subscripts, *arrays = operands if isinstance(operands[0], str) else _from_lists(operands)
+    arrays = [as_array(x) for x in arrays]
+    terms, output = _written_out(subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays])
+    terms, arrays = _unstretched(terms, arrays)
+    result = einsum_of(len(arrays))(",".join(terms) + "->" + output, *arrays)
+    return result if dtype is None else to_dtype(result, dtype)
+
+
+def _from_lists(operands: tuple[Any, ...]) -> list[Any]:
+    """Write np.einsum(x, [0, 1], y, [1, 2], [0, 2]) with letters."""
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
+    texts = ["".join("..." if i is ... else letters[i] for i in each) for each in lists]
+    count = len(operands) // 2
+    output = f"->{texts[-1]}" if len(operands) % 2 else ""
+    return [",".join(texts[:count]) + output, *operands[0 : 2 * count : 2]]
+
+
+def _written_out(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Write ellipses and the output as letters."""
+    inputs, arrow, output = subscripts.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(ranks):
+        raise ArgumentError(
+            f"np.einsum: {subscripts!r} is for {len(terms)} arrays, not {len(ranks)}"
+        )
+    free = "".join(
+        c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrqponmlkjihgfedcba" if c not in subscripts
+    )
+    hidden = [rank - len(t.replace("...", "")) for t, rank in zip(terms, ranks, strict=True)]
+    if any(h < 0 or (h and "..." not in t) for t, h in zip(terms, hidden, strict=True)):
+        raise ArgumentError(f"np.einsum: {subscripts!r} does not fit arrays of {ranks} axes")
+    dots = free[: max(hidden)]
+    new = [t.replace("...", dots[len(dots) - h :]) for t, h in zip(terms, hidden, strict=True)]
+    if not arrow:
+        letters = sorted(set("".join(new)) - set(dots))
+        output = "..." + "".join(c for c in letters if "".join(new).count(c) == 1)
+    return new, output.replace("...", dots)
+
+
+def _unstretched(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[Any]]:
+    """Drop axes of length 1 whose letter is longer elsewhere: they are only stretched."""
+    sizes: dict[str, int] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        for letter, n in zip(term, shape_of(array), strict=True):
+            sizes[letter] = max(n, sizes.get(letter, n)) if sizes.get(letter) != 0 else 0
+    new_terms, new_arrays = [], []
+    for term, array in zip(terms, arrays, strict=True):
+        keep = [n == sizes[c] or n != 1 for c, n in zip(term, shape_of(array), strict=True)]
+        new_terms.append("".join(c for c, k in zip(term, keep, strict=True) if k))
+        shape = tuple(n for n, k in zip(shape_of(array), keep, strict=True) if k)
+        new_arrays.append(array if all(keep) else reshape(array, shape))
+    return new_terms, new_arrays
+
+
+@answers(np.kron)
+def kron(a: Any, b: Any) -> Any:
+    """Return the Kronecker product."""
+    a, b = as_array(a), as_array(b)
+    rank = max(len(shape_of(a)), len(shape_of(b)))
+    sa = (1,) * (rank - len(shape_of(a))) + shape_of(a)
+    sb = (1,) * (rank - len(shape_of(b))) + shape_of(b)
+    left = reshape(a, [n for s in sa for n in (s, 1)])
+    right = reshape(b, [n for s in sb for n in (1, s)])
+    return reshape(left * right, tuple(m * n for m, n in zip(sa, sb, strict=True)))
+
+
+@answers(np.cross)
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Return the cross product of vectors of three numbers, or of two."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = np.moveaxis(as_array(a), axisa, 0), np.moveaxis(as_array(b), axisb, 0)
+    if shape_of(a)[0] not in (2, 3) or shape_of(b)[0] not in (2, 3):
+        raise ArgumentError(
+            f"np.cross needs vectors of two or three numbers, not {shape_of(a)[0]} and "
+            f"{shape_of(b)[0]}"
+        )
+    z = a[0] * b[1] - a[1] * b[0]
+    if shape_of(a)[0] == shape_of(b)[0] == 2:
+        return z
+    a3, b3 = (x[2] if shape_of(x)[0] == 3 else 0.0 for x in (a, b))
+    return np.moveaxis(stack([a[1] * b3 - a3 * b[1], a3 * b[0] - a[0] * b3, z]), 0, axisc)
+
+
+@answers(np.trace)
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Add up the diagonal."""
+    return sum_over(diagonal(a, offset, axis1, axis2), -1, False)

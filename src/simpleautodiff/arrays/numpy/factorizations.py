@@ -1,0 +1,197 @@
+"""Linear algebra: factors of matrices, eigenvalues, singular values, least squares."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import answers, as_array, is_batch
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, at_line
+from simpleautodiff.rules.array import decompositions as factors
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.linear_systems import (
+    cholesky as cholesky_row,
+    eigenvalues,
+    eigenvectors,
+    flip,
+)
+from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
+from simpleautodiff.values.functions import is_complex
+
+
+class EighResult(NamedTuple):
+    """What np.linalg.eigh returns, for nodes."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EigResult(NamedTuple):
+    """What np.linalg.eig returns, for nodes."""
+
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class SVDResult(NamedTuple):
+    """What np.linalg.svd returns, for nodes."""
+
+    U: Any
+    S: Any
+    Vh: Any
+
+
+class QRResult(NamedTuple):
+    """What np.linalg.qr returns, for nodes."""
+
+    Q: Any
+    R: Any
+
+
+@answers(np.linalg.cholesky)
+def cholesky(a: Any, upper: bool = False) -> Any:
+    """Return the triangular factor of a positive definite matrix."""
+    return flip(cholesky_row(flip(a))) if upper else cholesky_row(a)
+
+
+@answers(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix; one half of it is read."""
+    symmetric = _from_half(a, UPLO)
+    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+
+
+@answers(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """Return the eigenvalues of a symmetric matrix; one half of it is read."""
+    return eigenvalues(_from_half(a, UPLO))
+
+
+def _from_half(a: Any, half: str) -> Any:
+    """Return the symmetric matrix whose lower (or upper) half is that of `a`."""
+    if half.upper() not in ("L", "U"):
+        raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
+    n = shape_of(a)[-1]
+    below = where_row(np.tri(n, n, -1, bool), a if half.upper() == "L" else flip(a), 0.0)
+    diagonal = where_row(np.eye(n, dtype=bool), a, 0.0)
+    return below + flip(below) + (real(diagonal) + 0 * diagonal)
+
+
+@answers(np.linalg.eig)
+def eig(a: Any) -> EigResult:
+    """Return eigenvalues and eigenvectors: of length 1, their largest components real."""
+    w, v = factors.eig_parts(factors.eig(a))
+    v = v / np.sqrt(sum_over(squared_size(v), -2, True))
+    if is_complex(plain(v)):
+        exact = plain(v).imag == 0
+        largest = np.argmax(np.where(exact, np.abs(plain(v)), 0.0), axis=-2)[..., None, :]
+        pivot = np.take_along_axis(v, largest, -2)
+        sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
+        v = v * (conj(pivot) / np.abs(pivot) * sides)
+    return EigResult(getitem(w, (..., 0, slice(None))), v)
+
+
+@answers(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    """Return the eigenvalues of any square matrix."""
+    return getitem(factors.eig_parts(factors.eig(a))[0], (..., 0, slice(None)))
+
+
+@answers(np.linalg.svd)
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """Return U, the singular values and V conjugate transposed."""
+    if hermitian:
+        return _hermitian_svd(a, compute_uv)
+    u, s, v = factors.svd_parts(factors.svd(a), a)
+    s = real(getitem(s, (..., 0, slice(None))))
+    if not compute_uv:
+        return s
+    if full_matrices and shape_of(a)[-1] != shape_of(a)[-2]:
+        raise RuleError(
+            "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
+            f"what is left, so they have no derivative. Pass full_matrices=False{at_line()}"
+        )
+    return SVDResult(u, s, flip(v))
+
+
+def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
+    """Return the sizes of the eigenvalues, the largest first, and their vectors."""
+    values, vectors = eigh(a)
+    order = np.argsort(plain(abs(values)), axis=-1)[..., ::-1]
+    if not compute_uv:
+        return np.take_along_axis(abs(values), order, -1)
+    values = np.take_along_axis(values, order, -1)
+    u = np.take_along_axis(vectors, order[..., None, :], -1)
+    sides = np.sign(plain(values))[..., None, :]
+    return SVDResult(u, abs(values), flip(u * sides))
+
+
+def svdvals(x: Any) -> Any:
+    """Return the singular values."""
+    return svd(x, compute_uv=False)
+
+
+answers(np.linalg.svdvals)(svdvals)
+
+
+@answers(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Return an orthogonal and an upper triangular factor."""
+    m, n = shape_of(a)[-2:]
+    if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
+        raise RuleError(
+            f"np.linalg.qr of a node with mode={mode!r}: the columns it adds to Q are any basis of "
+            f"what is left, so they have no derivative. Pass mode='reduced'{at_line()}"
+        )
+    square = getitem(a, (..., slice(0, m))) if m < n else a
+    q, r = factors.qr_parts(factors.qr(square), square)
+    if m < n:
+        rest = matmul(flip(q), getitem(a, (..., slice(m, n))))
+        r = concatenate([r, rest], len(shape_of(a)) - 1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+@answers(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
+    """Return the inverse in the sense of least squares; its rank is taken to be constant.
+
+    That of a Hermitian matrix is the same, found in another way.
+    """
+    cut = rcond if rtol is None or rtol is np._NoValue else rtol
+    return factors.pinv(a, cut)
+
+
+@answers(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
+    """Return the solution of least squares, the sums of squares, the rank and singular values."""
+    a, b = as_array(a), as_array(b)
+    if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
+        raise InputError(
+            f"least squares need a right side of {shape_of(a)[0]} numbers, or rows, not an array "
+            f"of shape {shape_of(b)}{at_line()}"
+        )
+    m, n = shape_of(a)[-2:]
+    eps = float(np.finfo(dtype_of(a)).eps)
+    cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond
+    s = plain(svdvals(a))
+    rank = min(m, n) if is_batch(a) else int(np.sum(s > cut * np.max(s, initial=0.0)))
+    if rank < min(m, n):
+        raise DomainError(
+            f"np.linalg.lstsq: the matrix has the rank {rank}, not {min(m, n)}; the solution jumps "
+            f"where the rank changes, and has no derivative. np.linalg.pinv(a) @ b keeps the rank"
+            f"{at_line()}"
+        )
+    x = matmul(factors.pinv(a, cut), b)
+    rest = b - matmul(a, x)
+    residuals = sum_over(squared_size(rest), 0, False)
+    some = rank == n < m
+    none = np.zeros(0, dtype_of(residuals))
+    return x, (reshape(residuals, (-1,)) if some else none), rank, svdvals(a)

@@ -1,0 +1,102 @@
+"""np.pad: arrays surrounded by constants, by their own elements, or by what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.contractions import tensordot
+from simpleautodiff.arrays.numpy.reductions import mean_
+from simpleautodiff.arrays.numpy.sorting import median
+from simpleautodiff.arrays.registry import answers
+from simpleautodiff.core.level import Traced
+from simpleautodiff.errors import RuleError
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.shapes import (
+    broadcast_to,
+    max_over,
+    min_over,
+    reshape,
+    shape_of,
+)
+
+_MOVING = ("edge", "reflect", "symmetric", "wrap")
+_STATISTICS: dict[str, Callable[..., Any]] = {
+    "mean": lambda x, axis: mean_(x, axis, True),
+    "median": lambda x, axis: median(x, axis, keepdims=True),
+    "maximum": lambda x, axis: max_over(x, axis, True),
+    "minimum": lambda x, axis: min_over(x, axis, True),
+}
+
+
+@answers(np.pad)
+def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """Surround an array, one axis after the other."""
+    rank = len(shape_of(array))
+    if callable(mode):
+        raise RuleError("np.pad of a node takes the name of a mode, not a function")
+    if isinstance(pad_width, dict):
+        pad_width = [pad_width.get(i, pad_width.get(i - rank, 0)) for i in range(rank)]
+        pad_width = [(w, w) if np.ndim(w) == 0 else w for w in pad_width]
+    widths = np.broadcast_to(pad_width, (rank, 2)).tolist()
+    if mode in _MOVING and kwargs.get("reflect_type", "even") == "even":
+        numbers = np.arange(np.prod(shape_of(array), dtype=int)).reshape(shape_of(array))
+        return getitem(reshape(array, (-1,)), np.pad(numbers, widths, mode))  # type: ignore[call-overload]
+    if mode not in ("constant", "linear_ramp", "empty", *_MOVING, *_STATISTICS):
+        raise RuleError(f"np.pad of a node has no derivative rule for the mode {mode!r}")
+    for axis, (before, after) in enumerate(widths):
+        if before or after:
+            array = _pad_axis(array, axis, (before, after), mode, kwargs)
+    return array
+
+
+def _pad_axis(x: Any, axis: int, widths: tuple[int, int], mode: str, kwargs: Any) -> Any:
+    if mode in _MOVING:
+        return _mirrored(x, axis, widths, mode)
+    before, after = (_side(x, axis, widths[end], end, mode, kwargs) for end in (0, 1))
+    return concatenate([before, x, after], axis)
+
+
+def _side(x: Any, axis: int, width: int, end: int, mode: str, kwargs: Any) -> Any:
+    """Return what stands before (end = 0) or behind (end = 1) an array."""
+    new = tuple(width if i == axis else n for i, n in enumerate(shape_of(x)))
+    if mode in ("constant", "empty"):
+        value = _setting(kwargs.get("constant_values", 0), axis, end, len(new))
+        value = value if isinstance(value, Traced) else np.asarray(value, dtype_of(x))
+        return broadcast_to(value, new)
+    if mode == "linear_ramp":
+        edge = _last(x, axis, 1, end)
+        goal = _setting(kwargs.get("end_values", 0), axis, end, len(new))
+        steps = np.arange(width, dtype=dtype_of(x))[:: -1 if end else 1] / max(width, 1)
+        steps = steps.reshape([-1 if i == axis else 1 for i in range(len(new))])
+        return goal + (edge - goal) * steps.astype(dtype_of(x))
+    length = _setting(kwargs.get("stat_length"), axis, end, len(new))
+    part = _last(x, axis, shape_of(x)[axis] if length is None else length, end)
+    return broadcast_to(_STATISTICS[mode](part, axis), new)
+
+
+def _setting(given: Any, axis: int, end: int, rank: int) -> Any:
+    """Return the setting of one side: given as one, as (before, after), or so for each axis."""
+    if given is None or isinstance(given, Traced) or not np.shape(given):
+        return given
+    try:
+        return np.broadcast_to(given, (rank, 2))[axis, end].item()
+    except TypeError:  # there are nodes in it
+        pair = given if not isinstance(given[0], (tuple, list)) else given[axis % len(given)]
+        return pair[end % len(pair)]
+
+
+def _last(x: Any, axis: int, length: int, end: int) -> Any:
+    n = shape_of(x)[axis]
+    chosen = slice(max(n - length, 0), n) if end else slice(0, length)
+    return getitem(x, (slice(None),) * axis + (chosen,))
+
+
+def _mirrored(x: Any, axis: int, widths: tuple[int, int], mode: str) -> Any:
+    """Reflect at the end points, as odd functions do: a linear map, found by padding a basis."""
+    basis = np.eye(shape_of(x)[axis], dtype=dtype_of(x))
+    matrix = np.pad(basis, (widths, (0, 0)), mode, reflect_type="odd")  # type: ignore[call-overload]
+    return np.moveaxis(tensordot(matrix, x, ([1], [axis])), 0, axis)

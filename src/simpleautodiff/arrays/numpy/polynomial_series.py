@@ -1,0 +1,208 @@
+"""The functions of np.polynomial on nodes: series of powers and of orthogonal polynomials.
+
+NumPy's own functions make plain arrays of their arguments, so that they are taught as SciPy's are.
+What is linear in the coefficients has a matrix, which NumPy's own function gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.factorizations import lstsq
+from simpleautodiff.arrays.registry import Function, as_array, is_batch
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+
+
+class Family(NamedTuple):
+    """A family of polynomials: the first degree, and the next one from the two before it."""
+
+    module: str
+    prefix: str
+    first: Callable[[Any], Any]
+    following: Callable[[int, Any, Any, Any], Any]  # of the degree k, x, and those of k and k - 1
+
+
+FAMILIES = (
+    Family("polynomial", "poly", lambda x: x, lambda k, x, p, _: x * p),
+    Family("chebyshev", "cheb", lambda x: x, lambda k, x, p, q: 2 * x * p - q),
+    Family(
+        "legendre", "leg", lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1)
+    ),
+    Family("hermite", "herm", lambda x: 2 * x, lambda k, x, p, q: 2 * x * p - 2 * k * q),
+    Family("hermite_e", "herme", lambda x: x, lambda k, x, p, q: x * p - k * q),
+    Family(
+        "laguerre",
+        "lag",
+        lambda x: 1 - x,
+        lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1),
+    ),
+)
+
+
+def _floats(x: Any) -> Any:
+    x = as_array(x)
+    return x if isinstance(x, Traced) else np.asarray(x) * 1.0
+
+
+def _coefficients(c: Any) -> Any:
+    c = _floats(c)
+    return c if shape_of(c) else reshape(c, (1,))
+
+
+def _basis(family: Family, x: Any, n: int) -> list[Any]:
+    """Return the first n polynomials of a family at x."""
+    found = [0 * x + 1, family.first(x)]
+    while len(found) < n:
+        found.append(family.following(len(found) - 1, x, found[-1], found[-2]))
+    return found[:n]
+
+
+def _val(family: Family) -> Function:
+    def val(x: Any, c: Any, tensor: bool = True) -> Any:
+        x, c = _floats(x), _coefficients(c)
+        rank = len(shape_of(x)) if tensor else 0
+        c = reshape(c, (*shape_of(c), *[1] * rank)) if rank and len(shape_of(c)) > 1 else c
+        terms = [c[k] * p for k, p in enumerate(_basis(family, x, shape_of(c)[0]))]
+        return sum(terms[1:], terms[0])
+
+    return val
+
+
+def _vander(family: Family) -> Function:
+    def vander(x: Any, deg: int) -> Any:
+        return np.stack(_basis(family, _floats(x), deg + 1), axis=-1)
+
+    return vander
+
+
+def _val2d(family: Family) -> Function:
+    def val2d(x: Any, y: Any, c: Any) -> Any:
+        c = _floats(c)
+        rows, columns = (
+            np.stack(_basis(family, _floats(points), n))
+            for points, n in zip((x, y), shape_of(c), strict=True)
+        )
+        return np.einsum("i...,j...,ij->...", rows, columns, c)
+
+    return val2d
+
+
+def _by_matrix(matrix: Any, c: Any, axis: int) -> Any:
+    """Apply a matrix along an axis of coefficients."""
+    moved = np.moveaxis(c, axis, 0)
+    rest = shape_of(moved)[1:]
+    product = matmul(matrix.astype(real_dtype(c)), reshape(moved, (shape_of(moved)[0], -1)))
+    return np.moveaxis(reshape(product, (len(matrix), *rest)), 0, axis)
+
+
+def _der(original: Function) -> Function:
+    def der(c: Any, m: int = 1, scl: float = 1, axis: int = 0) -> Any:
+        c = _coefficients(c)
+        return _by_matrix(original(np.eye(shape_of(c)[axis]), m, scl), c, axis)
+
+    return der
+
+
+def _int(original: Function) -> Function:
+    def integral(
+        c: Any, m: int = 1, k: Any = (), lbnd: float = 0, scl: float = 1, axis: int = 0
+    ) -> Any:
+        c = _coefficients(c)
+        n = shape_of(c)[axis]
+        from_c = _by_matrix(original(np.eye(n), m, [], lbnd, scl), c, axis)
+        constants = original(np.zeros(n), m, k, lbnd, scl).astype(dtype_of(c))
+        shape = [1] * len(shape_of(c))
+        shape[axis] = -1
+        return from_c + constants.reshape(shape)
+
+    return integral
+
+
+def _trimmed(c: Any) -> Any:
+    """Take zeros off the end, as NumPy does."""
+    if is_batch(c):
+        return c
+    there = np.flatnonzero(plain(c))
+    return getitem(c, slice(0, int(there[-1]) + 1 if len(there) else 1))
+
+
+def _longer(c: Any, n: int) -> Any:
+    return concatenate([c, np.zeros(n - len(c), dtype_of(c))]) if len(c) < n else c
+
+
+def _add(sign: int) -> Function:
+    def add(c1: Any, c2: Any) -> Any:
+        c1, c2 = _coefficients(c1), _coefficients(c2)
+        n = max(len(c1), len(c2))
+        return _trimmed(_longer(c1, n) + sign * _longer(c2, n))
+
+    return add
+
+
+def _mul(original: Function) -> Function:
+    def mul(c1: Any, c2: Any) -> Any:
+        c1, c2 = _coefficients(c1), _coefficients(c2)
+        n, m = len(c1), len(c2)
+        table = np.zeros((n * m, n + m - 1), real_dtype(c1))
+        for i in range(n):
+            for j in range(m):
+                product = original(np.eye(n)[i, : i + 1], np.eye(m)[j, : j + 1])
+                table[i * m + j, : len(product)] = product
+        pairs = reshape(c1, (-1, 1)) * reshape(c2, (1, -1))
+        return _trimmed(matmul(reshape(pairs, (-1,)), table))
+
+    return mul
+
+
+def _fit(family: Family) -> Function:
+    def fit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
+        if not isinstance(deg, int):
+            raise RuleError(f"a fit to nodes takes all degrees up to one number{at_line()}")
+        x, y = _floats(x), _floats(y)
+        matrix = _vander(family)(x, deg)
+        if w is not None:
+            w = _floats(w)
+            matrix = matrix * reshape(w, (-1, 1))
+            y = y * reshape(w, (-1, *[1] * (len(shape_of(y)) - 1)))
+        scale = np.sqrt(sum_over(matrix * matrix, 0, False))
+        cut = len(plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
+        solution, *rest = lstsq(matrix / scale, y, cut)
+        result = solution / reshape(scale, (-1, *[1] * (len(shape_of(y)) - 1)))
+        return (result, [*rest, cut]) if full else result
+
+    return fit
+
+
+def programs(family: Family, module: Any) -> dict[str, Function]:
+    """Return the programs of a module of np.polynomial by the names of its functions."""
+    der, integral, mul = (getattr(module, family.prefix + name) for name in ("der", "int", "mul"))
+    found = {
+        "val": _val(family),
+        "val2d": _val2d(family),
+        "vander": _vander(family),
+        "der": _der(der),
+        "int": _int(integral),
+        "add": _add(1),
+        "sub": _add(-1),
+        "mul": _mul(mul),
+        "fit": _fit(family),
+    }
+    return {family.prefix + name: program for name, program in found.items()}
+
+
+def called(series: Any, arg: Any) -> Any:
+    """Evaluate a series of plain coefficients, an object of NumPy's, at nodes."""
+    offset, scale = series.mapparms()
+    name = type(series).__module__.rpartition(".")[2]
+    family = next((family for family in FAMILIES if family.module == name), None)
+    if family is None:
+        raise RuleError(f"a series of type {type(series).__name__} has no rule{at_line()}")
+    return _val(family)(offset + scale * arg, series.coef)

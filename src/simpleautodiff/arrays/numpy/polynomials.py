@@ -1,0 +1,182 @@
+"""Polynomials by their coefficients, the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.calculus import convolve
+from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
+from simpleautodiff.arrays.registry import answers, as_array, is_batch, widened
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import InputError, at_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, set_item
+from simpleautodiff.rules.array.linear_systems import inv
+from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
+from simpleautodiff.rules.scalar.complex_parts import real
+from simpleautodiff.values.functions import is_complex
+
+
+def _coefficients(p: Any) -> Any:
+    p = as_array(p)
+    return reshape(p, (-1,)) if not shape_of(p) else p
+
+
+def _zeros(n: int, like: Any) -> Any:
+    return np.zeros(n, dtype_of(like))
+
+
+@answers(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """Evaluate a polynomial."""
+    p, x = as_array(p), (np.asarray(x) if type(x) in (int, float, complex) else as_array(x))
+    result: Any = 0 * x
+    for i in range(shape_of(p)[0]):
+        result = result * x + p[i]
+    return result
+
+
+@answers(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    """Add polynomials."""
+    a, b = _coefficients(a1), _coefficients(a2)
+    n = max(len(a), len(b))
+    return _widened(a, n) + _widened(b, n)
+
+
+def _widened(p: Any, n: int) -> Any:
+    return concatenate([_zeros(n - len(p), p), p]) if len(p) < n else p
+
+
+@answers(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    """Subtract polynomials."""
+    return polyadd(a1, -_coefficients(a2))
+
+
+@answers(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    """Multiply polynomials."""
+    return convolve(_coefficients(a1), _coefficients(a2))
+
+
+@answers(np.polydiv)
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """Divide polynomials; the quotient and the remainder."""
+    rest, v = _coefficients(u) + 0.0, _coefficients(v)
+    steps, m = len(rest) - len(v) + 1, len(v)
+    quotient: list[Any] = []
+    for _ in range(max(steps, 0)):
+        factor = rest[0] / v[0]
+        quotient.append(reshape(factor, (1,)))
+        rest = concatenate([rest[1:m] - factor * v[1:], rest[m:]])
+    return (concatenate(quotient) if quotient else _zeros(1, v)), rest[_leading_zeros(rest) :]
+
+
+def _leading_zeros(p: Any) -> int:
+    """Count the first coefficients that are as good as 0, as np.polydiv does."""
+    if is_batch(p) or len(p) < 2:
+        return 0
+    there = ~np.isclose(plain(p), 0, rtol=1e-14)
+    return int(np.argmax(there)) if there.any() else len(p) - 1
+
+
+@answers(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    """Differentiate a polynomial."""
+    if m < 0:
+        raise InputError(f"np.polyder differentiates m times; m is {m}. See np.polyint{at_line()}")
+    p = widened(p) if m else p
+    for _ in range(m):
+        powers = np.arange(len(p) - 1, 0, -1).astype(dtype_of(p))
+        p = p[:-1] * powers
+    return p
+
+
+@answers(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """Integrate a polynomial; `k` are the constants."""
+    p = widened(_coefficients(p)) if m else _coefficients(p)
+    constants = np.zeros(m, dtype_of(p)) if k is None else _coefficients(k)
+    for i in range(m):
+        powers = np.arange(len(p), 0, -1).astype(dtype_of(p))
+        constant = constants[i if len(constants) > 1 else 0]
+        p = concatenate([p / powers, reshape(constant, (1,))])
+    return p
+
+
+@answers(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """Return the polynomial with these zeros, or with the eigenvalues of a matrix for zeros."""
+    zeros = as_array(seq_of_zeros)
+    if len(shape_of(zeros)) == 2:
+        polynomial = poly(eigvals(zeros))
+        return polynomial if is_complex(plain(zeros)) else real(polynomial)
+    result: Any = np.ones(1, dtype_of(zeros))
+    for i in range(len(zeros)):
+        result = concatenate([result, _zeros(1, zeros)]) - zeros[i] * concatenate(
+            [_zeros(1, zeros), result]
+        )
+    return result
+
+
+@answers(np.roots)
+def roots(p: Any) -> Any:
+    """Return the zeros of a polynomial: the eigenvalues of its companion matrix."""
+    there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(plain(p))
+    if not len(there):
+        return np.zeros(0)
+    behind = len(p) - 1 - there[-1]
+    p = p[there[0] : there[-1] + 1]
+    n = len(p) - 1
+    zeros = np.zeros(behind, dtype_of(p))
+    if not n:
+        return zeros
+    below = np.eye(n, k=-1, dtype=dtype_of(p))
+    return concatenate([eigvals(set_item(below, -p[1:] / p[0], 0)), zeros])
+
+
+def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:
+    """Refuse points that cannot be fitted."""
+    shapes = [shape_of(x), shape_of(y)[:1], *([] if w is None else [shape_of(as_array(w))])]
+    if deg < 0 or len(set(shapes)) > 1 or len(shapes[0]) != 1 or len(shape_of(y)) > 2:
+        raise InputError(
+            f"np.polyfit needs a degree of 0, 1, 2, ..., a vector x, and as many numbers (or rows) "
+            f"y and weights, not the degree {deg} and arrays of shape {shape_of(x)}, "
+            f"{shape_of(y)}{''.join(f', {shape}' for shape in shapes[2:])}{at_line()}"
+        )
+
+
+@answers(np.polyfit)
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: Any = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
+) -> Any:
+    """Fit a polynomial by least squares."""
+    x, y = as_array(x), as_array(y)
+    _check_points(x, y, deg, w)
+    powers = reshape(x, (-1, 1)) ** np.arange(deg, -1, -1)
+    if w is not None:
+        powers = powers * reshape(as_array(w), (-1, 1))
+        y = y * reshape(as_array(w), (-1,) + (1,) * (len(shape_of(y)) - 1))
+    scale = np.sqrt(sum_over(powers * powers, 0, False))
+    cut = len(plain(x)) * np.finfo(dtype_of(x)).eps if rcond is None else rcond
+    solution, residuals, rank, s = lstsq(powers / scale, y, cut)
+    spread = reshape(scale, (-1,) + (1,) * (len(shape_of(y)) - 1))
+    result = solution / spread
+    if full:
+        return result, residuals, rank, s, cut
+    if cov is False:
+        return result
+    spreads = inv(matmul(transpose(powers, None), powers))
+    factor = 1.0 if cov == "unscaled" else residuals / (len(plain(x)) - deg - 1)
+    single = len(shape_of(y)) == 1
+    return result, (spreads * factor if single else reshape(spreads, (deg + 1, -1, 1)) * factor)

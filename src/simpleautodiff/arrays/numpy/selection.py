@@ -1,0 +1,346 @@
+"""Choosing elements: by conditions, by numbers, between bounds; functions row by row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.numpy.shaping import numbered, stack
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS,
+    answers,
+    as_array,
+    can_decide,
+    is_batch,
+    widened,
+)
+from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.writing import made_like
+from simpleautodiff.core.level import Traced, concrete, plain
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import getitem, set_item
+from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.scalar import special
+from simpleautodiff.rules.scalar.complex_parts import imag, real
+from simpleautodiff.rules.scalar.piecewise import clip as clip_row, maximum, minimum, rint, trunc
+from simpleautodiff.values.pytree import flatten
+
+FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
+if hasattr(np, "fix"):  # deprecated from NumPy 2.5 on
+    FUNCTIONS[np.fix] = lambda x: trunc(x)
+
+
+@answers(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """Choose element by element; without choices, say where the condition holds."""
+    if x is None and y is None:
+        return np.nonzero(plain(condition))
+    chosen = plain(as_array(condition))
+    chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
+    return where_row(chosen, as_array(x), as_array(y))
+
+
+@answers(np.select)
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """Choose by the first condition that holds."""
+    if len(condlist) != len(choicelist):
+        raise ArgumentError(
+            f"np.select needs as many choices as conditions: {len(choicelist)} for {len(condlist)}"
+        )
+    result = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+@answers(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """Apply to each element the function of the last condition that holds; 0 where none does."""
+    single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
+    condlist = [condlist] if single and shape_of(x) else condlist
+    conditions = [plain(c) != 0 for c in condlist]
+    if len(funclist) == len(conditions) + 1:
+        conditions.append(~np.any(np.stack(conditions), axis=0))
+    result: Any = np.zeros(shape_of(x), dtype_of(x))
+    for condition, function in zip(conditions, funclist, strict=True):
+        part = x if is_batch(condition) else getitem(x, condition)
+        if part is x and callable(function):
+            _check_elementwise(function, args, kw)
+        with np.errstate(all="ignore" if part is x else None):
+            value = function(part, *args, **kw) if callable(function) else function
+        if is_batch(condition):  # the examples choose different elements
+            result = where_row(condition, value, result)
+        else:
+            result = set_item(result, value, condition)
+    return result
+
+
+def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
+    """Refuse a function that looks at several of its elements: these differ between examples."""
+    halves = np.array([-1.7, 0.6, 2.3]), np.array([0.2, -0.4, 1.3])
+    with np.errstate(all="ignore"):
+        whole, *parts = (_of_each(function(u, *args, **kw), u) for u in (np.r_[halves], *halves))
+    if not np.allclose(whole, np.concatenate(parts, axis=-1), equal_nan=True):
+        raise RuleError(
+            "np.piecewise with a function that looks at several elements (their sum, say) cannot "
+            f"be run for many examples at once; write np.where(condition, f(x), g(x)){at_line()}"
+        )
+
+
+def _of_each(result: Any, u: Any) -> Any:
+    """Return what a function gave for each element: one number may stand for all of them."""
+    array = concrete(result)
+    alone = np.ndim(array) and not shape_of(result)  # a number of each example of a batch
+    return (array[..., None] if alone else array) + np.zeros(u.shape)
+
+
+@answers(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
+    """Keep between bounds."""
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if low is None and high is None:
+        return a
+    if high is None:
+        return maximum(a, as_array(low))
+    return minimum(a, as_array(high)) if low is None else clip_row(a, as_array(low), as_array(high))
+
+
+@answers(np.round, np.around)
+def round_(a: Any, decimals: int = 0) -> Any:
+    """Round to decimals; a rounded number does not change by a little."""
+    factor = 10.0 ** abs(operator.index(decimals))
+    if not decimals:
+        return rint(a)
+    return rint(a * factor) / factor if decimals > 0 else rint(a / factor) * factor
+
+
+@answers(np.real_if_close)
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """Return the real part where the imaginary parts are as good as 0."""
+    return real(a) if np.isrealobj(np.real_if_close(plain(a), tol)) else a
+
+
+@answers(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    """Return the elements where a condition holds."""
+    flat = reshape(as_array(arr), (-1,))
+    return getitem(flat, np.flatnonzero(plain(condition)))
+
+
+@answers(np.compress)
+def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    """Return slices where a condition holds."""
+    return numbered(lambda numbers: np.compress(plain(condition), numbers, axis), as_array(a))
+
+
+@answers(np.choose)
+def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    """Take each element from the array whose number stands in `a`."""
+    arrays = [as_array(c) for c in choices]
+    index = _numbers(plain(as_array(a)), len(arrays), mode)
+    result = arrays[-1]
+    for k, chosen in enumerate(arrays[:-1] or arrays):
+        result = where_row(index == k, chosen, result)
+    return result
+
+
+def _numbers(index: Any, n: int, mode: str) -> Any:
+    """Return numbers below n: what is outside is refused, counted round, or brought inside."""
+    if mode == "wrap":
+        return index % n
+    outside = (index < 0) | (index >= n)
+    if mode == "raise" and np.any(outside if can_decide(index) else concrete(outside)):
+        raise InputError(
+            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{at_line()}"
+        )
+    return np.clip(index, 0, n - 1)
+
+
+@answers(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Drop zeros at the ends; which they are does not change by a little."""
+    index = []
+    for i, n in enumerate(shape_of(filt)):
+        others = tuple(j for j in range(len(shape_of(filt))) if j != i)
+        there = np.flatnonzero(np.any(plain(filt) != 0, axis=others))
+        chosen = axis is None or i in axes_of(filt, axis)
+        first = there[0] if len(there) and chosen and "f" in trim.lower() else 0
+        last = there[-1] + 1 if len(there) and chosen and "b" in trim.lower() else n
+        index.append(slice(int(first), int(last if len(there) or not chosen else 0)))
+    return getitem(filt, tuple(index))
+
+
+@answers(np.apply_along_axis)
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """Apply a function to every vector along an axis."""
+    (axis,) = axes_of(arr, axis)
+    moved = np.moveaxis(arr, axis, -1)
+    outer = shape_of(moved)[:-1]
+    results = [func1d(moved[place], *args, **kwargs) for place in np.ndindex(*outer)]
+    new = shape_of(results[0])
+    result = reshape(stack(results), (*outer, *new))
+    rank = len(outer)
+    order = (*range(axis), *range(rank, rank + len(new)), *range(axis, rank))
+    return np.transpose(result, order)
+
+
+@answers(np.apply_over_axes)
+def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
+    """Apply a reduction to one axis after the other, and keep the axes."""
+    for axis in np.atleast_1d(axes):
+        reduced = func(a, int(axis))
+        lost = len(shape_of(reduced)) < len(shape_of(a))
+        a = np.expand_dims(reduced, int(axis)) if lost else reduced
+    return a
+
+
+@answers(np.angle)
+def angle(z: Any, deg: bool = False) -> Any:
+    """Return the argument of complex numbers."""
+    turned = np.arctan2(imag(z), real(z))
+    return turned * (180 / np.pi) if deg else turned
+
+
+# Arrays made from nodes. --------------------------------------------------------------------------
+
+
+def _steps(num: int, endpoint: bool, like: Any, rank: int) -> Any:
+    if operator.index(num) < 0:
+        raise InputError(f"the number of points is 0, 1, 2, ..., not {num}{at_line()}")
+    steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
+    return steps.astype(dtype_of(like)).reshape((-1,) + (1,) * rank)
+
+
+@answers(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    axis: int = 0,
+) -> Any:
+    """Return numbers at equal distances."""
+    start, stop = start + 0.0 * stop, stop + 0.0 * start
+    steps = _steps(num, endpoint, start, len(shape_of(start)))
+    points = np.moveaxis(start * (1 - steps) + stop * steps, 0, axis)
+    gap = (stop - start) / max(num - 1 if endpoint else num, 1)
+    return (points, gap) if retstep else points
+
+
+@answers(np.logspace)
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
+) -> Any:
+    """Return powers with exponents at equal distances."""
+    return base ** linspace(start, stop, num, endpoint, axis=axis)
+
+
+@answers(np.geomspace)
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
+    """Return numbers at equal ratios."""
+    if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
+        raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
+    start, stop = widened(start), widened(stop)
+    ratio = stop / start
+    steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
+    return np.moveaxis(start * ratio**steps, 0, axis)
+
+
+@answers(np.array)
+def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+    """Join nodes, np.array([a, b], like=a); plain numbers become an array that can be written to.
+
+    Such an array can also be asked for places that differ from example to example of a batch.
+    """
+    result = array(object, dtype, ndmin)
+    return Writable(result.copy()) if isinstance(result, np.ndarray) else result
+
+
+@answers(np.asarray, np.asanyarray)
+def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
+    """Join nested lists of nodes."""
+    if isinstance(object, (list, tuple)):
+        result = stack([array(part) for part in object])
+    else:
+        result = as_array(object)
+    result = result if dtype is None else result.astype(dtype)
+    missing = max(ndmin - len(shape_of(result)), 0)
+    return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+
+
+def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Make an array of numbers or of nodes: what simpleautodiff.numpy calls array.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> import simpleautodiff.numpy as np
+    >>> ad.jacobian(lambda x: np.array([x, x**2]))(3.0)
+    array([1., 6.])
+    """
+    if any(isinstance(leaf, Traced) for leaf in flatten(object)[0]):
+        result = array(object, dtype, kwargs.get("ndmin", 0))
+        return +result if result is object else result  # a new array, as in NumPy
+    return np.array(object, dtype, **kwargs)
+
+
+def new_full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """Fill a new array with a number or with a node: what simpleautodiff.numpy calls full.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> import simpleautodiff.numpy as np
+    >>> ad.jacobian(lambda x: np.full(2, x**2))(3.0)
+    array([6., 6.])
+    """
+    if isinstance(fill_value, Traced):
+        return full(shape, fill_value, dtype)
+    return np.full(shape, fill_value, dtype, **kwargs)
+
+
+_plain_full_like = made_like(np.full_like)
+
+
+@answers(np.full_like)
+def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
+    """Fill an array that can be written to with a number, or with a node."""
+    settings = {"dtype": dtype, "shape": shape}
+    if not isinstance(fill_value, Traced):
+        return _plain_full_like(a, fill_value, **settings)
+    new = shape_of(a) if shape is None else shape
+    filled: Any = broadcast_to(fill_value, new)
+    return Writable(filled if dtype is None else filled.astype(dtype))
+
+
+@answers(np.full)
+def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """Fill a new array: np.full(shape, x, like=x)."""
+    return full_like(np.empty(shape), fill_value, dtype)
+
+
+@answers(np.vander)
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Return the powers of a vector as columns."""
+    if N is not None and operator.index(N) < 0:
+        raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{at_line()}")
+    x = widened(x)
+    powers = np.arange(shape_of(x)[0] if N is None else N)
+    powers = powers if increasing else powers[::-1]
+    return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))
+
+
+@answers(np.broadcast_to)
+def broadcast_to_(array: Any, shape: Any) -> Any:
+    """Copy an array to a larger shape."""
+    array = as_array(array)
+    return broadcast_to(array, np.broadcast_to(np.empty(shape_of(array), bool), shape).shape)

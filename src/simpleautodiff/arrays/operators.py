@@ -1,0 +1,83 @@
+"""Python's operators on nodes: each is the wrapping function of a row."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.rules.row import UFUNCS
+from simpleautodiff.rules.scalar import arithmetic, piecewise
+
+BINARY = {
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+    "truediv": arithmetic.div,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.mod,
+    "pow": arithmetic.power,
+}
+UNARY = {
+    "neg": arithmetic.neg,
+    "pos": arithmetic.pos,
+    "abs": piecewise.absolute,
+    "floor": piecewise.floor,
+    "ceil": piecewise.ceil,
+    "trunc": piecewise.trunc,
+}
+COMPARISONS = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+PREDICATES: tuple[Any, ...] = (np.isnan, np.isinf, np.isfinite, np.signbit)
+
+
+def _reflected(wrapping: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def reflected(self: Any, other: Any) -> Any:
+        return wrapping(other, self)
+
+    return reflected
+
+
+def _comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
+    """Compare the plain numbers: a comparison has no derivative; it decides which way code goes."""
+
+    def comparison(self: Any, other: Any) -> Any:
+        for x in (self, other):
+            if isinstance(x, Traced):
+                x.level.compared = True
+        answer = compare(plain(self), plain(other))
+        if isinstance(answer, np.ndarray):
+            for x in (self, other):
+                while isinstance(x, Traced):
+                    answer = x.level.answered(answer, sign, self, other)
+                    x = x.value
+        return answer
+
+    return comparison
+
+
+def _predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Ask a question that has a plain answer of the plain number."""
+    return lambda x: ufunc(plain(x))
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    **{f"__{name}__": wrapping for name, wrapping in (BINARY | UNARY).items()},
+    **{f"__r{name}__": _reflected(wrapping) for name, wrapping in BINARY.items()},
+    **{f"__{name}__": _comparison(getattr(operator, name), sign) for name, sign in SIGNS.items()},
+    "__divmod__": lambda x, y: (x // y, x % y),
+    "__rdivmod__": lambda x, y: (y // x, y % x),
+    "__round__": lambda x, ndigits=None: piecewise.round_(x, ndigits),
+}
+UFUNCS.update({ufunc: OPERATORS[f"__{name}__"] for name, ufunc in COMPARISONS.items()})
+UFUNCS.update({question: _predicate(question) for question in PREDICATES})

@@ -1,0 +1,321 @@
+"""Which program answers which function of NumPy, and the call that asks it."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
+from simpleautodiff.errors import (
+    ArgumentError,
+    AutodiffError,
+    LostDerivativeError,
+    RuleError,
+    at_line,
+    like_numpys,
+)
+from simpleautodiff.rules.array.dtypes import astype, dtype_of
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrapped
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+Function = Callable[..., Any]
+FUNCTIONS: dict[Any, Function] = {}
+SPECIAL: dict[
+    str, Function
+] = {}  # by the name of a ufunc of scipy.special, which may not be loaded
+WRITERS: dict[Any, Function] = {}  # functions that write into their first argument
+HARMLESS = {"order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"}
+
+
+def answers(*functions: Any) -> Callable[[Function], Function]:
+    """Say which functions of NumPy a program answers for nodes."""
+
+    def register(program: Function) -> Function:
+        FUNCTIONS.update(dict.fromkeys(functions, program))
+        return program
+
+    return register
+
+
+def answers_scipy(*names: str) -> Callable[[Function], Function]:
+    """Say which Python functions of SciPy a program answers for nodes: ``"linalg.expm"``."""
+
+    def register(program: Function) -> Function:
+        SCIPY.update(dict.fromkeys(names, program))
+        return program
+
+    return register
+
+
+def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a call of NumPy with a node among its arguments."""
+    try:
+        program = FUNCTIONS.get(function)
+        if program is None:
+            return _without_program(function, args, kwargs)
+        if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
+            result = program(*map(unwrapped, args), **kwargs)
+            return +result if args and result is args[0] else result  # as in NumPy, a new array
+        return _answer(function, program, args, kwargs)
+    except AutodiffError:
+        raise
+    except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
+        raise _refusal(function, args, kwargs) or error from None
+
+
+def _refusal(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
+    """Return what NumPy has against the arguments with which a program failed, if anything."""
+    if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
+        return None  # the error may be that of the user's own function
+    try:
+        function(*map_leaves(_stand_in, args), **map_leaves(_stand_in, kwargs))
+    except (ValueError, TypeError, LookupError, ArithmeticError) as error:
+        return like_numpys(error)(f"{name_of(function)}: {error}{at_line()}")
+    return None
+
+
+def _stand_in(x: Any) -> Any:
+    """Return the plain array of a node, or one of its shape."""
+    x = _plain(x)
+    plainly = isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "shape")
+    return x if plainly else np.ones(tuple(x.shape))
+
+
+def _without_program(function: Any, args: Any, kwargs: Any) -> Any:
+    """Write to an array, or give a plain answer, as a comparison is one."""
+    if function in WRITERS and args and isinstance(args[0], (Traced, Written)):
+        return WRITERS[function](args[0].writable(), *args[1:], **kwargs)
+    if function not in PLAIN:
+        raise no_rule(name_of(function))
+    return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+
+
+def _answer(function: Any, program: Function, args: Any, kwargs: Any) -> Any:
+    """Call a program with what NumPy's function would take, and NumPy's defaults."""
+    args, given = arguments(function, args, kwargs)
+    out, dtype = given.pop("out", None), given.get("dtype")
+    args = [unwrapped(arg) for arg in args]
+    takes = _parameters(program)
+    if dtype is not None and "dtype" not in takes:
+        args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
+    if None not in takes:
+        given = {name: arg for name, arg in given.items() if name in takes or name not in HARMLESS}
+        _check_known(function, set(given) - takes)
+    result = program(*args, **given)
+    return written(+result if result is args[0] else result, out, name_of(function))
+
+
+def _as_it_is(program: Function, kwargs: dict[str, Any]) -> bool:
+    """Tell whether a program takes what was given by name just as NumPy's function would."""
+    takes = _parameters(program)
+    return all(
+        [k in takes and k != "dtype" and k != "out" and v is not None for k, v in kwargs.items()]
+    )
+
+
+def _check_known(function: Any, unknown: set[Any]) -> None:
+    """Refuse arguments of NumPy's function that its program does not know."""
+    if unknown:
+        raise RuleError(
+            f"{name_of(function)} of a node has no derivative rule for the argument "
+            f"{' and '.join(sorted(unknown))}{at_line()}"
+        )
+
+
+def method_of(function: Any) -> Function:
+    """Return the method of arrays that does what a function of NumPy does."""
+    return lambda self, *args, **kwargs: array_function(self, function, (), (self, *args), kwargs)
+
+
+def _plain(x: Any) -> Any:
+    return plain(unwrapped(x))
+
+
+def explain_arguments(name: str, program: Function, args: Any, kwargs: Any) -> None:
+    """Raise a clear error if a function was given what its program does not take."""
+    try:
+        inspect.signature(program).bind(*args, **kwargs)
+    except TypeError as error:
+        raise RuleError(f"{name} of a node: {error}{at_line()}") from None
+
+
+@cache
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:  # some functions of older NumPys do not say
+        return None
+
+
+@cache
+def _required(function: Any) -> int:
+    """Return how many arguments a function needs; 1 if it does not say."""
+    signature = _signature(function)
+    if signature is None:
+        return 1
+    parameters = signature.parameters.values()
+    return (
+        sum(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            for p in parameters
+        )
+        or 1
+    )
+
+
+@cache
+def _parameters(program: Function) -> set[str | None]:
+    """Return the names of what a program takes; None among them says: all."""
+    parameters = inspect.signature(program).parameters.values()
+    return {None if p.kind is p.VAR_KEYWORD else p.name for p in parameters}
+
+
+def arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return what a call needs in its order, and by name what differs from the defaults."""
+    signature = _signature(function)
+    kinds = {p.kind for p in signature.parameters.values()} if signature else set()
+    if signature is None or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return args, {name: arg for name, arg in kwargs.items() if arg is not None}
+    bound = signature.bind(*args, **kwargs).arguments
+    needed, given = [], {}
+    for parameter in signature.parameters.values():
+        if parameter.name not in bound:
+            continue
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given.update(bound[parameter.name])
+        elif parameter.default is parameter.empty:
+            needed.append(bound[parameter.name])
+        elif bound[parameter.name] is not parameter.default:
+            given[parameter.name] = bound[parameter.name]
+    return needed, given
+
+
+def as_array(x: Any) -> Any:
+    """Return a list as an array; a node and a number of another kind is as it is."""
+    if is_foreign(x):
+        return wrapped(x)
+    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+
+
+def is_batch(x: Any) -> bool:
+    """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
+    number = plain(x)
+    return getattr(number, "array_like", False) or getattr(number, "opaque", False)
+
+
+def can_decide(x: Any) -> bool:
+    """Tell whether code may go by numbers: those of a batch differ, those of a symbol are noted."""
+    return getattr(plain(x), "can_decide", not is_batch(x))
+
+
+def to_dtype(x: Any, dtype: Any) -> Any:
+    """Give a node another kind of number; whole numbers have no derivative."""
+    dtype = np.dtype(dtype)
+    if dtype.kind in "fc":
+        return x if dtype == dtype_of(x) else astype(x, dtype)
+    raise LostDerivativeError(
+        f"numbers of type {dtype} have no derivative; leave dtype away, or round the plain array: "
+        f"x.astype({dtype}){at_line()}"
+    )
+
+
+def widened(x: Any) -> Any:
+    """Return numbers of 64 bits at least, as some functions of NumPy do; other libraries do not."""
+    if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:
+        return x
+    return to_dtype(x, np.result_type(dtype_of(x), np.float64))
+
+
+def written(result: Any, out: Any, name: str) -> Any:
+    """Return a result, or write it to the array that `out` names; of several, each to its own."""
+    if isinstance(result, tuple) and isinstance(out, tuple):
+        return tuple(written(each, to, name) for each, to in zip(result, out, strict=True))
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if out is None or (isinstance(out, tuple) and set(out) == {None}):
+        return result
+    if isinstance(out, (Traced, Written)):
+        return _written_to(out, result, name)
+    if not isinstance(result, Traced):
+        np.copyto(out, result, "same_kind")
+        return out
+    raise LostDerivativeError(
+        f"{name}(..., out=...) would write a node into a plain array and drop its derivative. Use "
+        f"what it returns, or make the array with np.zeros_like(x) or np.zeros(shape, like=x)"
+        f"{at_line()}"
+    )
+
+
+def _written_to(out: Any, result: Any, name: str) -> Any:
+    """Write a result to an array that can hold a derivative."""
+    array = out.writable()
+    if np.shape(plain(result)) != np.shape(plain(array.current)):
+        raise ArgumentError(
+            f"{name}: out has the shape {np.shape(plain(array.current))}, the result "
+            f"{np.shape(plain(result))}{at_line()}"
+        )
+    array.current = result
+    return out
+
+
+def name_of(function: Any) -> str:
+    """Write a function as users do: ``np.linalg.inv``."""
+    module = getattr(function, "__module__", "") or ""
+    parts = {"numpy.linalg": "linalg.", "numpy.fft": "fft.", "numpy.lib.scimath": "emath."}
+    part = next((part for start, part in parts.items() if module.startswith(start)), "")
+    return f"np.{part}{function.__name__}"
+
+
+def no_rule(name: str) -> RuleError:
+    """Say that a function of NumPy has no derivative rule, what is near it, and the way out."""
+    known = sorted({name_of(function) for function in FUNCTIONS})
+    near = [n for n in difflib.get_close_matches(name, known, 3, 0.75) if n != name]
+    instead = HINTS.get(name) or (f"Near it: {', '.join(near)}" if near else "")
+    return RuleError(
+        f"no derivative rule for {name}. {instead + '. ' if instead else ''}Write it with "
+        "functions that have one, or declare your own in five lines with "
+        f"@simpleautodiff.primitive: help(simpleautodiff.primitive) shows how{at_line()}"
+    )
+
+
+HINTS = {
+    **dict.fromkeys(
+        ("np.unique", "np.unique_values", "np.unique_all", "np.unique_counts", "np.unique_inverse"),
+        "Find the places once: i = np.unique(x.value, return_index=True)[1]; then take x[i]",
+    ),
+    **dict.fromkeys(
+        ("np.union1d", "np.intersect1d", "np.setdiff1d", "np.setxor1d", "np.sort_complex"),
+        "Find the places with the plain array, x.value, and take those elements: x[i]",
+    ),
+    **dict.fromkeys(
+        ("np.histogram", "np.histogram2d", "np.histogramdd", "np.histogram_bin_edges"),
+        "Counts do not change by a little; count the plain array: np.histogram(x.value). Weights "
+        "of plain points may be nodes: np.histogram(x.value, weights=w)",
+    ),
+    **dict.fromkeys(
+        ("np.put", "np.place", "np.putmask", "np.copyto", "np.put_along_axis", "np.fill_diagonal"),
+        "It writes into an array: make it with y = np.zeros_like(x) or y = x.copy(), and write "
+        "y[...] = ...; for np.full(n, x) write np.full(n, x, like=x)",
+    ),
+    **dict.fromkeys(
+        ("np.save", "np.savez", "np.savez_compressed", "np.savetxt", "np.packbits"),
+        "Take the plain array: x.value",
+    ),
+}
+PLAIN = {
+    *(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero),
+    *(np.count_nonzero, np.any, np.all, np.allclose, np.isclose, np.array_equal, np.result_type),
+    *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.argwhere, np.flatnonzero),
+    *(np.iscomplexobj, np.isrealobj, np.array_repr, np.array_str, np.digitize, np.array_equiv),
+    *(np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin, np.iscomplex, np.isreal),
+    *(np.isneginf, np.isposinf, np.array2string, np.can_cast, np.common_type, np.min_scalar_type),
+    *(np.may_share_memory, np.shares_memory, np.diag_indices_from, np.tril_indices_from),
+    *(np.triu_indices_from, np.ix_, np.einsum_path, np.linalg.matrix_rank),
+    *(np.unravel_index, np.ravel_multi_index),
+}

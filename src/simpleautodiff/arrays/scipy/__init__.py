@@ -1,0 +1,16 @@
+"""Programs that answer SciPy's functions."""
+
+from simpleautodiff.arrays.scipy import (
+    scipy_distance as scipy_distance,
+    scipy_factorizations as scipy_factorizations,
+    scipy_fft as scipy_fft,
+    scipy_integrate as scipy_integrate,
+    scipy_interpolate as scipy_interpolate,
+    scipy_linalg as scipy_linalg,
+    scipy_ndimage as scipy_ndimage,
+    scipy_signal as scipy_signal,
+    scipy_sparse as scipy_sparse,
+    scipy_special as scipy_special,
+    scipy_stats as scipy_stats,
+    solver_hints as solver_hints,
+)

@@ -1,0 +1,155 @@
+"""The functions of scipy.linalg on nodes that give eigenvalues, singular values and other factors.
+
+What only saves time (`overwrite_a`, ...) is accepted and ignored; `refusing` checks input.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.numpy import factorizations as factors
+from simpleautodiff.arrays.registry import answers_scipy
+from simpleautodiff.arrays.scipy.scipy_linalg import only, solve_triangular
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.linear_systems import cholesky, flip
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.values.functions import is_complex
+
+# Eigenvalues. -------------------------------------------------------------------------------------
+
+
+@answers_scipy("linalg.eigh")
+def eigh(
+    a: Any,
+    b: Any = None,
+    *,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    subset_by_index: Any = None,
+    subset_by_value: Any = None,
+    type: int = 1,
+    driver: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix, or of A v = λ B v."""
+    only("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
+    values, vectors = _pairs(a if lower else flip(a), b if lower or b is None else flip(b))
+    first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
+    kept = (..., slice(first, last + 1))
+    return (
+        getitem(values, kept) if eigvals_only else (getitem(values, kept), getitem(vectors, kept))
+    )
+
+
+def _pairs(a: Any, b: Any) -> Any:
+    """Return eigenvalues and eigenvectors; with B = L Lᴴ, of L⁻¹ A L⁻ᴴ instead."""
+    if b is None:
+        return factors.eigh(a)
+    below = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
+    symmetric = np.where(below, a, 0.0) + flip(np.where(below.T, 0.0, a))
+    root = cholesky(b)
+    half = solve_triangular(root, symmetric, lower=True)
+    values, vectors = factors.eigh(solve_triangular(root, flip(half), lower=True))
+    return values, solve_triangular(root, vectors, trans=2, lower=True)
+
+
+@answers_scipy("linalg.eigvalsh")
+def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> Any:
+    """Return the eigenvalues of a symmetric matrix."""
+    return eigh(a, b, lower=lower, eigvals_only=True, **settings)
+
+
+def _complex(w: Any) -> Any:
+    """Return eigenvalues as SciPy does: complex, even where all are real."""
+    return w if is_complex(plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
+
+
+@answers_scipy("linalg.eig")
+def eig(
+    a: Any,
+    b: Any = None,
+    left: bool = False,
+    right: bool = True,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    homogeneous_eigvals: bool = False,
+) -> Any:
+    """Return the eigenvalues and the right eigenvectors of any square matrix."""
+    only("eig", b=(b, None), left=(left, False), homogeneous=(homogeneous_eigvals, False))
+    values, vectors = factors.eig(a)
+    return (_complex(values), vectors) if right else _complex(values)
+
+
+@answers_scipy("linalg.eigvals")
+def eigvals(a: Any, b: Any = None, *settings: Any, **named: Any) -> Any:
+    """Return the eigenvalues of any square matrix."""
+    return eig(a, b, False, False, **named)
+
+
+# Singular values, least squares. ------------------------------------------------------------------
+
+
+@answers_scipy("linalg.svd")
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Return U, the singular values and V conjugate transposed."""
+    return factors.svd(a, full_matrices, compute_uv)
+
+
+SCIPY["linalg.svdvals"] = lambda a, overwrite_a=False, check_finite=True: factors.svdvals(a)
+
+
+@answers_scipy("linalg.lstsq")
+def lstsq(
+    a: Any,
+    b: Any,
+    cond: Any = None,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+    lapack_driver: Any = None,
+) -> tuple[Any, Any, int, Any]:
+    """Return the solution of least squares, the sums of squares, the rank and singular values."""
+    x, sums, rank, s = factors.lstsq(a, b, -1 if cond is None else cond)
+    if shape_of(sums) == (1,) and len(shape_of(b)) == 1:
+        sums = sums[0]
+    return x, sums, rank, s
+
+
+@answers_scipy("linalg.qr")
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Return an orthogonal and an upper triangular factor."""
+    only("qr", pivoting=(pivoting, False))
+    m, n = shape_of(a)[-2:]
+    if mode == "raw" or (mode == "full" and m > n):
+        raise RuleError(
+            f"scipy.linalg.qr of a node with mode={mode!r}: the columns it adds to Q are any basis "
+            f"of what is left, so they have no derivative. Pass mode='economic'{at_line()}"
+        )
+    q, r = factors.qr(a)
+    if mode != "r":
+        return q, r
+    below = np.zeros((*shape_of(a)[:-2], m - shape_of(r)[-2], n), dtype_of(r))
+    return (concatenate([r, below], -2) if m > n else r,)

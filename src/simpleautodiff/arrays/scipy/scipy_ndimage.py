@@ -1,0 +1,231 @@
+"""The linear filters of scipy.ndimage on nodes: convolutions of an array that goes on at its edges.
+
+A filter is known by what it makes of a single 1 among zeros.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.registry import Function, answers_scipy
+from simpleautodiff.arrays.scipy.scipy_signal import floats
+from simpleautodiff.core.level import Traced
+from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.rules.array.convolution import backwards, convolve_all
+from simpleautodiff.rules.array.dtypes import real_dtype
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.values.functions import optional
+
+_EDGES = {  # how np.pad calls it
+    **dict.fromkeys(("reflect", "grid-mirror"), "symmetric"),
+    **dict.fromkeys(("wrap", "grid-wrap"), "wrap"),
+    **dict.fromkeys(("constant", "grid-constant"), "constant"),
+    "mirror": "reflect",
+    "nearest": "edge",
+}
+
+
+def _filtered(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
+    """Correlate with weights of the same rank, whose middle is moved by `origin`."""
+    if mode not in _EDGES:
+        raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{at_line()}")
+    sizes = shape_of(weights)
+    starts = [
+        n // 2 + int(shift) for n, shift in zip(sizes, _each(origin, len(sizes)), strict=True)
+    ]
+    widths = [(start, n - 1 - start) for n, start in zip(sizes, starts, strict=True)]
+    settings = {"constant_values": cval} if _EDGES[mode] == "constant" else {}
+    around = np.pad(x, widths, _EDGES[mode], **settings)  # type: ignore[call-overload]
+    inside = zip(sizes, shape_of(x), strict=True)
+    kept = tuple(slice(n - 1, n - 1 + m) for n, m in inside)
+    return getitem(convolve_all(around, backwards(weights), "auto"), kept)
+
+
+def _each(given: Any, n: int) -> list[Any]:
+    """Return a setting for each of n axes."""
+    return list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given] * n
+
+
+def _own_kind(kernel: Any, x: Any) -> Any:
+    """Return plain weights in the kind of numbers of x, so that float32 stays float32."""
+    return kernel if isinstance(kernel, Traced) else np.asarray(kernel, real_dtype(x))
+
+
+def _no_output(output: Any) -> None:
+    if output is not None:
+        raise RuleError(f"filters of nodes have no rule for output={at_line()}")
+
+
+@answers_scipy("ndimage.correlate")
+def correlate(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+) -> Any:
+    """Correlate an array with weights of the same rank."""
+    _no_output(output)
+    x = floats(input)
+    return _filtered(x, _own_kind(floats(weights), x), mode, cval, origin)
+
+
+@answers_scipy("ndimage.convolve")
+def convolve(
+    input: Any,
+    weights: Any,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+) -> Any:
+    """Convolve an array with weights of the same rank: correlate with them, backwards."""
+    kernel = floats(weights)
+    sizes = shape_of(kernel)
+    shifts = _each(origin, len(sizes))
+    moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
+    return correlate(input, backwards(kernel), output, mode, cval, moved)
+
+
+def _along(program: Function) -> Function:
+    """Return a filter along one axis from one of arrays."""
+
+    def filtered(
+        input: Any,
+        weights: Any,
+        axis: int = -1,
+        output: Any = None,
+        mode: str = "reflect",
+        cval: float = 0.0,
+        origin: int = 0,
+    ) -> Any:
+        x = floats(input)
+        (axis,) = axes_of(x, axis)
+        here = np.arange(len(shape_of(x))) == axis
+        wide = reshape(floats(weights), [-1 if at else 1 for at in here])
+        return program(x, wide, output, mode, cval, here * origin)
+
+    return filtered
+
+
+convolve1d, correlate1d = _along(convolve), _along(correlate)
+SCIPY["ndimage.convolve1d"], SCIPY["ndimage.correlate1d"] = convolve1d, correlate1d
+
+
+def _answer(name: str, rank: int, size: int, *args: Any, **kwargs: Any) -> Any:
+    """Return what a filter makes of a single 1 in the middle of zeros."""
+    one = np.zeros((size,) * rank)
+    one[(size // 2,) * rank] = 1.0
+    function = getattr(optional("scipy.ndimage", f"{name} of an array"), name)
+    return function(one, *args, mode="constant", **kwargs)
+
+
+@answers_scipy("ndimage.gaussian_filter1d")
+def gaussian_filter1d(
+    input: Any,
+    sigma: float,
+    axis: int = -1,
+    order: int = 0,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: int | None = None,
+) -> Any:
+    """Smooth along an axis by the density of the normal distribution."""
+    if isinstance(sigma, Traced):
+        raise RuleError(
+            "a Gaussian filter has a derivative rule in its input alone; pass sigma.value"
+            f"{at_line()}"
+        )
+    reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
+    settings = {"order": order, "truncate": truncate, "radius": radius}
+    kernel = _answer("gaussian_filter1d", 1, 2 * reach + 1, sigma, **settings)
+    return convolve1d(input, kernel, axis, output, mode, cval)
+
+
+@answers_scipy("ndimage.gaussian_filter")
+def gaussian_filter(
+    input: Any,
+    sigma: Any,
+    order: Any = 0,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    truncate: float = 4.0,
+    *,
+    radius: Any = None,
+    axes: Any = None,
+) -> Any:
+    """Smooth along several axes, one after the other."""
+    x = floats(input)
+    which = axes_of(x, axes)
+    each = [_each(given, len(which)) for given in (sigma, order, mode, radius)]
+    for axis, s, k, edge, reach in zip(which, *each, strict=True):
+        if isinstance(s, Traced) or s > 1e-15:
+            x = gaussian_filter1d(x, s, axis, k, output, edge, cval, truncate, radius=reach)
+    return x
+
+
+@answers_scipy("ndimage.uniform_filter1d")
+def uniform_filter1d(
+    input: Any,
+    size: int,
+    axis: int = -1,
+    output: Any = None,
+    mode: str = "reflect",
+    cval: float = 0.0,
+    origin: int = 0,
+) -> Any:
+    """Return means of neighbours along an axis."""
+    return correlate1d(input, np.full(size, 1 / size), axis, output, mode, cval, origin)
+
+
+@answers_scipy("ndimage.uniform_filter")
+def uniform_filter(
+    input: Any,
+    size: Any = 3,
+    output: Any = None,
+    mode: Any = "reflect",
+    cval: float = 0.0,
+    origin: Any = 0,
+    *,
+    axes: Any = None,
+) -> Any:
+    """Return means of neighbours along several axes."""
+    x = floats(input)
+    which = axes_of(x, axes)
+    each = [_each(given, len(which)) for given in (size, mode, origin)]
+    for axis, n, edge, shift in zip(which, *each, strict=True):
+        x = uniform_filter1d(x, n, axis, output, edge, cval, shift)
+    return x
+
+
+def _by_answer(name: str) -> Function:
+    """Return the program of a filter of three neighbours, by its answer to a single 1."""
+
+    def filtered(
+        input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0
+    ) -> Any:
+        x = floats(input)
+        return convolve(x, _answer(name, len(shape_of(x)), 3, axis), output, mode, cval)
+
+    return filtered
+
+
+SCIPY["ndimage.sobel"] = _by_answer("sobel")
+SCIPY["ndimage.prewitt"] = _by_answer("prewitt")
+
+
+@answers_scipy("ndimage.laplace")
+def laplace(input: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0) -> Any:
+    """Return the sum of the second differences along all axes."""
+    x = floats(input)
+    return convolve(x, _answer("laplace", len(shape_of(x)), 3), output, mode, cval)

@@ -1,0 +1,246 @@
+"""The functions of scipy.signal on nodes: convolutions and filters."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.registry import Function, answers_scipy, as_array, is_batch
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
+from simpleautodiff.rules.array.convolution import (
+    backwards,
+    convolve_all,
+    moving_sum,
+    recursion,
+)
+from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.rules.scalar.complex_parts import conj
+from simpleautodiff.values.functions import optional
+
+
+def scipy_signal(name: str) -> Any:
+    """Return a function of scipy.signal, which is loaded when it is needed."""
+    return getattr(optional("scipy.signal", f"{name} of an array"), name)
+
+
+def floats(x: Any) -> Any:
+    """Return an array of real or complex numbers."""
+    x = as_array(x)
+    return x if isinstance(x, Traced) or dtype_of(x).kind in "fc" else np.asarray(x, float)
+
+
+# Convolutions. ------------------------------------------------------------------------------------
+
+
+def _cut(full: Any, first: Any, second: Any, mode: str, even: int = 0) -> Any:
+    """Keep the middle of a convolution, or where the two overlap fully.
+
+    If the second has an `even` length, the middle may begin one further on.
+    """
+    if mode == "full":
+        return full
+    if mode not in ("same", "valid"):
+        raise ArgumentError(f"mode is 'full', 'same' or 'valid', not {mode!r}{at_line()}")
+    pairs = [*zip(shape_of(first), shape_of(second), strict=True)]
+    if mode == "same":
+        kept = [((m - 1 + even) // 2, n) for n, m in pairs]
+    else:
+        kept = [(min(n, m) - 1, abs(n - m) + 1) for n, m in pairs]
+    return getitem(full, tuple(slice(start, start + size) for start, size in kept))
+
+
+@answers_scipy("signal.convolve")
+def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Convolve two arrays of the same rank."""
+    a, b = floats(in1), floats(in2)
+    if len(shape_of(a)) != len(shape_of(b)):
+        raise ArgumentError(
+            f"a convolution takes arrays of the same rank, not of the shapes {shape_of(a)} and "
+            f"{shape_of(b)}{at_line()}"
+        )
+    return _cut(convolve_all(a, b, method), a, b, mode) if shape_of(a) else a * b
+
+
+@answers_scipy("signal.correlate")
+def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
+    """Correlate two arrays: convolve with the conjugate of the second, backwards."""
+    return convolve(in1, backwards(conj(floats(in2))), mode, method)
+
+
+@answers_scipy("signal.fftconvolve", "signal.oaconvolve")
+def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
+    """Convolve two arrays by their Fourier transforms, along all axes."""
+    if axes is not None and {*axes_of(in1, axes)} != {*range(len(shape_of(in1)))}:
+        raise RuleError(
+            "scipy.signal.fftconvolve of a node has no rule for some of the axes; "
+            f"np.fft.ifft(np.fft.fft(a, n) * np.fft.fft(b, n)) has one{at_line()}"
+        )
+    return convolve(in1, in2, mode, "fft")
+
+
+_PADDED = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
+
+
+@answers_scipy("signal.convolve2d")
+def convolve2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    """Convolve two matrices; beyond its edges the first is 0, periodic, or its own mirror."""
+    return _cut(_with_edges(in1, in2, mode, boundary, fillvalue), in1, in2, mode)
+
+
+def _with_edges(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    """Return the full convolution of matrices, of which the first goes on beyond its edges."""
+    if boundary not in _PADDED:
+        raise ArgumentError(f"boundary is 'fill', 'wrap' or 'symm', not {boundary!r}{at_line()}")
+    if mode == "valid" or (boundary == "fill" and not fillvalue):
+        return convolve(in1, in2)
+    widths = [(m - 1, m - 1) for m in shape_of(as_array(in2))]
+    settings = {"constant_values": fillvalue} if boundary == "fill" else {}
+    around = np.pad(floats(in1), widths, _PADDED[boundary], **settings)  # type: ignore[call-overload]
+    return convolve(around, in2, "valid")
+
+
+@answers_scipy("signal.correlate2d")
+def correlate2d(
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
+) -> Any:
+    """Correlate two matrices: convolve with the conjugate of the second, backwards."""
+    turned = backwards(conj(floats(in2)))
+    return _cut(_with_edges(in1, turned, mode, boundary, fillvalue), in1, in2, mode, even=1)
+
+
+# Filters. -----------------------------------------------------------------------------------------
+
+
+@answers_scipy("signal.lfilter")
+def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k]."""
+    b, a, x = (floats(given) for given in (b, a, x))
+    b, a = (reshape(given, (-1,)) for given in (b, a))
+    if not is_batch(a) and plain(a)[0] == 0:
+        raise InputError(
+            "scipy.signal.lfilter divides by a[0], which is 0; leave the zeros before the first "
+            f"number of a away{at_line()}"
+        )
+    b, a = b / a[0], a / a[0]
+    (axis,) = axes_of(x, axis)
+    moved = np.moveaxis(x, axis, 0)
+    n, rest = shape_of(moved)[0], shape_of(moved)[1:]
+    columns = reshape(moved, (n, -1))
+    right = moving_sum(b, columns)
+    state = None if zi is None else reshape(np.moveaxis(floats(zi), axis, 0), (-1, *_flat(rest)))
+    y = recursion(a, right if state is None else _started(right, state))
+    result = np.moveaxis(reshape(y, (n, *rest)), 0, axis)
+    if state is None:
+        return result
+    final = reshape(_final_state(b, a, columns, y, state), (shape_of(state)[0], *rest))
+    return result, np.moveaxis(final, 0, axis)
+
+
+def _flat(shape: tuple[int, ...]) -> tuple[int]:
+    return (math.prod(shape),)
+
+
+def _started(right: Any, state: Any) -> Any:
+    """Add what the filter holds at the start to the first elements."""
+    n, order = shape_of(right)[0], shape_of(state)[0]
+    none = np.zeros((max(n - order, 0), shape_of(right)[1]), dtype_of(right))
+    return right + concatenate([getitem(state, slice(0, n)), none], 0)
+
+
+def _final_state(b: Any, a: Any, x: Any, y: Any, state: Any) -> Any:
+    """Return what the filter holds at the end: what is left of the two convolutions."""
+    n, order = shape_of(x)[0], shape_of(state)[0]
+    tails = []
+    for numbers, columns in ((b, x), (a, y)):
+        whole = convolve_all(columns, reshape(numbers, (-1, 1)), "auto")
+        tail = getitem(whole, slice(n, None))
+        none = np.zeros((order - shape_of(tail)[0], shape_of(x)[1]), dtype_of(x))
+        tails.append(concatenate([tail, none], 0))
+    left = getitem(state, slice(n, None))
+    still = np.zeros((order - shape_of(left)[0], shape_of(x)[1]), dtype_of(x))
+    return tails[0] - tails[1] + concatenate([left, still], 0)
+
+
+@answers_scipy("signal.sosfilt")
+def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
+    """Filter by sections of second order, one after the other."""
+    if zi is not None:
+        raise RuleError(f"scipy.signal.sosfilt of a node has no rule for zi{at_line()}")
+    for section in floats(sos):
+        x = lfilter(section[:3], section[3:], x, axis)
+    return x
+
+
+@answers_scipy("signal.hilbert")
+def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
+    """Return the analytic signal: without the negative frequencies, the positive ones twice."""
+    x = floats(x)
+    (axis,) = axes_of(x, axis)
+    n = shape_of(x)[axis] if N is None else N
+    counts = np.zeros(n, real_dtype(x))
+    counts[: n // 2 + 1] = 2
+    counts[[0, -(n // 2)] if n % 2 == 0 else [0]] = 1
+    wide = counts.reshape([-1 if i == axis else 1 for i in range(len(shape_of(x)))])
+    return np.fft.ifft(np.fft.fft(x, n, axis=axis) * wide, axis=axis)
+
+
+def _by_matrix(function: Function, x: Any, axis: int) -> Any:
+    """Apply a function that is linear along an axis, by its matrix."""
+    x = floats(x)
+    (axis,) = axes_of(x, axis)
+    moved = np.moveaxis(x, axis, 0)
+    n, rest = shape_of(moved)[0], shape_of(moved)[1:]
+    matrix = function(np.eye(n)).astype(real_dtype(x))
+    columns = matmul(matrix, reshape(moved, (n, -1)))
+    return np.moveaxis(reshape(columns, (len(matrix), *rest)), 0, axis)
+
+
+@answers_scipy("signal.detrend")
+def detrend(
+    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+) -> Any:
+    """Take a line, or the mean, off the numbers along an axis."""
+    return _by_matrix(lambda one: scipy_signal("detrend")(one, 0, type, bp), data, axis)
+
+
+@answers_scipy("signal.resample")
+def resample(x: Any, num: int, *, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
+    """Return more or fewer numbers of the same frequencies."""
+    function = scipy_signal("resample")
+    return _by_matrix(lambda one: function(one, num, None, 0, window, domain), x, axis)
+
+
+@answers_scipy("signal.savgol_filter")
+def savgol_filter(
+    x: Any,
+    window_length: int,
+    polyorder: int,
+    deriv: int = 0,
+    delta: float = 1.0,
+    axis: int = -1,
+    mode: str = "interp",
+) -> Any:
+    """Put polynomials through the numbers of a window along an axis."""
+    given = (window_length, polyorder, deriv, delta, 0, mode)
+    return _by_matrix(lambda one: scipy_signal("savgol_filter")(one, *given), x, axis)
+
+
+@answers_scipy("signal.filtfilt")
+def filtfilt(b: Any, a: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
+    """Filter forward and backward; the numbers of the filter are constants."""
+    if isinstance(b, Traced) or isinstance(a, Traced):
+        raise RuleError(
+            "scipy.signal.filtfilt has a derivative rule in x alone; scipy.signal.lfilter has one "
+            f"in b and a, too{at_line()}"
+        )
+    function = scipy_signal("filtfilt")
+    return _by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)

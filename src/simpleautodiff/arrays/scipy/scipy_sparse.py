@@ -1,0 +1,145 @@
+"""Sparse matrices of SciPy times nodes, systems with them, and with matrices of few diagonals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
+from simpleautodiff.arrays.registry import answers_scipy, as_array
+from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.rules.array import sparse_products as sparse
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+
+_KINDS = [
+    f"sparse.{format}_{kind}"
+    for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+    for kind in ("array", "matrix")
+]
+
+
+def is_sparse(x: Any) -> bool:
+    """Tell whether x is a sparse matrix of SciPy, without loading it."""
+    return type(x).__module__.startswith("scipy.sparse") and hasattr(x, "tocsr")
+
+
+def product(matrix: Any, x: Any) -> Any:
+    """Multiply a sparse matrix with a vector or with columns."""
+    if not shape_of(x):
+        refuse(matrix, x)
+    data, pattern = _constants(matrix)
+    if len(shape_of(x)) > 2 or shape_of(x)[0] != matrix.shape[1]:
+        raise ArgumentError(
+            f"a sparse matrix of shape {matrix.shape} cannot be multiplied with an array of shape "
+            f"{shape_of(x)}{at_line()}"
+        )
+    return sparse.sparse_matmul(data, x, pattern)
+
+
+def product_from_left(x: Any, matrix: Any) -> Any:
+    """Multiply a vector, or rows, with a sparse matrix."""
+    if len(shape_of(x)) < 2:
+        return product(matrix.T, x)
+    return swap(product(matrix.T, swap(x)))
+
+
+def refuse(matrix: Any, x: Any) -> Any:
+    """Say that a sparse matrix of nodes has no rule, and what to write."""
+    raise RuleError(
+        "a sparse matrix has plain elements, so it is not multiplied with a node element by "
+        f"element. For (k * A) @ x write k * (A @ x), else use A.toarray(){at_line()}"
+    )
+
+
+def _constants(matrix: Any) -> Any:
+    """Return the elements of a sparse matrix and where they are."""
+    if not is_sparse(matrix) or matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
+        raise RuleError(
+            "only a sparse matrix of SciPy, of two dimensions and of plain numbers, has a "
+            f"derivative rule{at_line()}"
+        )
+    return sparse.parts(matrix)
+
+
+for _name in _KINDS:
+    SCIPY[f"{_name}.__matmul__"] = SCIPY[f"{_name}.dot"] = product
+    SCIPY[f"{_name}.__rmatmul__"] = lambda matrix, x: product_from_left(x, matrix)
+    SCIPY[f"{_name}.multiply"] = refuse
+    SCIPY[f"{_name}.__mul__"] = product if _name.endswith("matrix") else refuse
+
+
+@answers_scipy("sparse.linalg.spsolve")
+def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
+    """Solve a sparse system; the matrix is a constant."""
+    data, pattern = _constants(A)
+    solution = sparse.sparse_solve(data, b, pattern)
+    return solution if len(shape_of(b)) < 2 or shape_of(b)[1] > 1 else reshape(solution, (-1,))
+
+
+INSTEAD.update(
+    dict.fromkeys(
+        [
+            f"sparse.linalg.{name}"
+            for name in ("bicg", "bicgstab", "cg", "gmres", "lgmres", "minres")
+        ],
+        "write scipy.sparse.linalg.spsolve(A, b)",
+    )
+)
+INSTEAD["sparse._cs_matrix.__init__"] = INSTEAD["sparse._coo_base.__init__"] = (
+    "a sparse matrix has plain elements; its product with x is "
+    "np.bincount(rows, data * x[columns], n)"
+)
+INSTEAD.update(
+    dict.fromkeys(
+        [f"sparse.{name}" for name in ("diags", "diags_array", "spdiags", "dia_array.__init__")],
+        "a sparse matrix has plain elements; a diagonal d times x is d * x, and one k above it "
+        "np.append(d * x[k:], np.zeros(k)): add them up",
+    )
+)
+
+
+# Matrices with few diagonals. ---------------------------------------------------------------------
+
+
+def _float(x: Any) -> Any:
+    x = as_array(x)
+    return x if dtype_of(x).kind in "fc" else np.asarray(x, float)
+
+
+@answers_scipy("linalg.solve_banded")
+def solve_banded(
+    l_and_u: tuple[int, int],
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system with a matrix that is given by its diagonals."""
+    lower, upper = (int(n) for n in l_and_u)
+    if shape_of(ab)[0] != lower + upper + 1:
+        raise ArgumentError(
+            f"scipy.linalg.solve_banded: {lower} diagonals below and {upper} above need "
+            f"{lower + upper + 1} rows of ab, not {shape_of(ab)[0]}{at_line()}"
+        )
+    return sparse.solve_band(_float(ab), _float(b), lower, upper)
+
+
+@answers_scipy("linalg.solveh_banded")
+def solveh_banded(
+    ab: Any,
+    b: Any,
+    overwrite_ab: bool = False,
+    overwrite_b: bool = False,
+    lower: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Solve a system with a symmetric matrix, half of whose diagonals are given."""
+    ab, n = _float(ab), shape_of(ab)[0] - 1
+    below = ab if lower else sparse.flip_band(ab, 0, n)
+    above = getitem(sparse.flip_band(below, n, 0), slice(0, n))
+    return sparse.solve_band(concatenate([above, below], 0), _float(b), n, n)

@@ -1,0 +1,198 @@
+"""The functions of scipy.special on nodes: its ufuncs by name, and those written in Python."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.registry import SPECIAL, Function, answers, answers_scipy
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import RuleError
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.scalar import (
+    bessel,
+    exponential as elementary,
+    information,
+    probability,
+    special,
+)
+from simpleautodiff.rules.scipy_values import scipy_special
+from simpleautodiff.values.functions import is_complex
+
+
+def _of_order(row: Function, order: int) -> Function:
+    return lambda x: row(order, x)
+
+
+def _binom(n: Any, k: Any) -> Any:
+    """Return the binomial coefficient, continued to where Γ has poles."""
+    inside = (plain(k) > -1) & (plain(k) < plain(n) + 1)
+    row = probability.binom(where_row(inside, n, 1.0), where_row(inside, k, 0.0))
+    pole = (plain(n) < 0) & (plain(n) == np.floor(plain(n)))
+    edge = special.gamma(where_row(inside, 1.0, where_row(pole, math.nan, n + 1.0)))
+    return where_row(
+        inside, row, edge * probability.rgamma(k + 1.0) * probability.rgamma(n - k + 1.0)
+    )
+
+
+def _huber(delta: Any, r: Any) -> Any:
+    size = abs(r)
+    value = where_row(plain(size) <= plain(delta), 0.5 * r * r, delta * (size - 0.5 * delta))
+    return where_row(plain(delta) < 0, math.inf, value)
+
+
+def _pseudo_huber(delta: Any, r: Any) -> Any:
+    """Return δ² (√(1 + (r/δ)²) - 1), written so that it does not cancel for small r."""
+    none = plain(delta) == 0
+    value = r * r / (1 + np.hypot(1.0, r / where_row(none, 1.0, delta)))
+    return where_row(plain(delta) < 0, math.inf, where_row(none, 0.0, value))
+
+
+def _loggamma(x: Any) -> Any:
+    """Return log Γ; of a negative number it is complex, so that it is nan among real numbers."""
+    return where_row(plain(x) < 0, math.nan, special.lgamma(x))
+
+
+PROGRAMS: dict[str, Function] = {
+    "erf": special.erf,
+    "erfc": special.erfc,
+    "gamma": special.gamma,
+    "gammaln": special.lgamma,
+    "loggamma": _loggamma,
+    "gammasgn": lambda x: scipy_special("gammasgn")(plain(x)),
+    "psi": special.digamma,
+    "digamma": special.digamma,
+    "expit": elementary.sigmoid,
+    "exp2": elementary.exp2,
+    "expm1": elementary.expm1,
+    "log1p": elementary.log1p,
+    "cbrt": elementary.cbrt,
+    "exp10": lambda x: 10.0**x,
+    "log_expit": lambda x: -elementary.softplus(-x),
+    "softplus": elementary.softplus,
+    "ndtr": lambda x: special.erfc(-x / math.sqrt(2)) / 2,
+    "binom": _binom,
+    "huber": _huber,
+    "pseudo_huber": _pseudo_huber,
+    "fresnel": lambda x: (bessel.fresnel_s(x), bessel.fresnel_c(x)),
+    "k0e": _of_order(bessel.kve, 0),
+    "k1e": _of_order(bessel.kve, 1),
+    "i0e": _of_order(bessel.ive, 0),
+    "i1e": _of_order(bessel.ive, 1),
+    "yn": bessel.yv,
+    "kn": bessel.kv,
+    "chdtr": lambda v, x: probability.gammainc(v / 2, x / 2),
+    "chdtrc": lambda v, x: probability.gammaincc(v / 2, x / 2),
+    "gdtr": lambda a, b, x: probability.gammainc(b, a * x),
+    "gdtrc": lambda a, b, x: probability.gammaincc(b, a * x),
+    "pdtr": lambda k, m: probability.gammaincc(np.floor(plain(k)) + 1.0, m),
+    "pdtrc": lambda k, m: probability.gammainc(np.floor(plain(k)) + 1.0, m),
+    **{
+        f"{letter}{n}": _of_order(getattr(bessel, f"{letter}v"), n)
+        for letter in "jyik"
+        for n in (0, 1)
+    },
+    **{
+        name: getattr(module, name)
+        for module, names in (
+            (bessel, "jv yv iv kv ive kve hyp0f1 hyp1f1 hyp2f1 hyperu ellipk ellipe exprel spence"),
+            (bessel, "dawsn expi exp1 expn"),
+            (information, "logit xlogy xlog1py entr rel_entr kl_div boxcox boxcox1p inv_boxcox"),
+            (information, "inv_boxcox1p sindg cosdg tandg cosm1"),
+            (probability, "erfinv erfcinv ndtri erfcx log_ndtr rgamma betaln beta poch gammainc"),
+            (probability, "gammaincc betainc betaincc stdtr"),
+        )
+        for name in names.split()
+    },
+    "_zeta": bessel.zeta,  # which scipy.special.zeta calls
+}
+SPECIAL.update(PROGRAMS)
+
+
+@answers(np.i0)
+def i0(x: Any) -> Any:
+    """Return the modified function of Bessel of order 0."""
+    return bessel.iv(0, x)
+
+
+# Functions written in Python, which do not ask their arguments. -----------------------------------
+
+
+@answers_scipy("special.polygamma")
+def polygamma(n: Any, x: Any) -> Any:
+    """Return the n-th derivative of digamma."""
+    order = plain(n)
+    if np.ndim(order) or order != int(order):
+        raise RuleError(f"the order of polygamma of a node is one whole number, not {order!r}")
+    return special.digamma(x) if order == 0 else special.polygamma(int(order), x)
+
+
+@answers_scipy("special.zeta")
+def zeta(x: Any, q: Any = None) -> Any:
+    """Return the sum of the powers (q + k)⁻ˣ."""
+    return bessel.zeta(x, 1.0 if q is None else q)
+
+
+@answers_scipy("special.multigammaln")
+def multigammaln(a: Any, d: int) -> Any:
+    """Return the logarithm of the multivariate gamma function."""
+    total: Any = d * (d - 1) / 4 * math.log(math.pi)
+    for j in range(d):
+        total = special.lgamma(a - j / 2) + total
+    return total
+
+
+@answers_scipy("special.comb")
+def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
+    """Return how many choices of k out of N there are, for real numbers too."""
+    if exact:
+        raise RuleError("comb(..., exact=True) counts whole numbers; it has no derivative")
+    if repetition:
+        return comb(N + k - 1, k)
+    outside = (plain(k) > plain(N)) | (plain(N) < 0) | (plain(k) < 0)
+    return where_row(outside, 0.0, _binom(N, k))
+
+
+@answers_scipy("special.factorial")
+def factorial(n: Any, exact: bool = False) -> Any:
+    """Return Γ(n + 1), and 0 for negative numbers."""
+    if exact:
+        raise RuleError("factorial(..., exact=True) counts whole numbers; it has no derivative")
+    negative = plain(n) < 0
+    return where_row(negative, 0.0, special.gamma(where_row(negative, 0.0, n) + 1))
+
+
+@answers_scipy("special.logsumexp")
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """Return the logarithm of the sum of exponentials, with weights b."""
+    largest = np.max(np.real(plain(a)), axis=axis, keepdims=True)
+    largest = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype)
+    terms = np.exp(a - largest)
+    total = sum_over(terms if b is None else b * terms, axis, True)
+    result = np.log(abs(total) if return_sign else total) + largest
+    sign = total / abs(total) if is_complex(plain(total)) else np.sign(plain(total))
+    if not keepdims:
+        axes = axes_of(result, axis)
+        new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)
+        single = bool(axes) and not new  # a number, as SciPy returns it, not an array of one
+        result = result[(0,) * len(axes)] if single else reshape(result, new)
+        sign = np.reshape(sign, new)[()]
+    return (result, sign) if return_sign else result
+
+
+@answers_scipy("special.softmax")
+def softmax(x: Any, axis: Any = None) -> Any:
+    """Return exponentials divided by their sum."""
+    return np.exp(log_softmax(x, axis))
+
+
+@answers_scipy("special.log_softmax")
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """Return the logarithms of exponentials divided by their sum."""
+    return x - logsumexp(x, axis, keepdims=True)

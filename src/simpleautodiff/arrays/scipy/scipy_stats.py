@@ -1,0 +1,279 @@
+"""Densities and distributions of scipy.stats on nodes: `norm.logpdf(x, loc, scale)` and others."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
+from simpleautodiff.arrays.registry import Function, answers_scipy, is_batch
+from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.primitive import Kink
+from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.rules.array.indexing import concatenate
+from simpleautodiff.rules.array.linear_systems import cholesky
+from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.rules.row import with_kinks
+from simpleautodiff.rules.scalar.arithmetic import div
+from simpleautodiff.rules.scalar.exponential import log, log1p, sigmoid, softplus
+from simpleautodiff.rules.scalar.information import xlog1py, xlogy
+from simpleautodiff.rules.scalar.probability import (
+    betainc,
+    betaincc,
+    betaln,
+    gammainc,
+    gammaincc,
+    log_ndtr,
+    log_t_density,
+    ndtri,
+    poisson_log,
+    stdtr,
+)
+from simpleautodiff.rules.scalar.special import erfc, lgamma
+
+EVERYWHERE = (-math.inf, math.inf)
+
+
+@cache
+def _standard(support: tuple[float, float]) -> Function:
+    """Return the division by a scale; what it gives has a kink at the ends of a support."""
+    if support == EVERYWHERE:
+        return div
+    ends = lambda x, scale: x in (support[0] * scale, support[1] * scale)  # noqa: E731
+    return with_kinks(div, Kink("an end of the support", ends, "as inside of it"))
+
+
+def _placed(
+    program: Function,
+    shapes: tuple[str, ...],
+    support: tuple[float, float],
+    outside: float,
+    density: bool = False,
+) -> Function:
+    """Return a function of x, shapes, loc and scale from one of (x - loc)/scale and shapes.
+
+    Where x is outside the support the value is the constant `outside`. The logarithm of a density
+    is one in x, so that log(scale) is taken off.
+    """
+
+    def method(x: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {"loc": 0.0, "scale": 1.0, **_bound(shapes, args, kwargs)}
+        scale = given["scale"]
+        z = _standard(support)(x - given["loc"], scale)
+        inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
+        if support != EVERYWHERE:
+            z = where_row(inside, z, 0.5)
+        value = program(z, *[given[name] for name in shapes])
+        value = value - log(scale) if density else value
+        return value if support == EVERYWHERE else where_row(inside, value, outside)
+
+    return method
+
+
+def _bound(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    names = (*shapes, "loc", "scale")
+    given = dict(zip(names, args, strict=False)) | kwargs
+    if len(args) > len(names) or set(given) - set(names) or set(shapes) - set(given):
+        raise ArgumentError(f"the arguments after x are {', '.join(names)}{at_line()}")
+    return given
+
+
+def continuous(
+    name: str,
+    shapes: tuple[str, ...],
+    support: tuple[float, float],
+    logpdf: Function,
+    **others: Function,
+) -> None:
+    """Enter a distribution: the logarithm of its density, and what else has a program."""
+    density = _placed(logpdf, shapes, support, -math.inf, density=True)
+    SCIPY[f"stats.{name}.logpdf"] = density
+    SCIPY[f"stats.{name}.pdf"] = lambda x, *args, **kwargs: np.exp(density(x, *args, **kwargs))
+    for method, program in others.items():
+        SCIPY[f"stats.{name}.{method}"] = _placed(program, shapes, support, _AT_LEFT[method])
+
+
+_AT_LEFT = {"cdf": 0.0, "sf": 1.0, "logcdf": -math.inf, "logsf": 0.0}
+HALF_LINE = (0.0, math.inf)
+
+continuous(
+    "norm",
+    (),
+    EVERYWHERE,
+    lambda z: -z * z / 2 - math.log(2 * math.pi) / 2,
+    cdf=lambda z: erfc(-z / math.sqrt(2)) / 2,
+    sf=lambda z: erfc(z / math.sqrt(2)) / 2,
+    logcdf=lambda z: log_ndtr(z),
+    logsf=lambda z: log_ndtr(-z),
+)
+continuous(
+    "expon",
+    (),
+    HALF_LINE,
+    lambda z: -z,
+    cdf=lambda z: -np.expm1(-z),
+    sf=lambda z: np.exp(-z),
+    logsf=lambda z: -z,
+)
+continuous(
+    "gamma",
+    ("a",),
+    HALF_LINE,
+    lambda z, a: poisson_log(a - 1, z),
+    cdf=lambda z, a: gammainc(a, z),
+    sf=lambda z, a: gammaincc(a, z),
+)
+continuous(
+    "chi2",
+    ("df",),
+    HALF_LINE,
+    lambda z, df: poisson_log(df / 2 - 1, z / 2) - math.log(2),
+    cdf=lambda z, df: gammainc(df / 2, z / 2),
+    sf=lambda z, df: gammaincc(df / 2, z / 2),
+)
+continuous(
+    "t",
+    ("df",),
+    EVERYWHERE,
+    lambda z, df: log_t_density(df, z),
+    cdf=lambda z, df: stdtr(df, z),
+    sf=lambda z, df: stdtr(df, -z),
+)
+continuous(
+    "cauchy",
+    (),
+    EVERYWHERE,
+    lambda z: -math.log(math.pi) - log1p(z * z),
+    cdf=lambda z: 0.5 + np.arctan(z) / math.pi,
+    sf=lambda z: 0.5 - np.arctan(z) / math.pi,
+)
+continuous("laplace", (), EVERYWHERE, lambda z: -abs(z) - math.log(2))
+continuous(
+    "logistic",
+    (),
+    EVERYWHERE,
+    lambda z: -softplus(z) - softplus(-z),
+    cdf=lambda z: sigmoid(z),
+    sf=lambda z: sigmoid(-z),
+    logcdf=lambda z: -softplus(-z),
+    logsf=lambda z: -softplus(z),
+)
+continuous("uniform", (), (0.0, 1.0), lambda z: z * 0.0)
+continuous(
+    "lognorm",
+    ("s",),
+    HALF_LINE,
+    lambda z, s: -((np.log(z) / s) ** 2) / 2 - np.log(s * z) - math.log(2 * math.pi) / 2,
+)
+continuous(
+    "beta",
+    ("a", "b"),
+    (0.0, 1.0),
+    lambda z, a, b: xlogy(a - 1, z) + xlog1py(b - 1, -z) - betaln(a, b),
+)
+SCIPY["stats.norm.ppf"] = lambda q, loc=0.0, scale=1.0: loc + scale * ndtri(q)
+SCIPY["stats.beta.cdf"] = lambda x, a, b, loc=0.0, scale=1.0: betainc(a, b, (x - loc) / scale)
+SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x - loc) / scale)
+
+
+# Whole numbers. -----------------------------------------------------------------------------------
+
+
+def _binomial(k: Any, n: Any, p: Any) -> Any:
+    return xlogy(k, p) + xlog1py(n - k, -p) - betaln(n - k + 1.0, k + 1.0) - log(n + 1.0)
+
+
+_PROBABILITIES: dict[str, tuple[Function, Callable[..., Any]]] = {
+    "poisson": (lambda k, mu: poisson_log(k, mu), lambda k, mu: k >= 0),
+    "binom": (_binomial, lambda k, n, p: (k >= 0) & (k <= n)),
+    "bernoulli": (lambda k, p: xlogy(k, p) + xlog1py(1 - k, -p), lambda k, p: (k >= 0) & (k <= 1)),
+    "geom": (lambda k, p: xlog1py(k - 1, -p) + log(p), lambda k, p: k >= 1),
+}
+
+
+def _discrete(name: str) -> Function:
+    program, there = _PROBABILITIES[name]
+
+    def logpmf(k: Any, *shapes: Any, loc: Any = 0) -> Any:
+        k = np.asarray(plain(k) - plain(loc))[()]
+        inside = (np.floor(k) == k) & there(k, *map(plain, shapes))
+        return where_row(inside, program(np.where(inside, k, 1.0)[()], *shapes), -math.inf)
+
+    return logpmf
+
+
+for _name in _PROBABILITIES:
+    SCIPY[f"stats.{_name}.logpmf"] = _discrete(_name)
+
+
+def _pmf(logpmf: Function) -> Function:
+    return lambda k, *args, **kwargs: np.exp(logpmf(k, *args, **kwargs))
+
+
+SCIPY.update({f"stats.{name}.pmf": _pmf(SCIPY[f"stats.{name}.logpmf"]) for name in _PROBABILITIES})
+
+# Several numbers at once. -------------------------------------------------------------------------
+
+
+@answers_scipy("stats.multivariate_normal.logpdf")
+def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    """Return the logarithm of the density of a vector, or of each row of an array."""
+    size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
+    many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
+    matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
+    factor = cholesky(matrix)
+    deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
+    white = solve_triangular(factor, swap(deviation), lower=True)
+    log_det = 2 * sum_over(np.log(np.diagonal(factor)), -1, False)
+    log_density = -(sum_over(white * white, 0, False) + log_det + size * math.log(2 * math.pi)) / 2
+    return reshape(log_density, many)
+
+
+@answers_scipy("stats.multivariate_normal.pdf")
+def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
+    """Return the density of a vector, or of each row of an array."""
+    return np.exp(normal_logpdf(x, mean, cov, allow_singular))
+
+
+@answers_scipy("stats.dirichlet.logpdf")
+def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
+    """Return the logarithm of the density of shares that add up to 1."""
+    shares = np.moveaxis(_shares(x, alpha), 0, -1)
+    total = sum_over(alpha, -1, False)
+    log_beta = sum_over(lgamma(alpha), -1, False) - lgamma(total)
+    return sum_over(xlogy(alpha - 1, shares), -1, False) - log_beta
+
+
+def _shares(x: Any, alpha: Any) -> Any:
+    """Return shares along the first axis, with the last of them, which may be left away."""
+    if shape_of(x)[0] == shape_of(alpha)[0] - 1:
+        x = concatenate([x, 1.0 - sum_over(x, 0, True)])
+    if len(shape_of(alpha)) != 1 or shape_of(x)[:1] != shape_of(alpha):
+        raise InputError(
+            f"scipy.stats.dirichlet: shares of shape {shape_of(x)} do not fit alpha of shape "
+            f"{shape_of(alpha)}{at_line()}"
+        )
+    if not is_batch(alpha) and np.any(plain(alpha) <= 0):
+        raise InputError(f"scipy.stats.dirichlet: alpha must be greater than 0{at_line()}")
+    if not is_batch(x):
+        number = plain(x)
+        if np.any(number < 0) or np.any(np.abs(np.sum(number, axis=0) - 1) > 1e-9):
+            raise InputError(
+                "scipy.stats.dirichlet: x must be shares, none below 0, that add up to 1; write "
+                f"x / np.sum(x, axis=0){at_line()}"
+            )
+    return x
+
+
+for _name, _arguments in {"multivariate_normal": "mean, cov", "dirichlet": "alpha"}.items():
+    for _method in (f"{_name}_gen.__call__", f"{_name}_frozen.logpdf", f"{_name}_frozen.pdf"):
+        INSTEAD[f"stats.{_method}"] = (
+            f"a distribution is made of plain numbers: write {_name}.logpdf(x, {_arguments})"
+        )

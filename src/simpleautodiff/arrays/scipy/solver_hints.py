@@ -1,0 +1,66 @@
+"""SciPy's solvers, which take plain numbers: what to write in their place."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_rule
+from simpleautodiff.core.level import Traced
+from simpleautodiff.errors import LostDerivativeError
+from simpleautodiff.values.pytree import flatten
+
+_ARGUMENT = "(f, x0, p), where f(x, p) takes what is differentiated as an argument"
+_PLUG = {
+    f"solve_root{_ARGUMENT}": (
+        *("optimize.bisect", "optimize.brenth", "optimize.brentq", "optimize.fsolve"),
+        *("optimize.newton", "optimize.toms748"),
+        *("optimize.ridder", "optimize.root", "optimize.root_scalar"),
+    ),
+    "solve_fixed_point(g, x0, p), where g(x, p) takes what is differentiated as an argument": (
+        "optimize.fixed_point",
+    ),
+    f"solve_minimum{_ARGUMENT}": (
+        *("optimize.curve_fit", "optimize.fmin", "optimize.fmin_bfgs", "optimize.least_squares"),
+        *("optimize.golden", "optimize.leastsq", "optimize.minimize", "optimize.minimize_scalar"),
+    ),
+    "quad(f, a, b, args)": ("integrate.dblquad", "integrate.nquad", "integrate.quad"),
+    "solve_ivp(f, t_span, y0, args=p)": ("integrate.solve_ivp",),
+    "odeint(f, y0, t, args)": ("integrate.odeint",),
+}
+INSTEAD.update(
+    {name: f"write simpleautodiff.plug.{call}" for call, names in _PLUG.items() for name in names}
+)
+
+
+def teach_solvers(optimize: Any) -> None:
+    """Let solvers that only compare what they are given say so, in place of a derivative of 0."""
+    inner = getattr(optimize, "_optimize", None)  # whose function `golden` calls by its name
+    for module, name, shown in (
+        (optimize, "newton", "optimize.newton"),
+        (inner, "_minimize_scalar_golden", "optimize.golden"),
+    ):
+        if hasattr(module, name):
+            setattr(module, name, _watched(getattr(module, name), shown))
+
+
+def _watched(solver: Any, name: str) -> Any:
+    """Refuse the result of a solver that is a plain number although its function gave nodes."""
+
+    @functools.wraps(solver)
+    def watching(func: Any, *args: Any, **kwargs: Any) -> Any:
+        given: list[LostDerivativeError] = []
+
+        def watched(*at: Any) -> Any:
+            value = func(*at)
+            if isinstance(value, Traced) and not given:
+                given.append(no_rule(name))  # which names the line
+            return value
+
+        result = solver(watched, *args, **kwargs)
+        found = result["x"] if isinstance(result, dict) else result
+        if given and not any(isinstance(part, Traced) for part in flatten(found)[0]):
+            raise given[0]
+        return result
+
+    return watching

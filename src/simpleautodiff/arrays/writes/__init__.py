@@ -1,0 +1,1 @@
+"""Arrays that are written to, with NumPy's views and aliases."""

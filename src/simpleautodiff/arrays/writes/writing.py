@@ -1,0 +1,332 @@
+"""Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
+
+NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes, and a node that is
+written to becomes one. As in NumPy, slices and reshapes of them are views: what is written to one
+is written to the other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.indices import names_twice, put_each, put_last
+from simpleautodiff.arrays.operators import BINARY
+from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.arrays.registry import (
+    FUNCTIONS,
+    PLAIN,
+    WRITERS,
+    answers,
+    arguments,
+    name_of,
+    written,
+)
+from simpleautodiff.arrays.writes.promotion import METHODS, writable
+from simpleautodiff.arrays.writes.put_functions import write_at
+from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.writable import (
+    as_cell,
+    current,
+    imaginary_part,
+    in_a_row,
+    kind,
+    moved,
+    part_of,
+    real_part,
+    repeated_in_a_row,
+    replace,
+    shape,
+    snapshot,
+    views,
+    write_cell,
+)
+from simpleautodiff.core.level import Traced, Written, plain, unwrapped
+from simpleautodiff.core.node import Node
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import batches_in, flat_places, is_basic, set_item
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.values.functions import is_array
+from simpleautodiff.values.pytree import map_leaves
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
+_UNARY = ("neg", "pos", "abs")
+
+
+@answers(np.copy)
+def copy(a: Any) -> Writable:
+    """Return a copy that can be written to."""
+    return Writable(snapshot(a))
+
+
+def made_like(function: Any) -> Callable[..., Writable]:
+    """Answer zeros_like and its relatives with an array that can be written to."""
+    return lambda a, *args, **kwargs: Writable(function(_outline(a), *args, **kwargs))
+
+
+def _outline(a: Any) -> Any:
+    """Return a plain array of the shape and kind of `a`."""
+    return np.empty(np.shape(a), plain(a).dtype) if is_array(plain(a)) else plain(a)
+
+
+_LIKES: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
+FUNCTIONS.update({function: made_like(function) for function in _LIKES})
+PLAIN.difference_update(_LIKES)
+
+
+def _made(function: Any) -> Callable[..., Writable]:
+    """Answer np.zeros(shape, like=x) and its relatives with an array that can be written to."""
+
+    def program(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
+        return Writable(function(*args, dtype=dtype, **kwargs))
+
+    return program
+
+
+_MADE: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
+FUNCTIONS.update({function: _made(function) for function in _MADE})
+
+
+def _get(self: Writable, index: Any) -> Any:
+    return part_of(self, _plain_index(index))
+
+
+def _plain_index(index: Any) -> Any:
+    if type(index) is int or type(index) is slice:
+        return index
+    return map_leaves(lambda each: plain(unwrapped(each)), index)
+
+
+def _set(self: Writable, index: Any, value: Any) -> None:
+    index, value = _plain_index(index), unwrapped(value)
+    value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
+    _check_kind(self, value)
+    value = repeated_in_a_row(self, index, value)
+    if batches_in(index):
+        self.current = put_each(self.current, value, index)
+        return
+    cell = as_cell(self, index)
+    if cell is None or not write_cell(self, cell, value):
+        put = put_last if _names_twice(self, index) else set_item
+        self.current = put(self.current, value, index)
+
+
+def _check_kind(self: Writable, value: Any) -> None:
+    """Refuse to round what is written."""
+    whole = kind(self).kind in "biu"
+    if whole and isinstance(value, Traced) and dtype_of(value).kind not in "biu":
+        raise LostDerivativeError(
+            f"an array of whole numbers would round what is written to it; make it an array of "
+            f"floats{at_line()}"
+        )
+
+
+def _names_twice(self: Writable, index: Any) -> bool:
+    return not is_basic(index) and names_twice(flat_places(index, shape(self)))
+
+
+def _set_imaginary(self: Writable, new: Any) -> None:
+    if kind(self).kind != "c":
+        raise ArgumentError(f"real numbers have no imaginary part that could be set{at_line()}")
+    _set(imaginary_part(self), ..., new)
+
+
+def _fill(self: Writable, value: Any) -> None:
+    _set(self, ..., value)
+
+
+def _sort(self: Writable, axis: int = -1, **how: Any) -> None:
+    self.current = np.sort(self.current, axis, **how)
+
+
+def _partition(self: Writable, kth: Any, axis: int = -1, **how: Any) -> None:
+    self.current = np.partition(self.current, kth, axis, **how)
+
+
+def _put(self: Writable, indices: Any, values: Any, mode: str = "raise") -> None:
+    WRITERS[np.put](self, indices, values, mode)
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refused(self: Writable, *args: Any, **kwargs: Any) -> Any:
+        raise LostDerivativeError(
+            f"y.{name}(...) changes an array in place in a way that is not recorded; write with "
+            f"y[...] = ..., or use np.{name}{at_line()}"
+        )
+
+    return refused
+
+
+def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    if method == "at":
+        return write_at(ufunc, *inputs)
+    out = kwargs.pop("out", (None,))
+    where = kwargs.pop("where", True) if method == "__call__" else True
+    with np.errstate(all=None if where is True else "ignore"):
+        result = getattr(ufunc, method)(*map(unwrapped, inputs), **kwargs)
+    if where is not True:  # the other elements stay as they are
+        result = np.where(
+            plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
+        )
+    return written(result, out, f"np.{ufunc.__name__}")
+
+
+def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    first = args[0] if args else None
+    if function in WRITERS and isinstance(first, (Traced, Written)):
+        return WRITERS[function](first.writable(), *args[1:], **kwargs)
+    if function in _VIEWS and isinstance(first, Written):
+        return views(first.writable(), lambda x: function(x, *args[1:], **kwargs), function)
+    if len(args) == 1 and not kwargs and isinstance(first, Written):
+        return function(first.writable().current)  # nearly all calls
+    needed, given = arguments(function, args, kwargs)
+    out = given.pop("out", None)
+    if function is not np.take and not isinstance(out, (Traced, Written)):
+        return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
+    ask = FUNCTIONS[np.take] if function is np.take else function  # NumPy does not ask its places
+    result = ask(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
+    return written(result, out, name_of(function))
+
+
+_VIEWS: set[Any] = {
+    *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
+    *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
+    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.broadcast_to),
+    *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.diagonal, np.linalg.matrix_transpose),
+}
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self.current, unwrapped(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(unwrapped(other), self.current)
+
+
+def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def change(self: Writable, other: Any) -> Writable:
+        new = function(self.current, unwrapped(other))
+        if shape_of(new) != shape(self):
+            raise ArgumentError(
+                f"an array of shape {shape(self)} cannot be changed in place to shape "
+                f"{shape_of(new)}{at_line()}"
+            )
+        self.current = new
+        return self
+
+    return change
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: function(self.current)
+
+
+def _not_pickled(self: Writable) -> Any:
+    raise TraceError(f"{self!r} belongs to a derivative that is being computed; pickle its value")
+
+
+def _axes(given: tuple[Any, ...]) -> Any:
+    return given[0] if len(given) == 1 else given or None
+
+
+def methods_of_writable() -> dict[str, Any]:
+    """Return what writable arrays have: all that arrays have."""
+    methods: dict[str, Any] = {
+        "__setitem__": _set,
+        "__getitem__": _get,
+        "__len__": lambda self: len(self.current),
+        "shape": property(shape),
+        "__iter__": lambda self: (self[i] for i in range(len(self))),
+        "current": property(current, replace),
+        "T": property(lambda self: moved(self, np.transpose)),
+        "mT": property(lambda self: moved(self, np.matrix_transpose)),
+        "flat": property(in_a_row, lambda self, new: _set(in_a_row(self), ..., new)),
+        "real": property(real_part, lambda self, new: _set(real_part(self), ..., new)),
+        "imag": property(imaginary_part, _set_imaginary),
+        "diagonal": lambda self, *args, **how: moved(
+            self, lambda x: x.diagonal(*args, **how), read_only=True
+        ),
+        "flatten": lambda self, order="C": Writable(np.ravel(self.current, order)),
+        "transpose": lambda self, *axes: moved(self, lambda x: np.transpose(x, _axes(axes))),
+        "reshape": lambda self, *new, **how: moved(
+            self, lambda x: np.reshape(x, _axes(new), **how)
+        ),
+        "ravel": lambda self, order="C": moved(self, lambda x: np.ravel(x, order)),
+        "swapaxes": lambda self, a, b: moved(self, lambda x: np.swapaxes(x, a, b)),
+        "squeeze": lambda self, axis=None: moved(self, lambda x: np.squeeze(x, axis)),
+        "__bool__": lambda self: bool(self.current),
+        "__float__": lambda self: float(self.current),
+        "__int__": lambda self: int(self.current),
+        "__complex__": lambda self: complex(self.current),
+        "__contains__": lambda self, x: x in self.current,
+        "__divmod__": lambda self, other: divmod(self.current, unwrapped(other)),
+        "__copy__": lambda self: Writable(self.current),
+        "__deepcopy__": lambda self, memo: Writable(self.current),
+        "__reduce__": _not_pickled,
+        "__array_ufunc__": _ufunc,
+        "__array_function__": _function,
+        "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
+        "__getattr__": lambda self, name: getattr(self.current, name),
+        "copy": lambda self: Writable(self.current),
+        "fill": _fill,
+        "sort": _sort,
+        "partition": _partition,
+        "put": _put,
+        "writable": lambda self: self,
+        **{name: _refuse(name) for name in ("resize", "itemset", "byteswap", "view")},
+        "__repr__": lambda self: f"Writable({self.current!r})",
+        "__hash__": None,
+    }
+    for name in _BINARY:
+        function = getattr(operator, name)
+        methods[f"__{name}__"] = _binary(function)
+        methods[f"__r{name}__"] = _reflected(function)
+        methods[f"__i{name}__"] = _in_place(function)
+    methods |= {f"__{name}__": _binary(getattr(operator, name)) for name in _COMPARISONS}
+    methods |= {f"__{name}__": _unary(getattr(operator, name)) for name in _UNARY}
+    METHODS.update({name: method for name, method in methods.items() if name[:2] == "__"})
+    for name in ("__getattr__", "__hash__"):
+        del METHODS[name]
+    return methods
+
+
+def writes_to_nodes() -> dict[str, Any]:
+    """Return how nodes are written to, as arrays are: single numbers are replaced."""
+    changes: dict[str, Any] = {"__setitem__": _set_node, "writable": writable}
+    for name in ("fill", "sort", "partition", "put"):
+        changes[name] = _on_array(name)
+    for name in _BINARY:
+        changes[f"__i{name}__"] = _changed(f"__i{name}__", getattr(operator, name))
+    return changes
+
+
+def _set_node(self: Traced, index: Any, value: Any) -> None:
+    drawn = drawn_with(self)
+    if drawn:
+        raise drawn
+    _set(self.writable(), index, value)
+
+
+def _on_array(name: str) -> Callable[..., Any]:
+    return lambda self, *args, **how: getattr(self.writable(), name)(*args, **how)
+
+
+def _changed(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator such as +=, which changes an array and replaces a single number."""
+    quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
+
+    def change(self: Traced, other: Any) -> Any:
+        if type(self) is Node and type(self.value) is float:
+            return quick(self, other)
+        if not shape_of(self):
+            return function(self, other)
+        getattr(self.writable(), name)(other)
+        return self
+
+    return change

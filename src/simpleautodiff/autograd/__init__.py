@@ -1,0 +1,1 @@
+"""Names for users of HIPS autograd: `simpleautodiff.numpy`, `.scipy`, `.extend` and others."""

@@ -1,0 +1,37 @@
+"""What HIPS autograd's `builtins` are called: Python's own, which take nodes as they are."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from simpleautodiff.core.level import plain, unwrapped
+
+__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
+
+
+def isinstance(x: Any, kinds: Any) -> bool:
+    """Tell of what kind a number is; of a node, of what kind its value is.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.builtins import isinstance
+    >>> ad.grad(lambda x: x**2 if isinstance(x, float) else x)(3.0)
+    6.0
+    """
+    return builtins.isinstance(x, kinds) or builtins.isinstance(plain(unwrapped(x)), kinds)
+
+
+def type(x: Any) -> Any:
+    """Return the kind of a number; of a node, that of its value.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.builtins import type
+    >>> type(ad.Node(2.0))
+    <class 'float'>
+    """
+    return builtins.type(plain(unwrapped(x)))

@@ -1,0 +1,65 @@
+"""What HIPS autograd has in its module of this name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.autograd.hips import (
+    deriv,
+    elementwise_grad,
+    grad_and_aux,
+    grad_named,
+    hessian_tensor_product,
+    hessian_vector_product,
+    holomorphic_grad,
+    make_ggnvp,
+    make_hvp,
+    make_jvp,
+    make_vjp,
+    multigrad_dict,
+    tensor_jacobian_product,
+    vector_jacobian_product,
+)
+from simpleautodiff.transforms.checkpoint import checkpoint
+from simpleautodiff.transforms.grad import grad, value_and_grad
+from simpleautodiff.transforms.jacobian import hessian, jacobian
+
+__all__ = [
+    "checkpoint",
+    "deriv",
+    "elementwise_grad",
+    "grad",
+    "grad_and_aux",
+    "grad_named",
+    "hessian",
+    "hessian_tensor_product",
+    "hessian_vector_product",
+    "holomorphic_grad",
+    "jacobian",
+    "make_ggnvp",
+    "make_hvp",
+    "make_jvp",
+    "make_jvp_reversemode",
+    "make_vjp",
+    "multigrad_dict",
+    "tensor_jacobian_product",
+    "value_and_grad",
+    "vector_jacobian_product",
+]
+F = Callable[..., Any]
+
+
+def make_jvp_reversemode(f: F, argnum: int = 0) -> Callable[..., F]:
+    """Return the function that gives the map from a tangent to that of the result alone.
+
+    There is a forward mode for everything here, so it is used.
+
+    Examples
+    --------
+    >>> from simpleautodiff.differential_operators import make_jvp_reversemode
+    >>> make_jvp_reversemode(lambda x: x**2)(3.0)(1.0)
+    6.0
+    """
+    push = make_jvp(f, argnum)
+    return lambda *args, **kwargs: lambda tangent: push(*args, **kwargs)(tangent)[1]

@@ -1,0 +1,119 @@
+"""Descent along gradients by the calls of HIPS autograd: sgd, rmsprop, adam.
+
+`grad(x, i)` gives the gradient at step i, `callback(x, i, g)` is told of every step, and x may be a
+nested structure of arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.autograd.misc.flatten import flatten
+
+F = Callable[..., Any]
+
+
+def _descend(grad: F, x0: Any, callback: F | None, num_iters: int, step: F) -> Any:
+    """Add `step(i, gradient)` for every i; both are vectors."""
+    vector, unflatten = flatten(x0)
+    for i in range(num_iters):
+        x = unflatten(vector)
+        slope = grad(x, i)
+        if callback:
+            callback(x, i, slope)
+        vector = vector + step(i, flatten(slope)[0])
+    return unflatten(vector)
+
+
+def sgd(
+    grad: F,
+    x0: Any,
+    callback: F | None = None,
+    num_iters: int = 200,
+    step_size: float = 0.1,
+    mass: float = 0.9,
+) -> Any:
+    """Descend with momentum.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.misc.optimizers import sgd
+    >>> slope = ad.grad(lambda x: (x - 3.0) ** 2)
+    >>> round(float(sgd(lambda x, i: slope(x), 0.0)), 3)
+    3.0
+    """
+    velocity: Any = 0.0
+
+    def step(i: int, g: Any) -> Any:
+        nonlocal velocity
+        velocity = mass * velocity - (1.0 - mass) * g
+        return step_size * velocity
+
+    return _descend(grad, x0, callback, num_iters, step)
+
+
+def rmsprop(
+    grad: F,
+    x0: Any,
+    callback: F | None = None,
+    num_iters: int = 100,
+    step_size: float = 0.1,
+    gamma: float = 0.9,
+    eps: float = 10**-8,
+) -> Any:
+    """Descend by gradients divided by the root of their mean square.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.misc.optimizers import rmsprop
+    >>> slope = ad.grad(lambda x: (x - 3.0) ** 2)
+    >>> round(float(rmsprop(lambda x, i: slope(x), 0.0)))
+    3
+    """
+    square: Any = 1.0
+
+    def step(i: int, g: Any) -> Any:
+        nonlocal square
+        square = square * gamma + g**2 * (1 - gamma)
+        return -step_size * g / (np.sqrt(square) + eps)
+
+    return _descend(grad, x0, callback, num_iters, step)
+
+
+def adam(
+    grad: F,
+    x0: Any,
+    callback: F | None = None,
+    num_iters: int = 100,
+    step_size: float = 0.001,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    eps: float = 10**-8,
+) -> Any:
+    """Descend by means of gradients and of their squares (Kingma and Ba, 2015).
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> from simpleautodiff.misc.optimizers import adam
+    >>> slope = ad.grad(lambda p: (p["a"] - 3.0) ** 2)
+    >>> found = adam(lambda p, i: slope(p), {"a": 0.0}, num_iters=500, step_size=0.1)
+    >>> round(float(found["a"]), 3)
+    3.0
+    """
+    mean: Any = 0.0
+    square: Any = 0.0
+
+    def step(i: int, g: Any) -> Any:
+        nonlocal mean, square
+        mean = (1 - b1) * g + b1 * mean
+        square = (1 - b2) * g**2 + b2 * square
+        size = np.sqrt(square / (1 - b2 ** (i + 1))) + eps
+        return -step_size * mean / (1 - b1 ** (i + 1)) / size
+
+    return _descend(grad, x0, callback, num_iters, step)

@@ -1,0 +1,13 @@
+"""The transforms of SciPy, answering for nodes: every name is that of `scipy.fft`."""
+
+from typing import Any
+
+from simpleautodiff.arrays.patch_scipy import taught
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(taught("fft"), name)
+
+
+def __dir__() -> list[str]:
+    return dir(taught("fft"))

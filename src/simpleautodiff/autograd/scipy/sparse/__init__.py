@@ -1,0 +1,13 @@
+"""The sparse matrices of SciPy, answering for nodes: every name is that of `scipy.sparse`."""
+
+from typing import Any
+
+from simpleautodiff.arrays.patch_scipy import taught
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(taught("sparse"), name)
+
+
+def __dir__() -> list[str]:
+    return dir(taught("sparse"))

@@ -1,0 +1,139 @@
+"""Rows that put pieces into memory: joined, rolled, written, scattered and summed up arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.boxes import rolled
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.view_accesses import Shape, View, seen_through, whole
+from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+
+Pieces = Iterator[tuple[View, Any]]
+
+
+def copying(plan: Plan, to: View, source: Any, says: str) -> Loop:
+    """Return the loop that puts numbers into a part of a result."""
+    flat = Flat()
+    kind = plan.kind(to.root) or ""
+    loads = []
+    known = plan.known(source) if not isinstance(source, View) else None
+    if known:
+        place = flat.const(known.number, kind)
+    else:
+        view = source if isinstance(source, View) else plan.view(source)
+        own = plan.kind_of_root(view.root)
+        loads.append(Access(view.root, own, view.offset, view.within(to.shape)))
+        place = flat.to(kind, flat.input(own))
+    stores = [(place, Access(to.root, kind, to.offset, to.strides))]
+    return Loop(to.shape, flat, loads, stores, [], says)
+
+
+def _part(plan: Plan, view: View, index: Any) -> View | None:
+    return seen_through("getitem", (index,), view, plan.size(view.root))
+
+
+def _scatter_pieces(plan: Plan, number: int) -> Pieces:
+    x, index, shape = plan.lines[number].args
+    yield whole(number, shape), 0.0
+    part = _part(plan, whole(number, tuple(shape)), index)
+    if part:
+        yield part, plan.view(x)
+
+
+def _written_pieces(plan: Plan, number: int) -> Pieces:
+    x, value, index = plan.lines[number].args
+    result = whole(number, plan.lines[number].shape)
+    yield result, plan.view(x) if type(x) is Place else x
+    part = _part(plan, result, index)
+    if part:
+        yield part, plan.view(value) if type(value) is Place else value
+
+
+def _joined_pieces(plan: Plan, number: int) -> Pieces:
+    (axis, ends), *parts = plan.lines[number].args
+    result = whole(number, plan.lines[number].shape)
+    for k, part in enumerate(parts):
+        index = (*[slice(None)] * axis, slice(ends[k], ends[k + 1]))
+        to = _part(plan, result, index)
+        if to:
+            yield to, plan.view(part) if type(part) is Place else part
+
+
+def _rolled_pieces(plan: Plan, number: int) -> Pieces:
+    line = plan.lines[number]
+    for target, origin in rolled(line):
+        to = _part(plan, whole(number, line.shape), target)
+        source = _part(plan, plan.view(line.args[0]), origin)
+        if to and source:
+            yield to, source
+
+
+PIECES: dict[str, Any] = {
+    "scatter": _scatter_pieces,
+    "set_item": _written_pieces,
+    "concatenate": _joined_pieces,
+    "roll": _rolled_pieces,
+}
+
+
+def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) -> Access:
+    """Return the access to the elements of a view that distances choose (see `choosing`)."""
+    far, behind = chosen
+    leading = len(shape) - behind
+    where = plan.view(far)
+    strides = (*where.within(shape[:leading]), *[0] * behind)
+    numbers = Access(where.root, "l", where.offset, strides)
+    along = view.strides[len(view.strides) - behind :]
+    own = (
+        *[0] * leading,
+        *[0 if n == 1 else s for n, s in zip(shape[leading:], along, strict=True)],
+    )
+    return Access(view.root, kind, view.offset, own, numbers)
+
+
+def scattering(plan: Plan, number: int) -> Iterator[Loop]:
+    """Put elements where distances say; those that meet are added, one after the other."""
+    x, chosen, shape = plan.lines[number].args
+    result, kind = whole(number, tuple(shape)), plan.kind(number) or ""
+    yield copying(plan, result, 0.0, f"zeros {shape}")
+    source = plan.view(x)
+    flat = Flat()
+    own = plan.kind_of_root(source.root)
+    place = flat.to(kind, flat.input(own))
+    loads = [Access(source.root, own, source.offset, source.strides)]
+    to = chosen_access(plan, result, chosen, source.shape, kind)
+    far, behind = chosen
+    says = f"scatter {source.shape}"
+    if type(far) is not Place and np.unique(far).size == far.size:
+        yield Loop(source.shape, flat, loads, [(place, to)], [], says)
+    else:
+        rows = bool(behind) and source.shape[-1] > 1
+        folds = [Fold("add", place, to, begun=True)]
+        yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
+
+
+def cumulating(plan: Plan, number: int) -> Iterator[Loop]:
+    """Add up elements along an axis, one after the other."""
+    line = plan.lines[number]
+    axis = line.args[1] % len(line.shape)
+    kind = plan.kind(number) or ""
+    x, result = plan.view(line.args[0]), whole(number, line.shape)
+    at = (slice(None),) * axis
+    for index in ((*at, slice(0, 1)), (*at, slice(1, None))):
+        to, source = _part(plan, result, index), _part(plan, x, index)
+        if to and source and index[-1].start == 0:
+            yield copying(plan, to, source, f"cumsum {line.shape}")
+        elif to and source:
+            flat = Flat()
+            own = plan.kind_of_root(x.root)
+            total = flat.add(flat.input(kind), flat.to(kind, flat.input(own)))
+            before = Access(number, kind, 0, to.strides)
+            loads = [before, Access(x.root, own, source.offset, source.strides)]
+            stores = [(total, Access(number, kind, to.offset, to.strides))]
+            yield Loop(to.shape, flat, loads, stores, [], f"cumsum {line.shape}", alone=True)

@@ -1,0 +1,96 @@
+"""Results that are made of boxes: pieces of other arrays, each in its own place.
+
+A loop reads them where they are (see `loops.Access`): nothing is put together in memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.view_accesses import View, seen_through
+from simpleautodiff.compiled.recording.trace_program import Line
+from simpleautodiff.compiled.scalar.lower_rows import kind_of
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Plan
+
+Boxes = list[tuple[tuple[tuple[int, int], ...], View]]
+
+
+def boxes(plan: Plan, line: Line) -> Boxes:
+    """Return what lies where in a result: boxes, and the elements in them; [] if it is not so."""
+    found = _BOXES[line.name](plan, line)
+    kinds = {plan.kind_of_root(view.root) for _, view in found}
+    return found if kinds == {kind_of(line.dtype)} and len(found) <= _LAYERS else []
+
+
+def _boxes_scattered(plan: Plan, line: Line) -> Boxes:
+    x, index, shape = line.args
+    view = plan.views[x]
+    parts = list(index) if isinstance(index, tuple) else [index]
+    if any(part is None for part in parts):
+        return []
+    if ... in parts:
+        at = parts.index(...)
+        parts[at : at + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    parts += [slice(None)] * (len(shape) - len(parts))
+    box, strides, sizes, axis = [], [], [], 0
+    for part, n in zip(parts, shape, strict=True):
+        single = not isinstance(part, slice)
+        first, last, step = slice(part % n, part % n + 1).indices(n) if single else part.indices(n)
+        if step != 1 or (not single and view.shape[axis : axis + 1] != (last - first,)):
+            return []
+        box.append((first, last))
+        sizes.append(last - first)
+        strides.append(0 if single else view.strides[axis])
+        axis += not single
+    return [(tuple(box), View(view.root, tuple(sizes), view.offset, tuple(strides)))]
+
+
+def _boxes_joined(plan: Plan, line: Line) -> Boxes:
+    (axis, ends), *parts = line.args
+    found = []
+    for k, part in enumerate(parts):
+        view = plan.view(part)
+        box = [(0, n) for n in line.shape]
+        box[axis] = ends[k], ends[k + 1]
+        found.append((tuple(box), view))
+    return found if len(parts) <= _LAYERS else []
+
+
+def _boxes_rolled(plan: Plan, line: Line) -> Boxes:
+    found = []
+    for target, source in rolled(line):
+        view = plan.views[line.args[0]]
+        part = seen_through("getitem", (source,), view, plan.size(view.root))
+        box = tuple([part.indices(n)[:2] for part, n in zip(target, line.shape, strict=True)])
+        if part:
+            found.append((box, part))
+    return found
+
+
+def rolled(line: Line) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+    """Yield where the pieces of a rolled array come to lie, and where they come from."""
+    _, shifts, axes = line.args
+    amounts = [0] * len(line.shape)
+    for shift, axis in zip(np.atleast_1d(shifts), np.atleast_1d(axes), strict=True):
+        amounts[axis] = (amounts[axis] + int(shift)) % line.shape[axis]
+    halves = [
+        [(slice(a, None), slice(None, n - a)), (slice(None, a), slice(n - a, None))] if a else
+        [(slice(None), slice(None))]
+        for a, n in zip(amounts, line.shape, strict=True)
+    ]  # fmt: skip
+    for pairs in itertools.product(*halves):
+        yield tuple([pair[0] for pair in pairs]), tuple([pair[1] for pair in pairs])
+
+
+_LAYERS = 4  # more pieces than that are put together in memory
+_BOXES: dict[str, Any] = {
+    "scatter": _boxes_scattered,
+    "concatenate": _boxes_joined,
+    "roll": _boxes_rolled,
+}

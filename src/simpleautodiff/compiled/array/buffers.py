@@ -1,0 +1,159 @@
+"""Where the results of an array program lie: in arrays of NumPy, or in memory to work in.
+
+What is only needed on the way lies in one block, where a result takes the place of others that are
+needed no more.
+"""
+
+from __future__ import annotations
+
+import math
+
+from simpleautodiff.compiled.array.build_loops import Call, Factor, Product, Work, read_by
+from simpleautodiff.compiled.array.classify import INPUT, NUMPY
+from simpleautodiff.compiled.array.loops import Access, Loop
+from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.recording.trace_program import places
+
+_LINE = 64  # bytes that a processor moves together
+
+
+class Memory:
+    """The places of all results.
+
+    Attributes
+    ----------
+    table : dict
+        Of constants, inputs, outputs and what NumPy computes: where in the table their address is.
+        The address of the block is the first there.
+    offsets : dict
+        Of the others: where in the block they begin.
+    size : int
+        How many bytes the block has.
+    shared : dict
+        What lies in the memory of an output until that is computed from it.
+    """
+
+    def __init__(self, plan: Plan, work: list[Work]) -> None:
+        self.plan = plan
+        self.table: dict[int, int] = {}
+        self.offsets: dict[int, int] = {}
+        self.size = 0
+        for root in range(-len(plan.constants), 0):
+            self._enter(root)
+        for number, how in enumerate(plan.how):
+            if how in (INPUT, NUMPY):
+                self._enter(number)
+        for place in places(plan.outputs):
+            self._enter(plan.views[place].root)
+        self.shared = self._lay_out(work)
+
+    def _enter(self, root: int) -> None:
+        self.table.setdefault(root, 1 + len(self.table))
+
+    def _lay_out(self, work: list[Work]) -> dict[int, int]:
+        """Give every other result a place while it is needed."""
+        born, dies = _lives(self.plan, work)
+        shared = _in_results(work, born, dies, self)
+        taken: list[tuple[int, int, int]] = []  # begin, end, and when it is free again
+        for root in sorted(born, key=lambda root: (born[root], root)):
+            if root in self.table or root in shared:
+                continue
+            taken = [part for part in taken if part[2] >= born[root]]
+            begin = _gap(sorted(taken), self._bytes(root))
+            self.offsets[root] = begin
+            taken.append((begin, begin + self._bytes(root), dies[root]))
+            self.size = max(self.size, begin + self._bytes(root))
+        return shared
+
+    def fits(self, one: int, other: int) -> bool:
+        """Tell whether two results are equally large."""
+        return self._exactly(one) == self._exactly(other)
+
+    def _exactly(self, root: int) -> int:
+        line = self.plan.lines[root]
+        return math.prod(line.shape) * (line.dtype.itemsize if line.dtype else 8)
+
+    def _bytes(self, root: int) -> int:
+        """Return how much of the block a result takes: whole lines."""
+        return -(-self._exactly(root) // _LINE) * _LINE
+
+    def address(self, root: int, name: str) -> list[str]:
+        """Write what finds the address of a result, given the table."""
+        root = self.shared.get(root, root)
+        if root in self.offsets:
+            return [
+                f"  {name}.block = load ptr, ptr %table",
+                f"  {name} = getelementptr i8, ptr {name}.block, i64 {self.offsets[root]}",
+            ]
+        return [
+            f"  {name}.at = getelementptr ptr, ptr %table, i64 {self.table[root]}",
+            f"  {name} = load ptr, ptr {name}.at",
+        ]
+
+
+def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]]:
+    """Return when each result is first written, and when it is last used."""
+    born: dict[int, int] = {}
+    dies: dict[int, int] = {}
+    for when, piece in enumerate(work):
+        written: list[int] = []
+        if isinstance(piece, Loop):
+            written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
+        elif isinstance(piece, Product | Factor | Call):
+            written = [piece.number]
+        for root in written:
+            born.setdefault(root, when)
+            dies[root] = when
+        for root in read_by(plan, piece):
+            dies[root] = when
+    return born, dies
+
+
+def _in_results(
+    work: list[Work], born: dict[int, int], dies: dict[int, int], memory: Memory
+) -> dict[int, int]:
+    """Return what may lie where a result will be, until the loop that makes the result of it."""
+    shared: dict[int, int] = {}
+    for when, piece in enumerate(work):
+        if not isinstance(piece, Loop):
+            continue
+        for place, to in piece.stores:
+            if to.slot not in memory.table or born[to.slot] != when:
+                continue
+            for load in _needed(piece, place):  # these have been read when the result is written
+                ends = dies.get(load.slot) == when and load.slot in born
+                free = ends and load.slot not in memory.table and load.slot not in shared
+                if free and _same_elements(piece, load, to) and memory.fits(load.slot, to.slot):
+                    shared[load.slot] = to.slot
+                    break
+    return shared
+
+
+def _needed(loop: Loop, place: int) -> list[Access]:
+    """Return the loads that a step of the body is computed from."""
+    needed = {place}
+    found = []
+    for number in range(place, -1, -1):
+        operation, *args = loop.flat.steps[number]
+        if number in needed and operation == "input":
+            found.append(loop.loads[args[0]])
+        elif number in needed and operation != "const":
+            needed.update(args)
+    return found[::-1]
+
+
+def _same_elements(loop: Loop, load: Access, to: Access) -> bool:
+    """Tell whether an element is written where it was read, and nowhere else."""
+    alike = load.kind == to.kind and load.strides == to.strides and load.offset == to.offset == 0
+    once = sum(other.slot == load.slot for other in loop.loads) == 1
+    return alike and once and not load.places and not to.places
+
+
+def _gap(taken: list[tuple[int, int, int]], size: int) -> int:
+    """Return where the first free bytes begin, so many of them."""
+    begin = 0
+    for first, last, _ in taken:
+        if first - begin >= size:
+            return begin
+        begin = max(begin, last)
+    return begin

@@ -1,0 +1,72 @@
+"""Which elements an index chooses: how far on each is, as whole numbers, and rows that go along.
+
+Of `x[index]`, or `x[rows, columns]`, whole numbers say how far on in memory each chosen part
+begins; the axes behind go along as they are. Numbers that are the same at every call are computed
+once; others at every call, and their bounds are checked before anything is read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.array.view_accesses import Shape, View, places_of
+from simpleautodiff.compiled.recording.trace_program import Place, places
+
+
+class Distances:
+    """What computes, from indices of the first axes, how far on the chosen elements are."""
+
+    name = "distances"
+
+    def __init__(self, sizes: Shape, strides: Shape) -> None:
+        self.sizes, self.strides = sizes, strides
+
+
+class Choice(NamedTuple):
+    """Indices of the first axes: those that are numbers or arrays, and those known at each call."""
+
+    parts: tuple[Any, ...]
+    behind: int  # how many axes go along
+
+
+def choice(index: Any, rank: int) -> Choice | None:
+    """Return an index as one of the first axes alone; None if it is something else.
+
+    Examples
+    --------
+    >>> choice((np.array([1, 2]), slice(None)), 2)
+    Choice(parts=(array([1, 2]),), behind=1)
+    >>> print(choice((slice(None), np.array([1, 2])), 2))
+    None
+    """
+    parts = list(index) if isinstance(index, tuple) else [index]
+    while parts and (parts[-1] is ... or _is_all(parts[-1])):
+        parts.pop()
+    if len(parts) == 1 and isinstance(parts[0], np.ndarray) and parts[0].dtype == bool:
+        parts = list(parts[0].nonzero())
+    fits = parts and all(type(part) is Place or _is_whole(part) for part in parts)
+    return Choice(tuple(parts), rank - len(parts)) if fits and len(parts) <= rank else None
+
+
+def _is_all(part: Any) -> bool:
+    return isinstance(part, slice) and part == slice(None)
+
+
+def _is_whole(part: Any) -> bool:
+    if isinstance(part, (list, np.ndarray)):
+        return next(places(part), None) is None and np.asarray(part).dtype.kind in "iu"
+    return isinstance(part, (int, np.integer)) and not isinstance(part, bool)
+
+
+def known_distances(index: Any, view: View, size: int) -> tuple[Any, int]:
+    """Return how far on the elements of a constant index are, and how many axes go along."""
+    chosen = choice(index, len(view.shape))
+    if chosen is None:
+        return places_of(view, size, index) - view.offset, 0
+    far: Any = np.int64(0)
+    for part, n, step in zip(chosen.parts, view.shape, view.strides, strict=False):
+        numbers = np.asarray(part, np.int64)
+        far = far + np.where(numbers < 0, numbers + n, numbers) * step
+    return np.ascontiguousarray(far), chosen.behind

@@ -1,0 +1,1 @@
+"""Linear algebra in compiled programs, by BLAS and LAPACK."""

@@ -1,0 +1,162 @@
+"""What LAPACK does with matrices in memory, and the lines around it.
+
+LAPACK thinks of matrices column by column, as BLAS does, and writes over what it is given: a line
+of it begins with a copy, turned where need be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
+from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.rules.row import TABLE
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Plan
+
+
+class Lapack:
+    """What LAPACK does with copies of matrices, one after the other.
+
+    Parameters
+    ----------
+    name
+        What it does (see `lapack`).
+    stack
+        How many matrices there are, along each axis.
+    rows, columns
+        Of a matrix as it lies in memory, row by row.
+    behind
+        How many elements follow each matrix, for what else comes out.
+    work
+        How many elements follow all of them, to work in.
+    option
+        What the function is told: whether a matrix is transposed, triangular or the like.
+
+    Attributes
+    ----------
+    must : bool
+        Whether NumPy refuses a matrix that has no inverse.
+    is_in_place : bool
+        Whether it begins with a copy of the first argument.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        stack: Shape,
+        rows: int,
+        columns: int,
+        behind: int = 0,
+        work: int = 0,
+        option: str = "",
+    ) -> None:
+        self.name, self.stack, self.rows, self.columns = name, stack, rows, columns
+        self.each = rows * columns + behind
+        self.work, self.option = work, option
+        self.must = True
+        self.is_in_place = name != "det_sign"
+
+    @property
+    def count(self) -> int:
+        """How many matrices there are."""
+        return math.prod(self.stack)
+
+    @property
+    def size(self) -> int:
+        """How many elements it takes in all."""
+        return self.count * self.each + self.work
+
+    def copied(self, number: int) -> View:
+        """Return where the matrices are that are worked on."""
+        far = [self.each * step for step in steps(self.stack)]
+        shape = (*self.stack, self.rows, self.columns)
+        return View(number, shape, 0, (*far, self.columns, 1))
+
+    def __str__(self) -> str:
+        sizes = "x".join(map(str, (*self.stack, self.rows, self.columns)))
+        return f"{self.name} {sizes}"
+
+
+def in_kind(plan: Plan, x: Any, dtype: Any) -> Any:
+    """Return an argument in the kind of the result; None if it is none that is compiled."""
+    if isinstance(x, np.ndarray):
+        return x if x.dtype == dtype else x.astype(dtype)
+    if type(x) is not Place or plan.kind(x) is None:
+        return None
+    if plan.lines[x].dtype == dtype:
+        return x
+    return plan.append(Line(TABLE["astype"], (x, dtype), {}, plan.lines[x].shape, dtype))
+
+
+def shape_of(plan: Plan, x: Any) -> Shape:
+    """Return the shape of a line or of a constant."""
+    shape: Shape = plan.lines[x].shape if type(x) is Place else x.shape
+    return shape
+
+
+def dtype_of(plan: Plan, x: Any) -> Any:
+    """Return the kind of a line or of a constant."""
+    return plan.lines[x].dtype if type(x) is Place else np.asarray(x).dtype
+
+
+def row_line(plan: Plan, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Place:
+    """Add a line with a row, of the kind of a line that is there."""
+    return plan.append(Line(TABLE[name], args, {}, shape, plan.lines[like].dtype))
+
+
+def swap(plan: Plan, x: Place) -> Place:
+    """Add the transposes of matrices."""
+    shape, rank = shape_of(plan, x), len(shape_of(plan, x))
+    axes = (*range(rank - 2), rank - 1, rank - 2)
+    return row_line(plan, "transpose", (x, axes), _turned(shape), x)
+
+
+def swapped(plan: Plan, x: Any) -> Any:
+    """Return the transposes of matrices, which may be constant."""
+    return swap(plan, x) if type(x) is Place else np.swapaxes(x, -1, -2)
+
+
+def spread(plan: Plan, x: Any, shape: Shape) -> Any:
+    """Return matrices for every place in a stack."""
+    if type(x) is Place:
+        return row_line(plan, "broadcast_to", (x, shape), shape, x)
+    return np.broadcast_to(x, shape)
+
+
+def part_of(plan: Plan, x: Place, start: int, shape: Shape) -> Place:
+    """Return some elements of each block that LAPACK has worked on, in a shape."""
+    what = plan.lines[x].what
+    if what.work:
+        used = what.count * what.each
+        x = row_line(plan, "getitem", (x, (slice(0, used),)), (used,), x)
+    x = row_line(plan, "reshape", (x, (*what.stack, what.each)), (*what.stack, what.each), x)
+    size = math.prod(shape)
+    index = (..., slice(start, start + size))
+    x = row_line(plan, "getitem", (x, index), (*what.stack, size), x)
+    return row_line(plan, "reshape", (x, (*what.stack, *shape)), (*what.stack, *shape), x)
+
+
+def added(plan: Plan, what: Lapack, args: tuple[Any, ...], dtype: Any) -> Place:
+    """Add a line of LAPACK: all that it writes."""
+    return plan.append(Line(what, args, {}, (what.size,), dtype))
+
+
+def shared(plan: Plan, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
+    """Return what was made of a matrix or of its transpose, and whether of the transpose."""
+    view = plan.view(a)
+    turned = view._replace(shape=_turned(view.shape), strides=_turned(view.strides))
+    for key, is_turned in ((view, False), (turned, True)):
+        if (name, key) in plan.factors:
+            return plan.factors[name, key], is_turned
+    plan.factors[name, view] = made = make()
+    return made, False
+
+
+def _turned(sizes: Shape) -> Shape:
+    return (*sizes[:-2], sizes[-1], sizes[-2])

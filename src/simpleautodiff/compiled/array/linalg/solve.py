@@ -1,0 +1,192 @@
+"""Systems of equations, inverses and determinants as lines of LAPACK.
+
+Systems with the same matrix, or with its transpose, share the factors: the sweep back solves with
+those that the function itself needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.linalg.matrix_calls import (
+    Lapack,
+    added,
+    dtype_of,
+    part_of,
+    row_line,
+    shape_of,
+    shared,
+    spread,
+    swap,
+    swapped,
+)
+from simpleautodiff.compiled.array.view_accesses import Shape, layout, matrix_of
+from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.values.functions import optional
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Plan
+
+
+def _lu(plan: Plan, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
+    """Return the line of L, U and exchanges of rows, and whether they are those of aᵀ."""
+    *stack, n, _ = shape_of(plan, a)
+
+    def make() -> Any:
+        known = None if type(a) is Place else _known_lu(a)
+        if known is not None:
+            return known
+        what = Lapack("lu", tuple(stack), n, n, behind=n)
+        what.must = False
+        return added(plan, what, (swapped(plan, a),), dtype)
+
+    lu, turned = shared(plan, "lu", a, make)
+    if type(lu) is Place:
+        plan.lines[lu].what.must |= must
+    return lu, turned
+
+
+def _known_lu(a: Any) -> Any:
+    """Return L, U and exchanges of constant matrices as LAPACK puts them; None if one has none."""
+    lapack = optional("scipy.linalg.lapack", "factors of a constant matrix")
+    factor = lapack.dgetrf if a.dtype.char == "d" else lapack.sgetrf
+    n = a.shape[-1]
+    packed = np.zeros((*a.shape[:-2], n + 1, n), a.dtype)
+    for place in np.ndindex(a.shape[:-2]):
+        lu, exchanged, info = factor(a[place])
+        if info:
+            return None
+        packed[place][:n] = lu.T
+        packed[place][n].view(np.int32)[:n] = exchanged + 1
+    return packed
+
+
+def _solved(plan: Plan, a: Any, b: Any, stack: Shape, dtype: Any) -> Place:
+    """Return a⁻¹ b, for all matrices of a stack; a known triangle needs no factors."""
+    a = _for_all(plan, a, stack)
+    lower = plan.triangles.get(plan.view(a))
+    if lower is not None:
+        return _substituted(plan, a, b, stack, dtype, lower)
+    lu, turned = _lu(plan, a, dtype)
+    n, k = shape_of(plan, b)[-2:]
+    what = Lapack("lu_solve", stack, k, n, option="T" if turned else "N")
+    solved = added(plan, what, (swapped(plan, b), lu), dtype)
+    return swap(plan, part_of(plan, solved, 0, (k, n)))
+
+
+def _for_all(plan: Plan, a: Any, stack: Shape) -> Any:
+    """Return one matrix, or one for every place in a stack."""
+    own = shape_of(plan, a)
+    fits = math.prod(own[:-2]) == 1 or own[:-2] == stack
+    return a if fits else spread(plan, a, (*stack, *own[-2:]))
+
+
+def solve(plan: Plan, line: Line, a: Any, b: Any) -> Place:
+    """Return a⁻¹ b."""
+    return _solved(plan, a, b, line.shape[:-2], line.dtype)
+
+
+def inv(plan: Plan, line: Line, a: Any) -> Place:
+    """Solve for the unit matrix, as NumPy does."""
+    one = np.eye(line.shape[-1], dtype=line.dtype)
+    made, turned = shared(
+        plan, "inv", a, lambda: _solved(plan, a, one, line.shape[:-2], line.dtype)
+    )
+    return swap(plan, made) if turned else made
+
+
+def solve_triangular(plan: Plan, line: Line, a: Any, b: Any) -> Place | None:
+    """Solve with one triangle; what SciPy refuses (nan, inf) is found before."""
+    lower, unit = line.args[2:]
+    stack = line.shape[:-2]
+    if any(type(x) is not Place and not np.isfinite(x).all() for x in (a, b)):
+        return None
+    a = plan.multipliable(_for_all(plan, a, stack))
+    largest = [_largest(plan, x) for x in (a, b) if type(x) is Place]
+    return _substituted(plan, a, b, stack, line.dtype, lower, unit, largest)
+
+
+def _substituted(
+    plan: Plan,
+    a: Any,
+    b: Any,
+    stack: Shape,
+    dtype: Any,
+    lower: bool,
+    unit: bool = False,
+    largest: Sequence[Place] = (),
+) -> Place:
+    """Return a⁻¹ b for triangles; first it is asked whether some numbers are finite."""
+    a = plan.multipliable(a)
+    known = layout(matrix_of(plan.view(a)))
+    assert known is not None  # else it would have been copied
+    by_columns, _ = known
+    option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
+    n, k = shape_of(plan, b)[-2:]
+    what = Lapack("solve_triangular", stack, k, n, option=option + ("U" if unit else "N"))
+    solved = added(plan, what, (swapped(plan, b), a, *largest), dtype)
+    return swap(plan, part_of(plan, solved, 0, (k, n)))
+
+
+def _largest(plan: Plan, x: Place) -> Place:
+    """Return how large the largest element is; that of what is not finite is not, either."""
+
+    def make() -> Place:
+        size = row_line(plan, "abs", (x,), shape_of(plan, x), x)
+        return row_line(plan, "max", (size, None, False), (), x)
+
+    found: Place = shared(plan, "largest", x, make)[0]
+    return found
+
+
+# Determinants. ------------------------------------------------------------------------------------
+
+
+def logabsdet(plan: Plan, line: Line, a: Any) -> Place:
+    """Add up the logarithms of the diagonal of U."""
+    n, stack = shape_of(plan, a)[-1], line.shape
+    lu, _ = _lu(plan, a, line.dtype, must=False)
+    whole = row_line(plan, "reshape", (lu, (*stack, n * (n + 1))), (*stack, n * (n + 1)), lu)
+    index = (..., slice(None, None, n + 1))
+    diagonal = row_line(plan, "getitem", (whole, index), (*stack, n), lu)
+    size = row_line(plan, "abs", (diagonal,), (*stack, n), lu)
+    logarithm = row_line(plan, "log", (size,), (*stack, n), lu)
+    return row_line(plan, "sum", (logarithm, (len(stack),), False), stack, lu)
+
+
+def sign(plan: Plan, line: Line, a: Any) -> Place:
+    """Count the exchanges of rows, and what is negative on the diagonal of U."""
+    lu, _ = _lu(plan, a, line.dtype, must=False)
+    signs = added(plan, Lapack("det_sign", line.shape, 1, 1), (lu,), line.dtype)
+    return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
+
+
+def det(plan: Plan, line: Line, a: Any) -> Place:
+    """Return the sign times the exponential of the logarithm, as NumPy does."""
+    side, logarithm = sign(plan, line, a), logabsdet(plan, line, a)
+    size = row_line(plan, "exp", (logarithm,), line.shape, logarithm)
+    return row_line(plan, "mul", (side, size), line.shape, size)
+
+
+def is_singular(plan: Plan, line: Line, a: Any) -> Place | None:
+    """Say no where the factors tell that all digits are not lost, and leave all else to NumPy.
+
+    NumPy compares the smallest and the largest singular value, which take much longer to find.
+    """
+    n, stack, dtype = shape_of(plan, a)[-1], line.shape, dtype_of(plan, a)
+    lu, turned = _lu(plan, a, dtype, must=False)
+    if type(lu) is not Place:
+        return None
+    rank = len(stack)
+    sizes = row_line(plan, "abs", (a,), shape_of(plan, a), lu)
+    sums = row_line(plan, "sum", (sizes, (rank + turned,), False), (*stack, n), lu)
+    norm = row_line(plan, "max", (sums, (rank,), False), stack, lu)
+    single = row_line(plan, "reshape", (norm, (*stack, 1, 1)), (*stack, 1, 1), lu)
+    what = Lapack("regular", stack, 1, 1, work=5 * n + 1)
+    checked = part_of(plan, added(plan, what, (single, lu), dtype), 0, (1, 1))
+    checked = row_line(plan, "reshape", (checked, stack), stack, lu)
+    return plan.append(Line(np.less, (checked, 0.0), {}, stack, np.dtype(bool)))

@@ -1,0 +1,133 @@
+"""A loop over the elements of arrays: what it reads, computes, writes and adds up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from simpleautodiff.compiled.array.view_accesses import Shape, collapsed
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+
+
+@dataclass(eq=False)
+class Access:
+    """Elements that a loop reads or writes: which buffer, of which kind, and where.
+
+    With `places`, the elements are as far on as the whole numbers say that are read there. With a
+    `box`, a first and a last place along every axis, elements outside are those that lie `under`
+    it, or zeros.
+    """
+
+    slot: Any
+    kind: str
+    offset: int
+    strides: Shape
+    places: Access | None = None
+    box: tuple[tuple[int, int], ...] = ()
+    under: Access | None = None
+
+    @property
+    def step(self) -> int:
+        """How far it is from one element to the next, along the last axis."""
+        return self.strides[-1] if self.strides else 0
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all elements along the last axis are one."""
+        return self.step == 0 and not self.places and not self.box
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether elements along the last axis are at places of their own."""
+        return self.places is not None and self.places.step != 0
+
+    def parts(self) -> Iterator[Access]:
+        """Yield the access and all that it is made of."""
+        yield self
+        if self.places:
+            yield from self.places.parts()
+        if self.under:
+            yield from self.under.parts()
+
+
+@dataclass(eq=False)
+class Fold:
+    """A sum or an extreme: along axes where `to` has stride 0, elements are put together."""
+
+    operation: str  # "add", "maximum", "minimum"
+    place: int
+    to: Access
+    begun: bool = False  # whether the result is filled with what it begins with
+
+    @property
+    def first(self) -> str:
+        """The number that it begins with, as LLVM writes it."""
+        kind = self.to.kind
+        if self.operation == "add":
+            return "0" if kind == "l" else "0.0"
+        if kind == "l":
+            return str(-(2**63) if self.operation == "maximum" else 2**63 - 1)
+        return "0xFFF0000000000000" if self.operation == "maximum" else "0x7FF0000000000000"
+
+    @property
+    def level(self) -> int:
+        """The axis from which on all elements are put together, in registers."""
+        strides = self.to.strides
+        return max([axis + 1 for axis, step in enumerate(strides) if step], default=0)
+
+    @property
+    def in_registers(self) -> bool:
+        """Whether elements are put together along the last axis."""
+        return self.to.step == 0 and not self.to.places
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether a result is come back to, so that it has to begin with a number."""
+        return not self.in_registers or 0 in self.to.strides[: self.level]
+
+
+@dataclass(eq=False)
+class Loop:
+    """What is done for each element of a space."""
+
+    shape: Shape
+    flat: Flat
+    loads: list[Access] = field(default_factory=list)  # the inputs of the flat program
+    stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
+    folds: list[Fold] = field(default_factory=list)
+    says: str = ""  # what is computed, for people
+    alone: bool = False  # whether elements have to be done one after the other
+    fixed: bool = False  # whether the axes have to be gone through in their order
+
+    def accesses(self) -> list[Access]:
+        """Return all that is read and written."""
+        found = [*self.loads, *[to for _, to in self.stores], *[fold.to for fold in self.folds]]
+        return [part for access in found for part in access.parts()]
+
+    def join_axes(self, lanes: int) -> None:
+        """Join axes that go on from each other, and put a long one last, for the vectors."""
+        accesses = self.accesses()
+        boxes = [access.box for access in accesses if access.box]
+        cut = {
+            a
+            for box in boxes
+            for a, (first, last) in enumerate(box)
+            if (first, last) != (0, self.shape[a])
+        }
+        groups, ways = collapsed(self.shape, [access.strides for access in accesses], cut)
+        shape = [math.prod([self.shape[axis] for axis in group]) for group in groups]
+        order = list(range(len(shape)))
+        if len(shape) > 1 and shape[-1] < lanes and not self.fixed:
+            order.append(order.pop(max(order, key=lambda axis: (shape[axis] >= lanes, axis))))
+        for access, way in zip(accesses, ways, strict=True):
+            access.strides = tuple([way[axis] for axis in order])
+            if access.box:
+                access.box = tuple([self._joined(access.box, groups[axis]) for axis in order])
+        self.shape = tuple([shape[axis] for axis in order])
+
+    def _joined(self, box: Any, group: list[int]) -> tuple[int, int]:
+        """Return the first and the last place along axes that are joined."""
+        inner = math.prod([self.shape[axis] for axis in group[1:]])
+        return box[group[0]][0] * inner, box[group[0]][1] * inner

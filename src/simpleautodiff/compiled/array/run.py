@@ -1,0 +1,239 @@
+"""Running the segments of an array program from Python, with arrays that are used again."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.buffers import Memory
+from simpleautodiff.compiled.array.build_loops import Call
+from simpleautodiff.compiled.array.classify import INPUT, NUMPY
+from simpleautodiff.compiled.array.run_numpy import Replay
+from simpleautodiff.compiled.array.simplify import compute
+from simpleautodiff.compiled.array.view_accesses import View
+from simpleautodiff.compiled.backends.llvm.segments import CONSTANTS, KEPT
+from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.errors import ArgumentError
+
+LARGE = 1 << 25  # bytes of a result whose memory the system would take back, and give page by page
+
+
+class Runner:
+    """Runs segments in turn: machine code on a table of addresses, and NumPy.
+
+    Parameters
+    ----------
+    memory
+        Where everything lies.
+    segments
+        Names of functions, and lines that NumPy computes.
+    code
+        Has the functions.
+    replay
+        Runs the program where compiled code stops because an index does not fit.
+    """
+
+    def __init__(
+        self, memory: Memory, segments: list[str | Call], code: Code | None, replay: Replay
+    ) -> None:
+        self.memory, self.plan, self.code, self.replay = memory, memory.plan, code, replay
+        self.steps = [s if isinstance(s, Call) else self._function(s) for s in segments]
+        self._blocks: list[Any] = []
+        self._inputs = [
+            (number, memory.table[number], line)
+            for number, line in enumerate(self.plan.lines)
+            if self.plan.how[number] == INPUT
+        ]
+        made = [place for place in self.plan.outputs if type(place) is Place]
+        made = [place for place in made if self.plan.how[self.plan.views[place].root] != NUMPY]
+        self._outputs = [(self.plan.views[place].root, Results(self.plan, place)) for place in made]
+
+    def _function(self, name: str) -> Callable[[Any], int]:
+        assert self.code
+        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(name))
+
+    def run(self, inputs: list[Any]) -> tuple[int, list[Any]]:
+        """Return 0 and the results, or 1 + the number of the first guard that failed."""
+        table = (ctypes.c_void_p * (1 + len(self.memory.table)))()
+        block = self._take_block()
+        table[0] = -(-address(block) // 64) * 64
+        values: dict[int, Any] = {}
+        for k, constant in enumerate(self.plan.constants):
+            table[self.memory.table[-1 - k]] = address(constant)
+        for number, place, line in self._inputs:
+            values[number] = value = fitting(inputs[number], line)
+            table[place] = address(value)
+        for root, results in self._outputs:
+            values[root] = array = results.take()
+            table[self.memory.table[root]] = address(array)
+        status = self._run_steps(table, block, values)
+        outputs = [] if status else [self._result(x, block, values) for x in self.plan.outputs]
+        if status <= 0:
+            for root, results in self._outputs:
+                results.keep(values[root])
+        self._blocks.append(block)
+        if status < 0:  # an index that does not fit: NumPy says so, or a guard before it fails
+            return self.replay.run(inputs)
+        return status, outputs
+
+    def _take_block(self) -> Any:
+        try:
+            return self._blocks.pop()
+        except IndexError:
+            return np.empty(self.memory.size + 64, np.uint8)
+
+    def _run_steps(self, table: Any, block: Any, values: dict[int, Any]) -> int:
+        for step in self.steps:
+            if isinstance(step, Call):
+                self._call(step.number, table, block, values)
+            else:
+                status = step(table)
+                if status:
+                    return status
+        return 0
+
+    def _call(self, number: int, table: Any, block: Any, values: dict[int, Any]) -> None:
+        """Let NumPy compute a line, and put the result where machine code finds it."""
+        line = self.plan.lines[number]
+        with np.errstate(all="ignore"):
+            value = compute(line, _Values(self, block, values))
+        if line.dtype is not None:
+            value = np.asarray(value, line.dtype, order="C")
+            table[self.memory.table[number]] = address(value)
+        values[number] = value
+
+    def value(self, place: int, block: Any, values: dict[int, Any]) -> Any:
+        """Return the result of a line as NumPy takes it."""
+        view, line = self.plan.views[place], self.plan.lines[place]
+        root = self.memory.shared.get(view.root, view.root)
+        if line.dtype is None:
+            return values[root]
+        if root < 0:
+            base = self.plan.constants[-1 - root]
+        else:
+            base = values[root] if root in values else self._in_block(root, block)
+        return _seen(np.asarray(base), view)
+
+    def _in_block(self, root: int, block: Any) -> Any:
+        dtype: Any = self.plan.lines[root].dtype
+        begin = -address(block) % 64 + self.memory.offsets[root]
+        return block[begin : begin + self.plan.size(root) * dtype.itemsize].view(dtype)
+
+    def _result(self, output: Any, block: Any, values: dict[int, Any]) -> Any:
+        if type(output) is not Place:
+            return output.copy() if isinstance(output, np.ndarray) else output
+        root = self.plan.views[output].root
+        if self.plan.how[root] != NUMPY:
+            value = values[root]
+            return value if value.shape else value[()]
+        value = self.value(output, block, values)
+        shared = isinstance(value, np.ndarray) and value.base is not None
+        return value.copy() if shared else value
+
+
+class _Values:
+    """The results of lines, by their numbers, as NumPy takes them."""
+
+    def __init__(self, of: Runner, block: Any, values: dict[int, Any]) -> None:
+        self.of, self.block, self.values = of, block, values
+
+    def __getitem__(self, place: int) -> Any:
+        return self.of.value(place, self.block, self.values)
+
+
+def fitting(value: Any, line: Line) -> Any:
+    """Return an input as compiled code reads it: of one kind and shape, elements side by side."""
+    if np.shape(value) != line.shape:
+        raise ArgumentError(f"an argument has shape {np.shape(value)}; recorded was {line.shape}")
+    is_array = type(value) is np.ndarray and value.dtype == line.dtype
+    if is_array and value.flags.c_contiguous and value.flags.aligned:
+        return value
+    return np.require(value, line.dtype, ["C", "A"])
+
+
+def address(array: Any) -> int:
+    """Return where the elements of an array begin."""
+    return int(array.__array_interface__["data"][0])
+
+
+def _seen(base: Any, view: View) -> Any:
+    """Return the view of an array; a single element as NumPy's number."""
+    if view.shape == ():
+        return base.reshape(-1)[view.offset]
+    if base.shape == view.shape and view.is_whole:
+        return base
+    start, size = base.reshape(-1)[view.offset :], base.itemsize
+    strides = [size * step for step in view.strides]
+    return np.lib.stride_tricks.as_strided(start, view.shape, strides, writeable=False)
+
+
+class Results:
+    """Arrays for one output: new ones, or large ones that nobody has any more.
+
+    The memory of a large new array is made of pages that have to be cleared first, which takes as
+    long as a short loop over it. So the last two are remembered, and used again when nobody but
+    this object knows them.
+    """
+
+    def __init__(self, plan: Any, place: int) -> None:
+        line = plan.lines[place]
+        self.shape, self.dtype = line.shape, line.dtype
+        large = int(np.prod(self.shape)) * self.dtype.itemsize >= LARGE
+        self._again = large and getattr(sys, "_is_gil_enabled", lambda: True)()
+        self._made: list[Any] = []
+
+    def take(self) -> Any:
+        """Return an array that nobody else has."""
+        for _ in range(len(self._made) if self._again else 0):
+            try:
+                array = self._made.pop(0)
+            except IndexError:
+                break
+            if sys.getrefcount(array) <= _ALONE and self._is_as_made(array):
+                return array
+            self._made.append(array)
+        return np.empty(self.shape, self.dtype)
+
+    def _is_as_made(self, array: Any) -> bool:
+        alike = array.shape == self.shape and array.dtype == self.dtype
+        return bool(alike and array.flags.c_contiguous and array.flags.writeable)
+
+    def keep(self, array: Any) -> None:
+        """Remember an array that is given away."""
+        if self._again:
+            self._made.append(array)
+            del self._made[:-2]
+
+
+def _count_of_one() -> int:
+    """Return what Python counts for an object that only one variable knows."""
+    made = [np.empty(0)]
+    array = made.pop(0)
+    return sys.getrefcount(array)
+
+
+_ALONE = _count_of_one()
+
+
+def prepare_body(memory: Memory, code: Code) -> None:
+    """Tell `body` where its constants are, which live as long as the code."""
+    constants = memory.plan.constants
+    table = (ctypes.c_void_p * len(constants)).from_address(code.address(CONSTANTS))
+    for k, constant in enumerate(constants):
+        table[k] = address(constant)
+    weakref.finalize(code, _free, code.address(KEPT), constants).atexit = False
+
+
+def _free(kept: int, constants: list[Any]) -> None:
+    """Give back the block that waits for the next call, before the code goes."""
+    block = ctypes.c_void_p.from_address(kept)
+    free = ctypes.CDLL(None).free
+    free.argtypes = [ctypes.c_void_p]
+    free(block.value)
+    block.value = None

@@ -1,0 +1,399 @@
+"""What is to be done with each line of an array program, and at which stage.
+
+Lines of one shape that need each other element by element are done in one loop. A line that needs
+a whole result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
+all lines of one shape and one stage are one loop, and stages follow each other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.array.all_any import of_truths
+from simpleautodiff.compiled.array.classify import (
+    ELEMENT,
+    GATHER,
+    INPUT,
+    LAPACK,
+    LOADED,
+    MATMUL,
+    NUMPY,
+    REDUCE,
+    REDUCTIONS,
+    SCATTER,
+    SPECIAL,
+    VIEW,
+)
+from simpleautodiff.compiled.array.einsum import contracted
+from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
+from simpleautodiff.compiled.array.linalg.matrix_calls import Lapack
+from simpleautodiff.compiled.array.linalg.matrix_rows import by_lapack
+from simpleautodiff.compiled.array.view_accesses import (
+    Shape,
+    View,
+    apart,
+    layout,
+    matrix_of,
+    same_steps,
+    seen_through,
+    steps,
+    whole,
+)
+from simpleautodiff.compiled.recording.trace_program import (
+    Guard,
+    Line,
+    Place,
+    Recorded,
+    places,
+    with_values,
+)
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of
+from simpleautodiff.compiled.scalar.operations import fits_whole
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.row import TABLE
+
+
+class Known(NamedTuple):
+    """An argument that is the same number for all elements, and whether its kind gives way."""
+
+    number: Any
+    kind: str
+    weak: bool
+
+
+class Plan:
+    """The lines of a program with what is done for them.
+
+    Parameters
+    ----------
+    program
+        The program, cleaned.
+    alone
+        Whether all has to be done in loops, without BLAS and NumPy.
+    exact
+        Leave factors of matrices to NumPy, so that every bit is that of the function itself.
+
+    Attributes
+    ----------
+    lines : list of Line
+        Those of the program, and copies where a result has to lie in memory by itself.
+    how : list of str
+        What is done for each.
+    views : list of View
+        Where the elements of each are.
+    stage : list of int
+        When each is done; inputs are there before stage 0.
+    constants : list of ndarray
+        Arrays that are the same at every call; their roots are -1, -2, ...
+    outputs : list
+        The lines that are results, each with a memory of its own, or constants.
+    guards : list
+        Of each guard the line of its truth value and what that has to be; None if it is known.
+    """
+
+    def __init__(self, program: Recorded, alone: bool = False, exact: bool = False) -> None:
+        self.alone, self.exact = alone, exact
+        self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
+        self.triangles: dict[View, bool] = {}  # matrices that are one: whether a lower one
+        self.lines: list[Line] = []
+        self.how: list[str] = []
+        self.views: list[View] = []
+        self.stage: list[int] = []
+        self.constants: list[Any] = []
+        self._of_constant: dict[int, int] = {}
+        self._new: dict[int, Place] = {}
+        self.bounds: list[tuple[Place, Place, int]] = []  # smallest and largest index, and size
+        self._fusable = _read_by_element(program)
+        guards = {int(g.place) for g in program.guards if type(g.place) is Place}
+        self._guards_of = sorted(guards, reverse=True)
+        self._guarded = 0  # the stage from which on all guards so far are known
+        self._known: dict[int, Known | None] = {}
+        self._kept: list[Any] = []  # what is known by its identity must not go away
+        for number, line in enumerate(program.lines):
+            self._new[number] = self._take(number, line)
+        self.guards = [self._guard(guard) for guard in program.guards]
+        self.outputs = self._own_memory(with_values(program.outputs, self._new))
+        self._delay()
+
+    # Lines. ---------------------------------------------------------------------------------------
+
+    def _take(self, number: int, line: Line) -> Place:
+        self.read_by_element = number in self._fusable
+        args = with_values(line.args, self._new)
+        line = line._replace(args=args, kwargs=with_values(line.kwargs, self._new))
+        while self._guards_of and self._guards_of[-1] < number:
+            guard = self._new[self._guards_of.pop()]
+            self._guarded = max(self._guarded, self.stage_of(guard) + 1)
+        return self.append(line)
+
+    def append(self, line: Line) -> Place:
+        """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
+        if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
+            line = contracted(self, line) or line
+        if not self.alone:
+            line = of_truths(self, line)
+        if not self.alone and not self.exact:
+            solved = by_lapack(self, line)
+            if solved is not None:
+                return solved
+        view = self._seen(line)
+        if view is None and self._is_copied(line):
+            line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
+            view = self._seen(line)
+        how = VIEW if view else self._how(line)
+        if how == MATMUL:
+            line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
+        elif how in (GATHER, SCATTER):
+            line = self._with_distances(line, how)
+        number = len(self.lines)
+        self.lines.append(line)
+        self.how.append(how)
+        self.views.append(view or whole(number, line.shape))
+        stage = -1 if how in (INPUT, VIEW) else self._stage(number)
+        if how == NUMPY:
+            stage = max(stage, self._guarded)
+        self.stage.append(stage)
+        return Place(number)
+
+    def _seen(self, line: Line) -> View | None:
+        if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Place:
+            return None
+        if next(places(line.args[1:]), None) is not None:
+            return None
+        view = self.views[line.args[0]]
+        return seen_through(line.name, line.args[1:], view, self.size(view.root))
+
+    def _is_copied(self, line: Line) -> bool:
+        """Tell whether a line is a view as soon as its argument lies row by row."""
+        is_place = line.name == "reshape" and type(line.args[0]) is Place
+        return is_place and kind_of(line.dtype) is not None and 0 not in line.shape
+
+    def size(self, root: int) -> int:
+        """Return how many elements a result or a constant has."""
+        return self.constants[-1 - root].size if root < 0 else math.prod(self.lines[root].shape)
+
+    def kind(self, place: int) -> str | None:
+        """Return the kind of number of a line, or None if it is none that is compiled."""
+        return kind_of(self.lines[place].dtype)
+
+    def kind_of_root(self, root: int) -> str:
+        """Return the kind of number of a buffer."""
+        dtype = self.constants[-1 - root].dtype if root < 0 else self.lines[root].dtype
+        return kind_of(dtype) or ""
+
+    def stage_of(self, place: int) -> int:
+        """Return when the buffer is ready that a line looks at."""
+        root = self.views[place].root
+        return -1 if root < 0 else self.stage[root]
+
+    def _how(self, line: Line) -> str:
+        if line.what is None:
+            return INPUT
+        given = list(places((line.args, line.kwargs)))
+        kinds = [self.kind(place) for place in given]
+        shapes = [line.shape, *[self.lines[place].shape for place in given]]
+        if None in kinds or kind_of(line.dtype) is None or any(0 in shape for shape in shapes):
+            return NUMPY
+        if line.kwargs:
+            return NUMPY
+        if isinstance(line.what, Distances | Lapack):
+            return ELEMENT if isinstance(line.what, Distances) else LAPACK
+        if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
+            numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
+            known = all(type(x) is Place or self.known(x) is not None for x in numbers)
+            return ELEMENT if known or self.all_arrays(numbers) else NUMPY
+        special = SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
+        return special(self, line) if special else NUMPY
+
+    def all_arrays(self, numbers: Iterable[Any]) -> bool:
+        """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
+        return all(
+            type(x) is Place
+            or self.known(x) is not None
+            or (isinstance(x, np.ndarray) and kind_of(x.dtype) is not None)
+            for x in numbers
+        )
+
+    def known(self, arg: Any) -> Known | None:
+        """Return what is known of an argument that is the same number for all elements."""
+        if type(arg) is int and not fits_whole(arg):
+            return None
+        if type(arg) in (int, float, bool):
+            return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
+        if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:
+            return None
+        if id(arg) not in self._known:
+            self._kept.append(arg)
+            self._known[id(arg)] = self._uniform(arg)
+        return self._known[id(arg)]
+
+    def _uniform(self, arg: Any) -> Known | None:
+        """Return the number that all elements of an array are, if they are."""
+        kind = kind_of(arg.dtype)
+        first = arg.reshape(-1)[0]
+        same = arg.size == 1 or (arg.view() == first).all()
+        if kind is None or not same or (first == 0 and kind in "df" and _mixed_zeros(arg)):
+            return None
+        return Known(first, kind, False)
+
+    def constant(self, array: Any) -> int:
+        """Return the root of an array that is the same at every call."""
+        if id(array) not in self._of_constant:
+            self.constants.append(np.ascontiguousarray(array))
+            self._of_constant[id(array)] = -len(self.constants)
+            self._kept.append(array)
+        return self._of_constant[id(array)]
+
+    def view(self, arg: Any) -> View:
+        """Return where the elements of an argument are."""
+        if type(arg) is Place:
+            return self.views[arg]
+        return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
+
+    # Stages. --------------------------------------------------------------------------------------
+
+    def space(self, number: int) -> Shape:
+        """Return the shape that the loop of a line goes through."""
+        line = self.lines[number]
+        return self.lines[line.args[0]].shape if self.how[number] == REDUCE else line.shape
+
+    def joins(self, arg: Any, number: int) -> bool:
+        """Tell whether a line needs an argument element by element, so that one loop does both."""
+        if type(arg) is not Place or self.how[number] not in (ELEMENT, REDUCE):
+            return False
+        view, shape = self.views[arg], self.space(number)
+        if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
+            return False
+        root = self.lines[view.root].shape
+        return (
+            view.offset == 0
+            and lean(root) == lean(shape)
+            and same_steps(shape, view.within(shape), steps(shape))
+        )
+
+    def _stage(self, number: int) -> int:
+        line = self.lines[number]
+        args = places((line.args, line.kwargs))
+        return max([0, *[self.stage_of(arg) + (not self.joins(arg, number)) for arg in args]])
+
+    def _delay(self) -> None:
+        """Do what only later loops need in these, where that keeps no more in memory."""
+        needed: dict[int, list[int]] = {n: [] for n in range(len(self.lines))}
+        fixed = {self.views[p].root for p in places(self.outputs)}
+        fixed |= {self.views[guard[0]].root for guard in self.guards if guard}
+        for number, line in enumerate(self.lines):
+            for arg in places((line.args, line.kwargs)):
+                root = self.views[arg].root
+                needed.setdefault(root, []).append(number)
+                if self.how[number] != VIEW and not self.joins(arg, number):
+                    fixed.add(root)
+        users = self._users(needed)
+        for number in range(len(self.lines) - 1, -1, -1):
+            how = self.how[number]
+            if (how == ELEMENT or how in LOADED) and number not in fixed and users[number]:
+                latest = min([self.stage[user] for user in users[number]])
+                if latest > self.stage[number] and self._brings_along(number) <= 1:
+                    self.stage[number] = latest
+
+    def _users(self, needed: dict[int, list[int]]) -> list[list[int]]:
+        return [
+            [user for user in needed[number] if self.how[user] != VIEW]
+            for number in range(len(self.lines))
+        ]
+
+    def _brings_along(self, number: int) -> int:
+        args = [arg for arg in self.lines[number].args if self.joins(arg, number)]
+        return len({self.views[arg].root for arg in args})
+
+    # Results. -------------------------------------------------------------------------------------
+
+    def copy(self, place: Place) -> Place:
+        """Add a line that has the elements of another in a memory of its own."""
+        line = self.lines[place]
+        return self.append(Line(TABLE["astype"], (place, line.dtype), {}, line.shape, line.dtype))
+
+    def _own_memory(self, outputs: list[Any]) -> list[Any]:
+        taken: set[int] = set()
+        found = []
+        for output in outputs:
+            if type(output) is Place:
+                view = self.views[output]
+                root = view.root
+                shared = root < 0 or self.how[root] == INPUT or root in taken
+                if shared or not view.is_whole or self.size(root) != math.prod(view.shape):
+                    output = self.copy(output)
+                taken.add(self.views[output].root)
+            found.append(output)
+        return found
+
+    def _guard(self, guard: Guard) -> tuple[Place, bool] | None:
+        if type(guard.place) is not Place:
+            return None
+        place = self._new[guard.place]
+        if self.kind(place) != "?":
+            truth = Line(np.not_equal, (place, 0), {}, self.lines[place].shape, np.dtype(bool))
+            place = self.append(truth)
+        return place, guard.expected
+
+    # Rows of whole arrays. ------------------------------------------------------------------------
+
+    def _with_distances(self, line: Line, how: str) -> Line:
+        """Return a line with distances, and how many axes go along, in place of its index."""
+        x, index, *rest = line.args
+        shape = tuple(rest[0]) if how == SCATTER else self.lines[x].shape
+        view = whole(0, shape) if how == SCATTER else self.views[x]
+        if next(places(index), None) is None:
+            size = math.prod(shape) if how == SCATTER else self.size(view.root)
+            return line._replace(args=(x, known_distances(index, view, size), *rest))
+        chosen = choice(index, len(shape))
+        assert chosen is not None
+        count = len(chosen.parts)
+        axes = zip(chosen.parts, shape, strict=False)
+        ends = [self._bounded(part, n) for part, n in axes if type(part) is Place]
+        full = self.lines[x].shape if how == SCATTER else line.shape
+        leading = full[: len(full) - chosen.behind]
+        what = Distances(shape[:count], view.strides[:count])
+        args = (*chosen.parts, *[end for pair in ends for end in pair])
+        far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
+        return line._replace(args=(x, (far, chosen.behind), *rest))
+
+    def _bounded(self, index: Place, size: int) -> tuple[Place, Place]:
+        """Add lines that find the smallest and the largest index."""
+        args, kind = (index, None, False), np.dtype(np.int64)
+        low, high = (self.append(Line(TABLE[k], args, {}, (), kind)) for k in ("min", "max"))
+        self.bounds.append((low, high, size))
+        return low, high
+
+    def multipliable(self, arg: Any) -> Any:
+        """Return an argument of a product as BLAS can take it: a copy, if need be."""
+        if type(arg) is not Place:
+            return arg
+        view = self.views[arg]
+        if self.alone or (len(view.shape) < 3 and layout(view)):
+            return arg
+        fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
+        return arg if fits else self.copy(arg)
+
+
+def lean(shape: Shape) -> Shape:
+    """Return a shape without axes of length 1."""
+    return tuple([n for n in shape if n != 1])
+
+
+def _read_by_element(program: Recorded) -> set[int]:
+    """Return the lines that are read by lines that are done element by element."""
+    return {
+        int(place)
+        for line in program.lines
+        if line.what is not None and (can_lower(line.what, line.dtype) or line.name in REDUCTIONS)
+        for place in places(line.args)
+    }
+
+
+def _mixed_zeros(array: Any) -> bool:
+    signs = np.signbit(array)
+    return bool(signs.any() and not signs.all())

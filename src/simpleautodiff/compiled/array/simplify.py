@@ -1,0 +1,241 @@
+"""A recorded program without what is known, double or not needed, before anything is compiled.
+
+Lines without inputs are computed once; of equal lines one stays; lines that give their argument
+back (a product with ones, a reshape to the same shape, a conversion to the same kind) are left out;
+and so are lines that nothing needs: no result is changed. A factor that all terms of a sum have is
+taken out of it, which may change the last bits, so not where every bit counts.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.recording.trace_program import (
+    Guard,
+    Line,
+    Place,
+    Recorded,
+    places,
+    with_values,
+)
+from simpleautodiff.core.level import evaluate
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.array.indexing import is_basic
+from simpleautodiff.rules.row import TABLE
+
+_KEYED = 4096  # arrays of up to so many elements are compared by their elements
+
+
+def compute(line: Line, values: Any) -> Any:
+    """Compute one line with NumPy, given the values of those before."""
+    args = with_values(line.args, values)
+    if isinstance(line.what, Primitive):
+        return evaluate(line.what, args)
+    return line.what(*args, **with_values(line.kwargs, values))
+
+
+def clean(recorded: Recorded, precise: bool = False) -> Recorded:
+    """Return the same program with fewer lines; `precise` says that every bit counts.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> level = SymbolLevel()
+    >>> with level:
+    ...     x = level.input(np.arange(3.0))
+    ...     y = np.ones(3) * np.sin(x) + np.sin(x)
+    >>> [line.name for line in clean(level.finish([y], 1)).lines]
+    ['input', 'sin', 'add']
+    """
+    new = _Cleaner(precise)
+    for number, line in enumerate(recorded.lines):
+        new.take(number, line)
+    guards = [g._replace(place=new.of[g.place]) for g in recorded.guards]
+    outputs = with_values(list(recorded.outputs), new.of)
+    return _without_dead(Recorded(new.lines, recorded.inputs, guards, outputs))
+
+
+class _Cleaner:
+    """Takes the lines of a program one by one."""
+
+    def __init__(self, precise: bool) -> None:
+        self.precise = precise
+        self.lines: list[Line] = []
+        self.of: dict[int, Any] = {}  # of an old line: its new place, or the constant that it is
+        self._known: dict[Any, Place] = {}
+
+    def take(self, number: int, line: Line) -> None:
+        """Take the next line."""
+        if line.what is None:
+            self.of[number] = self._append(line)
+            return
+        line = line._replace(
+            args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
+        )
+        if next(places((line.args, line.kwargs)), None) is None:
+            with np.errstate(all="ignore"):
+                self.of[number] = compute(line, ())
+            return
+        self.of[number] = self._placed(line)
+
+    def _placed(self, line: Line) -> Place:
+        """Return the place of a line, or of what is the same."""
+        same = self._same_as(line)
+        if same is None and not self.precise:
+            same = self._factored(line)
+        if same is not None:
+            return same
+        key = (line.what, _key(line.args), _key(line.kwargs))
+        if key not in self._known:
+            self._known[key] = self._append(line)
+        return self._known[key]
+
+    def _factored(self, line: Line) -> Place | None:
+        """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
+        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Place:
+            return None
+        terms = self.lines[line.args[0]]
+        if terms.name == "neg":
+            return self._placed(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
+        for k in (0, 1) if terms.name == "mul" else ():
+            factor, other = self._single(terms.args[k]), terms.args[1 - k]
+            if factor is not None and type(other) is Place:
+                of = self.lines[other]
+                if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
+                    args = factor, self._sum(other)
+                    return self._placed(line._replace(what=terms.what, args=args))
+        return None
+
+    def _sum(self, array: Place) -> Place:
+        of = self.lines[array]
+        return self._placed(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
+
+    def _single(self, arg: Any) -> Any:
+        """Return the one number that an argument is, everywhere; None if it is not."""
+        if type(arg) is float or type(arg) is int:
+            return arg
+        if type(arg) is not Place:
+            return None
+        line = self.lines[arg]
+        if line.name == "broadcast_to":
+            return self._single(line.args[0])
+        return None if line.shape else arg
+
+    def _append(self, line: Line) -> Place:
+        self.lines.append(line)
+        return Place(len(self.lines) - 1)
+
+    def _same_as(self, line: Line) -> Place | None:
+        """Return the argument that a line gives back as it is, if it does."""
+        is_same = _SAME.get(line.name) if isinstance(line.what, Primitive) else None
+        for k in (0, 1):
+            arg = line.args[k] if is_same and k < len(line.args) else None
+            if type(arg) is Place:
+                given = self.lines[arg]
+                alike = given.shape == line.shape and given.dtype == line.dtype
+                if is_same and alike and is_same(line.args, k, given):
+                    return arg
+        return None
+
+
+def _is_first(args: Any, k: int, given: Line) -> bool:
+    return k == 0
+
+
+def _is_real(args: Any, k: int, given: Line) -> bool:
+    return k == 0 and given.dtype is not None and given.dtype.kind != "c"
+
+
+def _is_times_one(args: Any, k: int, given: Line) -> bool:
+    return _is_all(args[1 - k], 1)
+
+
+def _is_by_one(args: Any, k: int, given: Line) -> bool:
+    return k == 0 and _is_all(args[1], 1)
+
+
+def _is_unturned(args: Any, k: int, given: Line) -> bool:
+    axes = args[1]
+    return sum(n != 1 for n in given.shape) < 2 or axes == tuple(range(len(given.shape)))
+
+
+def _is_whole(args: Any, k: int, given: Line) -> bool:
+    if next(places(args[1]), None) is not None or not is_basic(args[1]):
+        return False
+    if not given.shape:
+        return True
+    start = np.broadcast_to(np.empty(1, np.int8), given.shape)
+    whole = np.lib.stride_tricks.as_strided(start, given.shape, _steps(given.shape))
+    part = whole[args[1]]
+    same = part.__array_interface__["data"] == whole.__array_interface__["data"]
+    return bool(same and part.strides == whole.strides)
+
+
+def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(np.cumprod((1, *shape[:0:-1]))[::-1].tolist())
+
+
+_SAME: dict[str, Callable[[Any, int, Line], bool]] = {
+    **dict.fromkeys(("pos", "stop_gradient"), _is_first),
+    **dict.fromkeys(("conj", "real"), _is_real),
+    **dict.fromkeys(("astype", "reshape", "broadcast_to", "sum_to"), _is_first),
+    "transpose": _is_unturned,
+    "getitem": _is_whole,
+    "mul": _is_times_one,
+    "div": _is_by_one,
+}
+
+
+def _is_all(arg: Any, number: float) -> bool:
+    kind = type(arg)
+    if kind is float or kind is int:
+        return bool(arg == number)
+    return (
+        isinstance(arg, (np.ndarray, np.generic)) and arg.size > 0 and bool((arg == number).all())
+    )
+
+
+def _key(tree: Any) -> Any:
+    """Return what is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, are not."""
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return kind, tuple([_key(part) for part in tree])
+    if kind is dict:
+        return tuple([(name, _key(part)) for name, part in tree.items()])
+    if kind is slice:
+        return slice, _key((tree.start, tree.stop, tree.step))
+    if kind is float:
+        return float, struct.pack("d", tree)
+    if kind is Place or kind in (int, bool, str, type(None)):
+        return kind, tree
+    if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
+        return tree.dtype.str, tree.shape, tree.tobytes()
+    return id(tree)  # the program keeps it, so that nothing else has this number
+
+
+def _without_dead(program: Recorded) -> Recorded:
+    lines = program.lines
+    needed = [number < program.inputs for number in range(len(lines))]
+    for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
+        needed[place] = True
+    for number in range(len(lines) - 1, -1, -1):
+        if needed[number]:
+            for place in places((lines[number].args, lines[number].kwargs)):
+                needed[place] = True
+    of: dict[int, Any] = {}
+    kept: list[Line] = []
+    for number, line in enumerate(lines):
+        if needed[number]:
+            of[number] = Place(len(kept))
+            args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
+            kept.append(line._replace(args=args, kwargs=kwargs))
+    guards = [_moved(guard, of) for guard in program.guards]
+    return Recorded(kept, program.inputs, guards, with_values(program.outputs, of))
+
+
+def _moved(guard: Guard, of: dict[int, Any]) -> Guard:
+    return guard._replace(place=of[guard.place]) if type(guard.place) is Place else guard

@@ -1,0 +1,1 @@
+"""What a program is turned into: LLVM, an interpreter, Python, C."""

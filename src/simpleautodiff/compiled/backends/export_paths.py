@@ -1,0 +1,160 @@
+"""What is exported: the ways through a function that are known, and the names it is given."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.backends.known_values import with_known
+from simpleautodiff.compiled.backends.rewriting import without_moves
+from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
+from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.row import TABLE
+
+OTHER_WAY = (
+    "no path that was recorded fits these arguments: call the function with such arguments "
+    "before it is exported"
+)
+_C = """
+alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const
+constexpr continue decltype default delete do double else enum explicit export extern float for
+friend goto if inline int long main mutable namespace new noexcept not not_eq nullptr operator or
+or_eq private protected public register restrict return short signed sizeof static struct switch
+template this throw try typedef typeid typename typeof union unsigned using virtual void volatile
+wchar_t while xor xor_eq NAN INFINITY NULL"""
+_FUNCTIONS = """
+abs acos acosh asin asinh atan atan2 atanh base64 cbrt ceil copysign cos cosh erf erfc exp
+exp2 expm1 fabs floor fma fmod free gamma hypot isfinite isinf isnan j0 j1 jn lgamma log log10 log1p
+log2 malloc math memcpy memset np pow printf remainder rint round signbit sin sinh special sqrt tan
+tanh tgamma trunc y0 y1 yn"""
+_HERE = "as_rows at block count first given last path put results row scatter set_item status"
+_TAKEN = frozenset([*keyword.kwlist, *f"{_C} {_FUNCTIONS} {_HERE}".split()])
+_OWN = re.compile(r"(v|in|out|C|i|a|total|sum|rows)\d+|i|w|.*_step")
+
+
+class Way(NamedTuple):
+    """One way through the code; `turns[k]` is the number of the one taken if guard k fails.
+
+    `results` are the kinds of number that the function returns; None of what is no number.
+    """
+
+    recorded: Recorded
+    results: list[Any]
+    turns: dict[int, int]
+
+
+class Export(NamedTuple):
+    """What is written: a function of this name, with arguments of these names.
+
+    The first way is tried first, and those that branch off a way come after it. `rows` is the
+    function of rows, if it is one alone, with the same arguments and results.
+    """
+
+    name: str
+    arguments: list[str]
+    ways: list[Way]
+    rows: Rows | None = None
+    precise: bool = False
+
+    def turns(self) -> list[tuple[int, int, int, str]]:
+        """Return all turns in an order to try them: way, guard, the way to go on, and where."""
+        return [
+            (number, guard, turn, _asked(way.recorded.guards[guard].line))
+            for number, way in enumerate(self.ways)
+            for guard, turn in sorted(way.turns.items(), key=lambda pair: pair[1])
+        ]
+
+    def programs(self) -> list[Recorded]:
+        """Return the programs of all ways, which give results of the same kinds and shapes."""
+        counts = {sum(kind is not None for kind in way.results) for way in self.ways}
+        if len(counts) > 1:
+            raise _differ(f"{' or '.join(map(str, sorted(counts)))} results")
+        kinds = [np.result_type(*of) for of in zip(*map(_kinds, self.ways), strict=True)]
+        found = [_program(way, kinds) for way in self.ways]
+        for outputs in zip(*[_results(program) for program in found], strict=True):
+            shapes = sorted({line.shape for line in outputs})
+            if len(shapes) > 1:
+                raise _differ(f"results of the shapes {' and '.join(map(str, shapes))}")
+        return found
+
+
+def _asked(line: str) -> str:
+    """Return where a truth was asked for, as it can stand in a comment."""
+    text = re.sub(r"[^ -~]|\\|\?\?|[*]/|/[*]", " ", line).strip(" ()").removeprefix("at ")
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _kinds(way: Way) -> list[Any]:
+    return [kind for kind in way.results if kind is not None]
+
+
+def _results(program: Recorded) -> list[Line]:
+    return [program.lines[output] for output in program.outputs]
+
+
+def _program(way: Way, kinds: list[Any]) -> Recorded:
+    """Return what was recorded with results that are numbers, all computed, of these kinds."""
+    program = without_moves(way.recorded)
+    numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)
+               if kind is not None]  # fmt: skip
+    program = with_known(program._replace(outputs=numbers), kinds)
+    for k, kind in enumerate(kinds):
+        program = _converted(program, k, kind)
+    return program
+
+
+def _differ(what: str) -> ArgumentError:
+    return ArgumentError(
+        f"the ways through the function give {what}, so that one function of C or NumPy cannot "
+        "stand for them; export a new jit of it that was called along one of them"
+    )
+
+
+def _converted(program: Recorded, k: int, kind: Any) -> Recorded:
+    """Return a program whose k-th result is of a kind of number."""
+    place = program.outputs[k]
+    line = program.lines[place]
+    if line.dtype == kind:
+        return program
+    lines = [*program.lines, Line(TABLE["astype"], (place, kind), {}, line.shape, kind)]
+    outputs = list(program.outputs)
+    outputs[k] = Place(len(program.lines))
+    return program._replace(lines=lines, outputs=outputs)
+
+
+def identifier(name: str) -> str:
+    """Return a name that C, C++ and Python take, as like the given one as can be.
+
+    Examples
+    --------
+    >>> identifier("grad of <lambda>"), identifier("2nd"), identifier("double"), identifier("x")
+    ('grad_of_lambda', 'f2nd', 'double_', 'x')
+    """
+    word = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_") or "f"
+    word = f"f{word}" if word[0].isdigit() else word
+    return f"{word}_" if word in _TAKEN or word in TABLE else word
+
+
+def argument_names(names: list[str], function: str) -> list[str]:
+    """Return names for arguments, each once, that nothing else in a file has.
+
+    Examples
+    --------
+    >>> argument_names(["x", "x", "exp", "p['w']", "v3", "f"], "f")
+    ['x', 'x_2', 'exp_', 'p_w', 'v3_', 'f_']
+    """
+    found: list[str] = []
+    for name in names:
+        word = identifier(name)
+        if _OWN.fullmatch(word) or word == function or word.startswith(f"{function}_"):
+            word = f"{word}_"
+        base, number = word, 1
+        while word in found:
+            number += 1
+            word = f"{base.rstrip('_')}_{number}"
+        found.append(word)
+    return found

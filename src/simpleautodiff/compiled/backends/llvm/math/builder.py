@@ -1,0 +1,290 @@
+"""A body of LLVM instructions on lanes of floats, written with Python's operators."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from simpleautodiff.compiled.backends.llvm.math.coefficients import DOUBLE, FLOAT, Constants
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of float: its name in LLVM, its bits, and the constants made for it."""
+
+    name: str
+    bits: int
+    fraction: int
+    constants: Constants
+
+    @property
+    def bias(self) -> int:
+        """What is added to an exponent to store it."""
+        return (1 << (self.bits - self.fraction - 2)) - 1
+
+    @property
+    def least(self) -> float:
+        """The least normal number."""
+        return 2.0 ** (1 - self.bias)
+
+    @property
+    def magic(self) -> float:
+        """A number so large that adding it rounds to a whole number, held in the low bits."""
+        return 1.5 * 2.0**self.fraction
+
+    def pattern(self, number: float) -> int:
+        """Return the bits of a number."""
+        floats, whole = ("<d", "<q") if self.bits == 64 else ("<f", "<i")
+        return int(struct.unpack(whole, struct.pack(floats, number))[0])
+
+
+KINDS = {"double": Kind("double", 64, 52, DOUBLE), "float": Kind("float", 32, 23, FLOAT)}
+
+
+class Lanes:
+    """The instructions of one function; what was computed already is not computed again."""
+
+    def __init__(self, width: int, kind: Kind) -> None:
+        self.width, self.kind = width, kind
+        self.lines: list[str] = []
+        self.declarations: set[str] = set()
+        self._known: dict[str, str] = {}
+        self.suffix = ("" if width == 1 else f"v{width}") + f"f{kind.bits}"
+        self.floats = self.type_of(kind.name)
+        self.ints = self.type_of(f"i{kind.bits}")
+        self.masks = self.type_of("i1")
+
+    def type_of(self, scalar: str) -> str:
+        """Return the type of as many lanes of a scalar."""
+        return scalar if self.width == 1 else f"<{self.width} x {scalar}>"
+
+    def emit(self, instruction: str) -> str:
+        """Return the name of the instruction's result."""
+        if instruction not in self._known:
+            self._known[instruction] = name = f"%v{len(self._known)}"
+            self.lines.append(f"  {name} = {instruction}")
+        return self._known[instruction]
+
+    def _splat(self, scalar: str, text: str) -> str:
+        return text if self.width == 1 else f"splat ({scalar} {text})"
+
+    def number(self, value: Number | float) -> Number:
+        """Return a constant in all lanes."""
+        if isinstance(value, Number):
+            return value
+        if self.kind.bits == 32:
+            value = float(struct.unpack("<f", struct.pack("<f", value))[0])
+        pattern = struct.unpack("<Q", struct.pack("<d", value))[0]
+        return Number(self, self._splat(self.kind.name, f"0x{pattern:016X}"))
+
+    def whole(self, value: Bits | int) -> Bits:
+        """Return a constant in all lanes, as bits."""
+        if isinstance(value, Bits):
+            return value
+        return Bits(self, self._splat(f"i{self.kind.bits}", str(value)))
+
+    def call(self, name: str, *arguments: Number) -> Number:
+        """Call an intrinsic function of floats."""
+        symbol = f"@llvm.{name}.{self.suffix}"
+        types = ", ".join([self.floats] * len(arguments))
+        self.declarations.add(f"declare {self.floats} {symbol}({types})")
+        given = ", ".join(f"{self.floats} {a.text}" for a in arguments)
+        return Number(self, self.emit(f"call {self.floats} {symbol}({given})"))
+
+    def constants(self, name: str) -> tuple[float, ...]:
+        """Return the constants of that name for this kind of float."""
+        return self.kind.constants[name]
+
+
+class Number:
+    """Floats in lanes."""
+
+    __slots__ = ("lanes", "text")
+
+    def __init__(self, lanes: Lanes, text: str) -> None:
+        self.lanes, self.text = lanes, text
+
+    def _two(self, operator: str, other: Number | float, swap: bool = False) -> Number:
+        a, b = self.text, self.lanes.number(other).text
+        a, b = (b, a) if swap else (a, b)
+        return Number(self.lanes, self.lanes.emit(f"{operator} {self.lanes.floats} {a}, {b}"))
+
+    def _compare(self, relation: str, other: Number | float) -> Mask:
+        b = self.lanes.number(other).text
+        text = f"fcmp {relation} {self.lanes.floats} {self.text}, {b}"
+        return Mask(self.lanes, self.lanes.emit(text))
+
+    def __add__(self, other: Number | float) -> Number:
+        return self._two("fadd", other)
+
+    def __radd__(self, other: float) -> Number:
+        return self._two("fadd", other)
+
+    def __sub__(self, other: Number | float) -> Number:
+        return self._two("fsub", other)
+
+    def __rsub__(self, other: float) -> Number:
+        return self._two("fsub", other, swap=True)
+
+    def __mul__(self, other: Number | float) -> Number:
+        return self._two("fmul", other)
+
+    def __rmul__(self, other: float) -> Number:
+        return self._two("fmul", other)
+
+    def __truediv__(self, other: Number | float) -> Number:
+        return self._two("fdiv", other)
+
+    def __rtruediv__(self, other: float) -> Number:
+        return self._two("fdiv", other, swap=True)
+
+    def __neg__(self) -> Number:
+        return Number(self.lanes, self.lanes.emit(f"fneg {self.lanes.floats} {self.text}"))
+
+    def __abs__(self) -> Number:
+        return self.lanes.call("fabs", self)
+
+    def __lt__(self, other: Number | float) -> Mask:
+        return self._compare("olt", other)
+
+    def __gt__(self, other: Number | float) -> Mask:
+        return self._compare("ogt", other)
+
+    def equals(self, other: Number | float) -> Mask:
+        """Say where both are the same number."""
+        return self._compare("oeq", other)
+
+    def unordered(self, other: Number | float) -> Mask:
+        """Say where one of both is no number."""
+        return self._compare("uno", other)
+
+    @property
+    def bits(self) -> Bits:
+        """The bits that store it."""
+        text = f"bitcast {self.lanes.floats} {self.text} to {self.lanes.ints}"
+        return Bits(self.lanes, self.lanes.emit(text))
+
+    @property
+    def sign(self) -> Bits:
+        """The bit of the sign, others 0."""
+        return self.bits & -(1 << (self.lanes.kind.bits - 1))
+
+    def flip(self, sign: Bits) -> Number:
+        """Return it with its sign changed where the bit is set."""
+        return (self.bits ^ sign).number
+
+
+class Bits:
+    """Whole numbers in lanes."""
+
+    __slots__ = ("lanes", "text")
+
+    def __init__(self, lanes: Lanes, text: str) -> None:
+        self.lanes, self.text = lanes, text
+
+    def _two(self, operator: str, other: Bits | int) -> Bits:
+        b = self.lanes.whole(other).text
+        text = f"{operator} {self.lanes.ints} {self.text}, {b}"
+        return Bits(self.lanes, self.lanes.emit(text))
+
+    def __add__(self, other: Bits | int) -> Bits:
+        return self._two("add", other)
+
+    def __sub__(self, other: Bits | int) -> Bits:
+        return self._two("sub", other)
+
+    def __and__(self, other: Bits | int) -> Bits:
+        return self._two("and", other)
+
+    def __or__(self, other: Bits | int) -> Bits:
+        return self._two("or", other)
+
+    def __xor__(self, other: Bits | int) -> Bits:
+        return self._two("xor", other)
+
+    def __lshift__(self, places: int) -> Bits:
+        return self._two("shl", places)
+
+    def __rshift__(self, places: int) -> Bits:
+        return self._two("lshr", places)
+
+    @property
+    def odd(self) -> Mask:
+        """Say where the lowest bit is set."""
+        text = f"trunc {self.lanes.ints} {self.text} to {self.lanes.masks}"
+        return Mask(self.lanes, self.lanes.emit(text))
+
+    @property
+    def number(self) -> Number:
+        """The floats that are stored so."""
+        text = f"bitcast {self.lanes.ints} {self.text} to {self.lanes.floats}"
+        return Number(self.lanes, self.lanes.emit(text))
+
+
+class Mask:
+    """Yes or no in lanes."""
+
+    __slots__ = ("lanes", "text")
+
+    def __init__(self, lanes: Lanes, text: str) -> None:
+        self.lanes, self.text = lanes, text
+
+    def _two(self, operator: str, other: str) -> Mask:
+        text = f"{operator} {self.lanes.masks} {self.text}, {other}"
+        return Mask(self.lanes, self.lanes.emit(text))
+
+    def __and__(self, other: Mask) -> Mask:
+        return self._two("and", other.text)
+
+    def __or__(self, other: Mask) -> Mask:
+        return self._two("or", other.text)
+
+    def __invert__(self) -> Mask:
+        return self._two("xor", "true" if self.lanes.width == 1 else "splat (i1 true)")
+
+    def pick(self, yes: Number | float, no: Number | float) -> Number:
+        """Return `yes` where it is so, and `no` elsewhere."""
+        lanes = self.lanes
+        a, b = lanes.number(yes).text, lanes.number(no).text
+        text = f"select {lanes.masks} {self.text}, {lanes.floats} {a}, {lanes.floats} {b}"
+        return Number(lanes, lanes.emit(text))
+
+    @property
+    def sign(self) -> Bits:
+        """The bit of a minus sign where it is so, others 0."""
+        return self.pick(-0.0, 0.0).bits
+
+
+def fma(a: Number, b: Number | float, c: Number | float) -> Number:
+    """Return a b + c, rounded once."""
+    return a.lanes.call("fma", a, a.lanes.number(b), a.lanes.number(c))
+
+
+def polynomial(z: Number, coefficients: Sequence[float]) -> Number:
+    """Return the polynomial of z with these coefficients, highest first.
+
+    A long one is two of z², so that one half need not wait for the other.
+    """
+    if len(coefficients) < 8:
+        return _horner(z, coefficients)
+    square = z * z
+    odd, even = coefficients[-2::-2][::-1], coefficients[::-2][::-1]
+    return fma(z, _horner(square, odd), _horner(square, even))
+
+
+def _horner(z: Number, coefficients: Sequence[float]) -> Number:
+    total = fma(z, coefficients[0], coefficients[1])
+    for coefficient in coefficients[2:]:
+        total = fma(total, z, coefficient)
+    return total
+
+
+def at_most(x: Number, bound: Number | float) -> Number:
+    """Return x, or the bound where x is above it; what is no number stays so."""
+    return (x > bound).pick(bound, x)
+
+
+def at_least(x: Number, bound: Number | float) -> Number:
+    """Return x, or the bound where x is below it; what is no number stays so."""
+    return (x < bound).pick(bound, x)

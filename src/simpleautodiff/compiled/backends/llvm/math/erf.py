@@ -1,0 +1,63 @@
+"""The error function and its complement, by (1 + 9x/8) exp(x²) erfc(x), which hardly varies."""
+
+from __future__ import annotations
+
+from simpleautodiff.compiled.backends.llvm.math.builder import Number, at_most, fma, polynomial
+from simpleautodiff.compiled.backends.llvm.math.coefficients import (
+    ERF_CENTRE,
+    ERF_END,
+    ERF_SLOPE,
+)
+from simpleautodiff.compiled.backends.llvm.math.double_double import (
+    exact_product,
+    exact_sum,
+    quick_sum,
+    quotient,
+)
+from simpleautodiff.compiled.backends.llvm.math.exponentials import power_of_two, reduce, scale
+
+
+def tail(a: Number) -> Number:
+    """Return erfc(a), a ≥ 0."""
+    a = at_most(a, 28.0 if a.lanes.kind.bits == 64 else 11.0)
+    square, lost = exact_product(a, a)
+    parts = reduce(-square, -lost)
+    sloped, more = exact_product(a, ERF_SLOPE)
+    bottom, error = exact_sum(sloped, 1.0)
+    centre = a + ERF_CENTRE
+    both = 1.0 / (centre * bottom)
+    t = (a - ERF_CENTRE) * (bottom * both)
+    first, first_low = a.lanes.constants("ERFC_FIRST")
+    f, f_low = quick_sum(first, t * polynomial(t, a.lanes.constants("ERFC")))
+    e, e_low = quick_sum(1.0, parts.r)
+    e_low = e_low + parts.rest
+    product, lost = exact_product(e, f)
+    low = fma(e, f_low + first_low, fma(e_low, f, lost))
+    high, rest = quotient((product, low), (bottom, error + more), centre * both)
+    return scale(high + rest, parts.steps)
+
+
+def erfc(x: Number) -> Number:
+    """Emit erfc(x)."""
+    value = tail(abs(x))
+    return (x < 0.0).pick(2.0 - value, value)
+
+
+def rough_tail(a: Number) -> Number:
+    """Return erfc(a), a ≥ 1, near enough to be taken from 1."""
+    a = at_most(a, 6.0)
+    parts = reduce(-(a * a))
+    bottom = fma(a, ERF_SLOPE, 1.0)
+    centre = a + ERF_CENTRE
+    both = 1.0 / (centre * bottom)
+    t = (a - ERF_CENTRE) * (bottom * both)
+    first, _ = a.lanes.constants("ERFC_FIRST")
+    f = fma(t, polynomial(t, a.lanes.constants("ERFC")), first) * (centre * both)
+    return fma(parts.r + parts.rest, f, f) * power_of_two(parts.steps)
+
+
+def erf(x: Number) -> Number:
+    """Emit erf(x)."""
+    a = abs(x)
+    inner = fma(a, polynomial(a * a, x.lanes.constants("ERF")), a)
+    return (a > ERF_END).pick(1.0 - rough_tail(a), inner).flip(x.sign)

@@ -1,0 +1,311 @@
+"""A flat program as LLVM's text: for one call, one number at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
+from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+
+CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
+STACK = 1 << 15  # bytes of work that are taken from the stack
+
+
+class Names(dict[int, str]):
+    """What the steps are called in a function; what is not there yet is fetched when asked for."""
+
+    def __init__(self, fetch: Callable[[int], str]) -> None:
+        self.fetch = fetch
+
+    def __missing__(self, place: int) -> str:
+        name = self[place] = self.fetch(place)
+        return name
+
+
+def steps(
+    module: Module,
+    flat: Flat,
+    places: Iterable[int],
+    names: dict[int, str],
+    lines: list[str],
+    width: int = 1,
+    then: dict[int, list[str]] | None = None,
+    prefix: str = "%v",
+) -> None:
+    """Write the instructions of some steps.
+
+    Parameters
+    ----------
+    module
+        Takes what the instructions call.
+    flat
+        The program.
+    places
+        The steps to write, in order; inputs and constants among them are left to `names`.
+    names
+        What the steps are called; those that are written here are put in.
+    lines
+        Where the instructions go.
+    width
+        How many numbers a name stands for.
+    then
+        For some of the steps, what follows at once; `{0}` is the name of the step there.
+    prefix
+        How the names begin that are given here.
+
+    Examples
+    --------
+    >>> program = Flat()
+    >>> x = program.input()
+    >>> y = program.mul(x, x)
+    >>> lines = []
+    >>> steps(Module(), program, [y], {x: "%x"}, lines, width=4)
+    >>> lines
+    ['  %v1 = fmul contract <4 x double> %x, %x']
+    """
+    then = then or {}
+    kinds, all_steps = flat.kinds, flat.steps
+    templates: dict[tuple[str, str], str] = {}
+    for place in places:
+        operation, *args = all_steps[place]
+        if operation == "input" or operation == "const":
+            continue
+        key = operation, kinds[args[-1]]
+        template = templates.get(key)
+        if template is None:
+            template = templates[key] = module.template(*key, width)
+        name = f"{prefix}{place}"
+        lines.append(template.format(name, *[names[arg] for arg in args]))
+        names[place] = name
+        if place in then:
+            lines += [line.format(name) for line in then[place]]
+
+
+# Once. --------------------------------------------------------------------------------------------
+
+
+def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = CHUNK) -> str:
+    """Write a kernel that is called for one set of numbers.
+
+    Parameters
+    ----------
+    kernel
+        What is computed.
+    name
+        What the function is called. It takes a pointer for each leaf, inputs first, and returns 0,
+        or 1 + the number of the first guard that failed, or -1 if there was no memory to work in.
+        Outputs may be written before all inputs were read: they must not overlap.
+    own
+        Whether mathematical functions are vector code of our own, rather than the C library's:
+        faster where LLVM optimises, slower where it does not.
+    chunk
+        How many steps are compiled together.
+
+    Examples
+    --------
+    >>> program = Flat()
+    >>> x = program.input()
+    >>> program.outputs = [program.mul(x, x)]
+    >>> text = body(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "square")
+    >>> text[: text.index(" nounwind")]
+    'define i32 @square(ptr noalias %leaf0, ptr noalias %leaf1)'
+    """
+    module = Module(kernel.flat.precise, own)
+    write_body(module, kernel, name, chunk)
+    return module.text()
+
+
+def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
+    """Write a kernel that is called for one set of numbers into a module (see `body`).
+
+    Examples
+    --------
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.input()]
+    >>> write_body(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "copy")
+    >>> module.text().count("load double")
+    1
+    """
+    module.count(kernel.flat)
+    parts = to_parts(kernel, chunk)
+    leaves = [*kernel.inputs, *kernel.outputs]
+    pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
+    whole = f"define i32 @{name}({pointers}) {ATTRIBUTES} {{"
+    writer = Writer(module, kernel, parts)
+    if writer.alone:
+        module.functions.append("\n".join([whole, *writer.write(parts.parts[0]), "}"]))
+        return
+    writer.write_all(name)
+    module.functions.append("\n".join([whole, *_calls(module, parts, name, len(leaves)), "}"]))
+
+
+class Writer:
+    """The function of one part of a program: it reads and writes leaves and the work array."""
+
+    def __init__(self, module: Module, kernel: Kernel, parts: Parts, width: int = 1) -> None:
+        self.module, self.kernel, self.parts, self.width = module, kernel, parts, width
+        self.alone = width == 1 and len(parts.parts) == 1
+        self.types = {kind: vector(element, width) for kind, element in ELEMENT.items()}
+        self.bytes = vector("i8", width)
+        self.inputs = numbered(kernel.inputs)
+        self.outputs: dict[int, list[tuple[int, int]]] = {}
+        for place, (leaf, k) in zip(kernel.flat.outputs, numbered(kernel.outputs), strict=True):
+            self.outputs.setdefault(place, []).append((len(kernel.inputs) + leaf, k))
+
+    def write(self, part: Part) -> list[str]:
+        """Return the lines of a part."""
+        flat, parts = self.kernel.flat, self.parts
+        self.head: list[str] = []
+        self.lines: list[str] = []
+        self.pointers: set[int] = set()
+        names = Names(self._fetch)
+        then = {
+            place: self._kept(place)
+            for place in part.places
+            if place in parts.slots or place in self.outputs
+        }
+        steps(self.module, flat, part.places, names, self.lines, self.width, then)
+        if part is parts.parts[-1]:
+            for place in self.outputs:
+                if flat.steps[place][0] in ("input", "const"):
+                    self.lines += [line.format(names[place]) for line in self._kept(place)]
+        result = failed(flat, [check[0] for check in part.checks], names, self.lines)
+        return [*self.head, *self.lines, f"  ret i32 {result}"]
+
+    def write_all(self, name: str) -> None:
+        """Write a function for every part."""
+        for k, part in enumerate(self.parts.parts):
+            head = f"define internal i32 @{name}.{k}(ptr noalias %leaves, ptr noalias %work)"
+            lines = [f"{head} noinline {ATTRIBUTES} {{", *self.write(part), "}"]
+            self.module.functions.append("\n".join(lines))
+
+    def _fetch(self, place: int) -> str:
+        operation, number = self.kernel.flat.steps[place][:2]
+        if operation == "const":
+            return constant(self.kernel.flat, place, self.width)
+        kind, name = self.kernel.flat.kinds[place], f"%w{place}"
+        if operation != "input":
+            self.lines.append(self._slot(f"{name}.p", place))
+            self.lines.append(f"  {name} = load {self.types[kind]}, ptr {name}.p, align 8")
+            return name
+        leaf, k = self.inputs[number]
+        self.lines.append(self._element(f"{name}.p", leaf, k, kind))
+        if kind == "?":
+            self.lines.append(f"  {name}.b = load {self.bytes}, ptr {name}.p, align 1")
+            self.lines.append(f"  {name} = icmp ne {self.bytes} {name}.b, zeroinitializer")
+        else:
+            self.lines.append(
+                f"  {name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}"
+            )
+        return name
+
+    def _kept(self, place: int) -> list[str]:
+        """Return what stores a step, with a place for its name."""
+        kind = self.kernel.flat.kinds[place]
+        lines = []
+        if place in self.parts.slots:
+            lines.append(self._slot(f"%s{place}", place))
+            lines.append(f"  store {self.types[kind]} {{0}}, ptr %s{place}, align 8")
+        for n, (leaf, k) in enumerate(self.outputs.get(place, ())):
+            name = f"%o{place}.{n}"
+            lines.append(self._element(name, leaf, k, kind))
+            if kind == "?":
+                lines.append(f"  {name}.b = zext {self.types[kind]} {{0}} to {self.bytes}")
+                lines.append(f"  store {self.bytes} {name}.b, ptr {name}, align 1")
+            else:
+                lines.append(f"  store {self.types[kind]} {{0}}, ptr {name}, align {BYTES[kind]}")
+        return lines
+
+    def _slot(self, name: str, place: int) -> str:
+        return _address(name, "%work", 8 * self.width * self.parts.slots[place])
+
+    def _element(self, name: str, leaf: int, k: int, kind: str) -> str:
+        return _address(name, self._pointer(leaf), k * BYTES[kind] * self.width)
+
+    def _pointer(self, leaf: int) -> str:
+        if not self.alone and leaf not in self.pointers:
+            self.pointers.add(leaf)
+            self.head.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
+            self.head.append(f"  %leaf{leaf} = load ptr, ptr %leaf{leaf}.p")
+        return f"%leaf{leaf}"
+
+
+def numbered(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
+    """Return, for the elements of all leaves, the number of the leaf and the place in it.
+
+    Examples
+    --------
+    >>> numbered([Leaf("d", 2), Leaf("f", 1)])
+    [(0, 0), (0, 1), (1, 0)]
+    """
+    return [(j, k) for j, leaf in enumerate(leaves) for k in range(leaf.size)]
+
+
+def _address(name: str, pointer: str, offset: int) -> str:
+    return f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {offset}"
+
+
+def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list[str]) -> str:
+    """Write what tells which of some guards fails first: 1 + its number, or 0.
+
+    Examples
+    --------
+    >>> program, lines = Flat(), []
+    >>> program.guards = [(program.input("?"), True)]
+    >>> failed(program, [0], {0: "%x"}, lines), lines
+    ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
+    """
+    result = "0"
+    for number in reversed(guards):
+        place, expected = flat.guards[number]
+        good, bad = (result, number + 1) if expected else (number + 1, result)
+        lines.append(f"  %g{number} = select i1 {names[place]}, i32 {good}, i32 {bad}")
+        result = f"%g{number}"
+    return result
+
+
+def _calls(module: Module, parts: Parts, name: str, leaves: int) -> list[str]:
+    """Write the calls of all parts, with the work array that they share."""
+    lines = [f"  %leaves = alloca ptr, i64 {leaves}"]
+    for j in range(leaves):
+        lines.append(_address(f"%p{j}", "%leaves", 8 * j))
+        lines.append(f"  store ptr %leaf{j}, ptr %p{j}")
+    given_back, work = work_array(module, 8 * parts.size)
+    lines += work
+    for k, part in enumerate(parts.parts):
+        lines.append(f"  %r{k} = call i32 @{name}.{k}(ptr %leaves, ptr %work)")
+        if part.checks:
+            lines.append(f"  %c{k} = icmp eq i32 %r{k}, 0")
+            lines.append(f"  br i1 %c{k}, label %good{k}, label %bad{k}")
+            lines += [f"bad{k}:", *given_back, f"  ret i32 %r{k}", f"good{k}:"]
+    return [*lines, *given_back, "  ret i32 0"]
+
+
+def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:
+    """Write what gives back memory to work in, and what takes it.
+
+    Each call has its own, so that calls may be made at the same time.
+
+    Examples
+    --------
+    >>> work_array(Module(), 80)
+    ([], ['  %work = alloca [80 x i8], align 64'])
+    """
+    if size <= STACK:
+        return [], [f"  %work = alloca [{size} x i8], align 64"]
+    module.declare("ptr @malloc(i64)")
+    module.declare("void @free(ptr)")
+    take = [
+        f"  %taken = call ptr @malloc(i64 {size + 64})",
+        "  %nothing = icmp eq ptr %taken, null",
+        "  br i1 %nothing, label %without, label %with",
+        "without:",
+        f"  {none}",
+        "with:",
+        "  %beyond = getelementptr i8, ptr %taken, i64 63",
+        "  %work = call ptr @llvm.ptrmask.p0.i64(ptr %beyond, i64 -64)",
+    ]
+    return ["  call void @free(ptr %taken)"], take

@@ -1,0 +1,175 @@
+"""Vectors of elements between memory and registers: side by side, apart, or where numbers say."""
+
+from __future__ import annotations
+
+from simpleautodiff.compiled.array.loops import Access
+from simpleautodiff.compiled.backends.llvm.instructions import STORED, vector
+from simpleautodiff.compiled.backends.llvm.module import Module
+
+_SIZES = {"double": 8, "float": 4, "i8": 1, "i64": 8}
+_ENDING = {"double": "f64", "float": "f32", "i8": "i8", "i64": "i64"}
+_ALL = "splat (i1 true)"
+
+
+class Vectors:
+    """Writes what loads and stores vectors of one width.
+
+    A mask is a name or a constant that says which lanes count; it is empty if all do.
+    """
+
+    def __init__(self, module: Module, width: int) -> None:
+        self.module, self.width = module, width
+        self.lines: list[str] = []
+        self.rows: dict[Access, str] = {}  # where the elements of an access begin, in this row
+        self.in_rows: dict[Access, str] = {}  # whether this row is in the box of an access
+        self.size = 0  # of the last axis
+        self.count = 0
+
+    def new(self, text: str) -> str:
+        """Write an instruction, and return the name of its result."""
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
+
+    def splat(self, number: str, element: str) -> str:
+        """Put one number into all lanes."""
+        if self.width == 1:
+            return number
+        kind = vector(element, self.width)
+        first = self.new(f"insertelement {kind} poison, {element} {number}, i64 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.new(f"shufflevector {kind} {first}, {kind} poison, {zeros}")
+
+    def half(self, name: str, element: str, width: int, lanes: range) -> str:
+        """Choose half of the lanes of a vector."""
+        kind, chosen = vector(element, width), ", ".join([f"i32 {lane}" for lane in lanes])
+        if width == 2:
+            return self.new(f"extractelement {kind} {name}, i64 {lanes[0]}")
+        mask = f"<{width // 2} x i32> <{chosen}>"
+        return self.new(f"shufflevector {kind} {name}, {kind} poison, {mask}")
+
+    def load(self, access: Access, j: str, mask: str) -> str:
+        """Write what loads the elements from `j` on, and return their name."""
+        found = self._bytes(access, j, mask)
+        if access.kind != "?":
+            return found
+        kind = vector(STORED[access.kind], self.width)
+        return self.new(f"icmp ne {kind} {found}, {_zero(self.width)}")
+
+    def _bytes(self, access: Access, j: str, mask: str) -> str:
+        """Write what loads elements as they are stored."""
+        stored = STORED[access.kind]
+        if access.is_same:
+            return self.splat(self.new(f"load {stored}, ptr {self.rows[access]}"), stored)
+        other = self._bytes(access.under, j, mask) if access.under else _zero(self.width, stored)
+        inside = self._inside(access, j, mask)
+        if self.width == 1:
+            return self._load_one(access, j, inside, other)
+        if access.step == 1 and not access.is_apart:
+            return self._load_vector(stored, self._at(access, j), inside, other)
+        return self._gather(stored, self._all_places(access, j, inside), inside, other)
+
+    def _inside(self, access: Access, j: str, mask: str) -> str:
+        """Write which lanes are in the box of an access, among those that count."""
+        if not access.box:
+            return mask
+        row, (first, last) = self.in_rows[access], access.box[-1]
+        whole, truth = vector("i64", self.width), vector("i1", self.width)
+        inside = self.splat(row, "i1") if row != "true" else _all(self.width)
+        if (first, last) != (0, self.size):
+            start = self.splat(self.new(f"sub i64 {j}, {first}"), "i64")
+            if self.width > 1:
+                start = self.new(f"add {whole} {start}, {numbers_of_lanes(self.width)}")
+            size = f"splat (i64 {last - first})" if self.width > 1 else str(last - first)
+            within = self.new(f"icmp ult {whole} {start}, {size}")
+            inside = self.new(f"and {truth} {inside}, {within}")
+        return self.new(f"and {truth} {inside}, {mask}") if mask else inside
+
+    def _load_one(self, access: Access, j: str, inside: str, other: str) -> str:
+        """Load a single element; one outside is not looked at."""
+        stored, at = STORED[access.kind], self._all_places(access, j, "")
+        if not inside:
+            return self.new(f"load {stored}, ptr {at}")
+        at = self.new(f"select i1 {inside}, ptr {at}, ptr %base0")
+        found = self.new(f"load {stored}, ptr {at}")
+        return self.new(f"select i1 {inside}, {stored} {found}, {stored} {other}")
+
+    def _load_vector(self, stored: str, at: str, mask: str, other: str) -> str:
+        kind, size = vector(stored, self.width), _SIZES[stored]
+        if not mask:
+            return self.new(f"load {kind}, ptr {at}, align {size}")
+        name = f"llvm.masked.load.v{self.width}{_ENDING[stored]}.p0"
+        truth = vector("i1", self.width)
+        self.module.declare(f"{kind} @{name}(ptr, i32, {truth}, {kind})")
+        args = f"ptr {at}, i32 {size}, {truth} {mask}, {kind} {other}"
+        return self.new(f"call {kind} @{name}({args})")
+
+    def _gather(self, stored: str, where: str, mask: str, other: str) -> str:
+        kind, truth = vector(stored, self.width), vector("i1", self.width)
+        pointers = vector("ptr", self.width)
+        name = f"llvm.masked.gather.v{self.width}{_ENDING[stored]}.v{self.width}p0"
+        self.module.declare(f"{kind} @{name}({pointers}, i32, {truth}, {kind})")
+        args = f"{pointers} {where}, i32 {_SIZES[stored]}, {truth} {mask or _ALL}"
+        return self.new(f"call {kind} @{name}({args}, {kind} {other})")
+
+    def _all_places(self, access: Access, j: str, mask: str) -> str:
+        """Write where each element of a vector is."""
+        stored, whole = STORED[access.kind], vector("i64", self.width)
+        if access.is_apart and access.places:
+            far = self.load(access.places, j, mask)
+        else:
+            start = self.new(f"mul nsw i64 {j}, {access.step}")
+            far = self.splat(start, "i64")
+            if self.width > 1:
+                far = self.new(f"add {whole} {far}, {numbers_of_lanes(self.width, access.step)}")
+        return self.new(f"getelementptr {stored}, ptr {self._row_of(access)}, {whole} {far}")
+
+    def _row_of(self, access: Access) -> str:
+        """Write where the elements of this row begin."""
+        row = self.rows[access]
+        if access.places is None or access.is_apart:
+            return row
+        far = self.new(f"load i64, ptr {self.rows[access.places]}")
+        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {far}")
+
+    def _at(self, access: Access, j: str) -> str:
+        row = self._row_of(access)
+        if j == "0":
+            return row
+        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {j}")
+
+    def store(self, name: str, access: Access, j: str, mask: str) -> None:
+        """Write what stores a vector from `j` on."""
+        stored, width = STORED[access.kind], self.width
+        kind, truth = vector(stored, width), vector("i1", width)
+        if access.kind == "?":
+            name = self.new(f"zext {truth} {name} to {kind}")
+        if width == 1 or (access.step == 1 and not access.is_apart and not mask):
+            at = self._all_places(access, j, "") if width == 1 else self._at(access, j)
+            self.lines.append(f"  store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
+        elif access.step == 1 and not access.is_apart:
+            function = f"llvm.masked.store.v{width}{_ENDING[stored]}.p0"
+            self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
+            args = f"{kind} {name}, ptr {self._at(access, j)}, i32 {_SIZES[stored]}"
+            self.lines.append(f"  call void @{function}({args}, {truth} {mask})")
+        else:
+            pointers = vector("ptr", width)
+            function = f"llvm.masked.scatter.v{width}{_ENDING[stored]}.v{width}p0"
+            self.module.declare(f"void @{function}({kind}, {pointers}, i32, {truth})")
+            where = self._all_places(access, j, mask)
+            args = f"{kind} {name}, {pointers} {where}, i32 {_SIZES[stored]}"
+            self.lines.append(f"  call void @{function}({args}, {truth} {mask or _ALL})")
+
+
+def _zero(width: int, stored: str = "i8") -> str:
+    one = "0.0" if stored in ("double", "float") else "0"
+    return one if width == 1 else "zeroinitializer"
+
+
+def _all(width: int) -> str:
+    return "true" if width == 1 else _ALL
+
+
+def numbers_of_lanes(width: int, step: int = 1) -> str:
+    """Write the numbers of the lanes, times a step."""
+    return f"<{', '.join([f'i64 {lane * step}' for lane in range(width)])}>"

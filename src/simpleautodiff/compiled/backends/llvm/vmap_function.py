@@ -1,0 +1,275 @@
+"""A flat program for many rows: as many at a time as a vector of the host has lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
+
+from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
+from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.scalar_function import Names, numbered, steps
+from simpleautodiff.compiled.backends.llvm.spill import write_passing
+from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
+from simpleautodiff.compiled.backends.llvm.vmap_loop import Frame
+from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
+
+LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
+
+
+@cache
+def vector_bytes() -> int:
+    """Return how many bytes a vector of the host has.
+
+    Examples
+    --------
+    >>> vector_bytes() in (16, 32, 64)
+    True
+    """
+    from llvmlite import binding
+
+    features = binding.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 64
+    return 32 if features.get("avx2") else 16
+
+
+def host_width(kind: str = "d") -> int:
+    """Return how many numbers of a kind fill a vector of the host.
+
+    Examples
+    --------
+    >>> host_width("f") == 2 * host_width("d")
+    True
+    """
+    return vector_bytes() // BYTES[kind]
+
+
+def width_of(kernel: Kernel) -> int:
+    """Return at how many rows at a time a kernel is best computed here: by its widest numbers.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> program = Flat()
+    >>> x = program.input("f")
+    >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
+    True
+    """
+    kinds = {kernel.flat.kinds[place] for place in kernel.flat.live()} - {"?"}
+    return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
+
+
+def takes_columns(kernel: Kernel, size: int) -> bool:
+    """Tell whether the leaves of so many rows may be given column by column.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> takes_columns(Kernel(Flat(), (), ()), 1)
+    False
+    """
+    return size >= width_of(kernel) and not _is_long(kernel, LARGE)
+
+
+def _is_long(kernel: Kernel, chunk: int) -> bool:
+    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
+    return len(kernel.flat) + 2 * columns > chunk  # a column is about as much work as two steps
+
+
+def rows(
+    kernel: Kernel,
+    modes: Sequence[str],
+    width: int,
+    name: str = "rows",
+    *,
+    chunk: int = LARGE,
+    size: int = 0,
+) -> str:
+    """Write a kernel that is called for many rows.
+
+    Parameters
+    ----------
+    kernel
+        What is computed for each row; it has no guards.
+    modes
+        How each leaf is given, inputs first: `"rows"`, row i is at base + i × step; `"same"`, one
+        row for all; `"gathered"`, row i is at base + index[i] × step; `"columns"`, element k of row
+        i is at base + k × size + i. Outputs that are left out are rows.
+    width
+        How many rows are computed at a time.
+    name
+        What the function is called. It takes the first row, the row after the last, and a pointer
+        to three whole numbers for each leaf, inputs first: the address of the base, the elements
+        from row to row, and the address of the index.
+    chunk
+        Kernels of more steps than this are compiled in parts.
+    size
+        How many rows there are, where leaves are given by columns (see `takes_columns`).
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> program = Flat()
+    >>> program.outputs = [program.make("sqrt", program.input())]
+    >>> text = rows(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
+    >>> "call contract <4 x double> @llvm.sqrt.v4f64(<4 x double>" in text
+    True
+    """
+    module = Module(kernel.flat.precise)
+    write_rows(module, kernel, modes, width, name, chunk, size)
+    return module.text()
+
+
+def write_rows(
+    module: Module,
+    kernel: Kernel,
+    modes: Sequence[str],
+    width: int,
+    name: str,
+    chunk: int = LARGE,
+    size: int = 0,
+) -> None:
+    """Write a kernel that is called for many rows into a module (see `rows`).
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> program, module = Flat(), Module()
+    >>> program.outputs = [program.input()]
+    >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
+    >>> module.text()[:46]
+    'define void @copy(i64 %start, i64 %stop, ptr n'
+    """
+    if kernel.flat.guards:
+        raise ValueError("a program for many rows cannot have guards: each row may need another")
+    module.count(kernel.flat)
+    frame = Frame(kernel, modes, width, size)
+    if _is_long(kernel, chunk):
+        write_passing(module, kernel, frame, name, chunk)
+    else:
+        _Block(module, kernel, frame).write()
+    head = f"define void @{name}(i64 %start, i64 %stop, ptr noalias %leaves) {ATTRIBUTES} {{"
+    module.functions.append("\n".join([head, *frame.lines(), "}"]))
+
+
+class _Block:
+    """The steps for one block of rows, all in registers."""
+
+    def __init__(self, module: Module, kernel: Kernel, frame: Frame) -> None:
+        self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.lanes
+        self.flat, self.width = kernel.flat, frame.width
+        self.inputs = numbered(kernel.inputs)
+        self.names = Names(self._fetch)
+        self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]
+
+    def write(self) -> None:
+        """Write all steps; what leaves are made of is stored as soon as it is known."""
+        inputs = range(len(self.kernel.inputs))
+        outputs = range(len(inputs), len(self.frame.leaves))
+        self._load_single(self._single(inputs))
+        places = [p for p in self.flat.live() if self.flat.steps[p][0] not in ("input", "const")]
+        order = {place: n + 1 for n, place in enumerate(places)}
+        at = 0
+        for ready, j, start, stored in sorted(self._stores(outputs, order)):
+            self._steps(places[at:ready])
+            at = max(at, ready)
+            self._store(j, start, [self.names[place] for place in stored])
+        self._steps(places[at:])
+        self._store_single(self._single(outputs))
+
+    def _store(self, j: int, start: int, columns: list[str]) -> None:
+        kind = self.frame.leaves[j].kind
+        if self.frame.modes[j] == COLUMNS:
+            for k, column in enumerate(columns, start):
+                self.lanes.store_packed(column, self.frame.column(j, k), kind)
+        else:
+            self.lanes.store(columns, self.frame.starts(j), kind, start)
+
+    def _steps(self, places: Iterable[int]) -> None:
+        steps(self.module, self.flat, places, self.names, self.frame.body, self.width)
+
+    def _stores(
+        self, leaves: Iterable[int], order: dict[int, int]
+    ) -> Iterator[tuple[int, int, int, list[int]]]:
+        """Give what is stored together: when it is known, leaf, first column, and steps."""
+        for j in leaves:
+            if not self._single([j]):
+                whole = 1 if self.frame.modes[j] == COLUMNS else self.width
+                for start, size in blocks(self.frame.leaves[j].size, whole):
+                    first = self.first[j] + start
+                    stored = self.flat.outputs[first : first + size]
+                    yield max([order.get(place, 0) for place in stored]), j, start, stored
+
+    def _fetch(self, place: int) -> str:
+        operation, number = self.flat.steps[place][:2]
+        if operation == "const":
+            return constant(self.flat, place, self.width)
+        j, column = self.inputs[number]
+        kind, size = self.frame.leaves[j].kind, self.frame.leaves[j].size
+        if self.frame.modes[j] == SAME:
+            return self.lanes.spread(f"%base{j}", kind, column)
+        if self.frame.modes[j] == COLUMNS:
+            return self.lanes.packed(self.frame.column(j, column), kind)
+        half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
+        start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
+        columns = self.lanes.load(self.frame.starts(j), kind, start, count)
+        for k, name in enumerate(columns, self.first[j] + start):
+            self.names.setdefault(self.flat.inputs[k], name)
+        return self.names[place]
+
+    # Leaves of one number a row: side by side in memory, they are a vector already. --------------
+
+    def _single(self, leaves: Iterable[int]) -> list[int]:
+        frame = self.frame
+        fit = self.width > 1
+        return [j for j in leaves if fit and frame.modes[j] == ROWS and frame.leaves[j].size == 1]
+
+    def _load_single(self, leaves: Sequence[int]) -> None:
+        if not leaves:
+            return
+        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        starts = [self.frame.starts(j) for j in leaves]
+        self._choose("in", leaves)
+        near = [self.lanes.packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)]
+        body.append("  br label %ready.in\nspread.in:")
+        far = [
+            self.lanes.load(rows, kind, 0, 1)[0] for rows, kind in zip(starts, kinds, strict=True)
+        ]
+        body.append("  br label %ready.in\nready.in:")
+        for j, kind, x, y in zip(leaves, kinds, near, far, strict=True):
+            both = f"[ {x}, %packed.in ], [ {y}, %spread.in ]"
+            name = self.lanes.new(f"phi {vector(ELEMENT[kind], self.width)} {both}")
+            self.names[self.flat.inputs[self.first[j]]] = name
+
+    def _store_single(self, leaves: Sequence[int]) -> None:
+        if not leaves:
+            return
+        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        starts = [self.frame.starts(j) for j in leaves]
+        values = [self.names[self.flat.outputs[self.first[j]]] for j in leaves]
+        self._choose("out", leaves)
+        for value, rows, kind in zip(values, starts, kinds, strict=True):
+            self.lanes.store_packed(value, rows[0], kind)
+        body.append("  br label %ready.out\nspread.out:")
+        for value, rows, kind in zip(values, starts, kinds, strict=True):
+            self.lanes.store([value], rows, kind, 0)
+        body.append("  br label %ready.out\nready.out:")
+
+    def _choose(self, side: str, leaves: Iterable[int]) -> None:
+        """Branch to code for rows side by side, if that is how all of these leaves are given."""
+        before = self.frame.before
+        before.append(f"  %packed.{side}.all = icmp eq i64 %most, {self.width - 1}")
+        condition = f"%packed.{side}.all"
+        for j in leaves:
+            before.append(f"  %packed{j}.step = icmp eq i64 %step{j}, 1")
+            before.append(f"  %packed{j} = and i1 {condition}, %packed{j}.step")
+            condition = f"%packed{j}"
+        branch = f"br i1 {condition}, label %packed.{side}, label %spread.{side}"
+        self.frame.body.append(f"  {branch}\npacked.{side}:")
+
+
+def _firsts(leaves: Iterable[Leaf]) -> list[int]:
+    """Return the number of the first element of each leaf."""
+    return list(accumulate([leaf.size for leaf in leaves], initial=0))[:-1]

@@ -1,0 +1,136 @@
+"""The loop over many rows: vectors of as many rows as there are lanes.
+
+The last vector begins earlier where rows are left over, so that some rows are computed twice; of
+fewer rows than lanes, the last is computed in all lanes that are left. Both write what is there
+already, and no other code is needed for what is left over. Leaves given column by column need no
+turning; there are at least as many rows as lanes then, and the last vector may begin before the
+rows that were asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simpleautodiff.compiled.backends.llvm.instructions import BYTES
+from simpleautodiff.compiled.backends.llvm.transpose_lanes import Lanes
+from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS, SAME, Kernel
+
+
+class Frame:
+    """The loop over all rows, and where in memory the rows of a block are.
+
+    `size` is how many rows there are, if a leaf is given by columns.
+
+    Attributes
+    ----------
+    before, body, after : list of str
+        What is done before the loop, for every block of rows, and after it.
+    """
+
+    def __init__(self, kernel: Kernel, modes: Sequence[str], width: int, size: int = 0) -> None:
+        self.leaves = [*kernel.inputs, *kernel.outputs]
+        self.modes = [*modes, *[ROWS] * (len(self.leaves) - len(modes))]
+        self.width, self.size = width, size
+        self.before: list[str] = []
+        self.body: list[str] = []
+        self.after: list[str] = []
+        self.lanes = Lanes(width, self.body)
+        self._starts: dict[int, list[str]] = {}
+        for j in range(len(self.leaves)):
+            self._open(j)
+
+    def _open(self, j: int) -> None:
+        """Read what was given about a leaf."""
+        read = ["base"] if self.modes[j] in (SAME, COLUMNS) else ["base", "step", "index"]
+        for k, word in enumerate(read):
+            kind = "i64" if word == "step" else "ptr"
+            self.before += [
+                f"  %{word}{j}.p = getelementptr i8, ptr %leaves, i64 {24 * j + 8 * k}",
+                f"  %{word}{j} = load {kind}, ptr %{word}{j}.p",
+            ]
+        if self.modes[j] in (SAME, COLUMNS):
+            return
+        self.before.append(f"  %bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].kind]}")
+        if self.modes[j] == ROWS:
+            for lane in range(self.width):
+                self.before.append(f"  %offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
+
+    def starts(self, j: int) -> list[str]:
+        """Write where the rows of this block begin, once for each leaf."""
+        if j not in self._starts:
+            find = self._gathered if self.modes[j] == GATHERED else self._in_order
+            self._starts[j] = find(j)
+        return self._starts[j]
+
+    def _in_order(self, j: int) -> list[str]:
+        new, lanes = self.lanes.new, range(self.width)
+        at = new(f"mul i64 %row, %bytes{j}")
+        first = new(f"getelementptr i8, ptr %base{j}, i64 {at}")
+        return [new(f"getelementptr i8, ptr {first}, i64 %offset{j}.{lane}") for lane in lanes]
+
+    def _gathered(self, j: int) -> list[str]:
+        new, found = self.lanes.new, []
+        first = new(f"getelementptr i64, ptr %index{j}, i64 %row")
+        for lane in range(self.width):
+            place = new(f"getelementptr i64, ptr {first}, i64 %lane{lane}")
+            number = new(f"load i64, ptr {place}")
+            at = new(f"mul i64 {number}, %bytes{j}")
+            found.append(new(f"getelementptr i8, ptr %base{j}, i64 {at}"))
+        return found
+
+    def column(self, j: int, k: int) -> str:
+        """Write where the rows of this block begin in a column that lies side by side."""
+        bytes_ = BYTES[self.leaves[j].kind]
+        at = self.lanes.new(f"mul i64 %row, {bytes_}")
+        first = self.lanes.new(f"getelementptr i8, ptr %base{j}, i64 {at}")
+        return self.lanes.new(f"getelementptr i8, ptr {first}, i64 {k * self.size * bytes_}")
+
+    def lines(self) -> list[str]:
+        """Return the whole function."""
+        lanes = [
+            f"  %lane{lane} = call i64 @llvm.smin.i64(i64 %most, i64 {lane})"
+            for lane in range(self.width)
+        ]
+        begin = _BEGIN_WIDE if COLUMNS in self.modes else _BEGIN
+        return [
+            begin.format(self.width),
+            *lanes,
+            *self.before,
+            _LOOP,
+            *self.body,
+            _AGAIN.format(self.width),
+            *self.after,
+            "  br label %done\ndone:\n  ret void",
+        ]
+
+
+_BEGIN = """\
+  %count = sub i64 %stop, %start
+  %some = icmp sgt i64 %count, 0
+  br i1 %some, label %before, label %done
+before:
+  %rest = sub i64 %count, {0}
+  %further = call i64 @llvm.smax.i64(i64 %rest, i64 0)
+  %last = add i64 %start, %further
+  %few = call i64 @llvm.smin.i64(i64 %count, i64 {0})
+  %most = sub i64 %few, 1"""
+_BEGIN_WIDE = """\
+  %some = icmp slt i64 %start, %stop
+  br i1 %some, label %before, label %done
+before:
+  %last = sub i64 %stop, {0}
+  %most = add i64 {0}, -1"""
+_LOOP = """\
+  br label %enter
+enter:
+  br label %loop
+loop:
+  %i = phi i64 [ %start, %enter ], [ %next, %again ]
+  %row = call i64 @llvm.smin.i64(i64 %i, i64 %last)"""
+_AGAIN = """\
+  br label %again
+again:
+  %next = add i64 %i, {0}
+  %more = icmp slt i64 %next, %stop
+  br i1 %more, label %loop, label %after
+after:"""

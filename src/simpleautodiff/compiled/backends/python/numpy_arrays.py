@@ -1,0 +1,355 @@
+"""An array program as a Python module that needs NumPy alone: one line for every row."""
+
+from __future__ import annotations
+
+import importlib.util
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.run_numpy import is_known
+from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.backends.known_values import result_line
+from simpleautodiff.compiled.backends.python.numpy_scalars import (
+    DTYPES,
+    FOLLOWING,
+    OWN,
+    about,
+    failing,
+    function_in_python,
+    module,
+    said,
+)
+from simpleautodiff.compiled.recording.trace_program import Guard, Line, Place, Recorded
+from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.scalar.kernel import SAME, Kernel, Leaf
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of, lower
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.python_code import (
+    FEW,
+    Piece,
+    expression,
+    index_text,
+    listed,
+    literal,
+    spelled_name,
+)
+
+_GIVEN = '''def given(name, x, dtype, shape):
+    """Return an argument as it was recorded: of one kind of number and one shape."""
+    x = np.asarray(x, dtype)
+    if x.shape != shape:
+        raise ValueError(f"{name} has shape {x.shape}; recorded was {shape}")
+    return x[()]'''
+_SIGNS: dict[Any, str] = {
+    **{np.less: "<", operator.lt: "<", np.less_equal: "<=", operator.le: "<="},
+    **{np.greater: ">", operator.gt: ">", np.greater_equal: ">=", operator.ge: ">="},
+    **{np.equal: "==", operator.eq: "==", np.not_equal: "!=", operator.ne: "!="},
+}
+_FACTORS = {  # rows that have another name in NumPy
+    "logabsdet": "np.linalg.slogdet({0})[1]",
+    "det_sign": "np.linalg.slogdet({0})[0]",
+    "is_singular": "np.linalg.matrix_rank({0}) < {0}.shape[-1]",
+    "eigenvalues": "np.linalg.eigh({0})[0]",
+    "eigenvectors": "np.linalg.eigh({0})[1]",
+    "relu": "np.maximum({0}, 0)",
+    "sinc": "np.sinc({0})",
+    "pinv": "np.linalg.pinv({0}, {1})",
+}
+_WRITTEN = {  # rows that are several functions of NumPy
+    "svd": '''def svd(a):
+    """Return U, the singular values as one row, and V, one below the other."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([u, s[..., None, :], np.swapaxes(vh, -1, -2).conj()], -2)''',
+    "qr": '''def qr(a):
+    """Return Q, and the transpose of R below it."""
+    q, r = np.linalg.qr(a)
+    return np.concatenate([q, np.swapaxes(r, -1, -2)], -2)''',
+    "solve_triangular": '''def solve_triangular(a, b, lower, unit):
+    """Solve a system of which only one triangle of the matrix is read."""
+    a = np.tril(a, -unit) if lower else np.triu(a, unit)
+    return np.linalg.solve(a + np.eye(len(a), dtype=a.dtype) if unit else a, b)''',
+    "log1prel": '''def log1prel(x):
+    """Return log(1 + x) / x."""
+    return np.where(x == 0, 1.0, np.log1p(x) / np.where(x == 0, 1.0, x))[()]''',
+}
+_SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
+
+
+def to_python(recorded: Recorded, name: str) -> str:
+    """Return a recorded program as a Python module that imports NumPy, and SciPy if it must.
+
+    Its function takes one argument per leaf, and returns one result per leaf. It raises
+    `ValueError` where a guard fails or a shape is not the one that was recorded.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> level = SymbolLevel()
+    >>> with level:
+    ...     y = np.sum(2 + np.sin(level.input(np.zeros(3))))
+    >>> text = to_python(level.finish([y], 1), "f")
+    >>> print(text[text.index("    in0 ="):])
+        in0 = given("in0", in0, "float64", (3,))
+        with np.errstate(all="ignore"):
+            v1 = np.sin(in0)  # (3,)
+            v2 = 2 + v1  # (3,)
+            v3 = np.sum(v2)
+        return v3
+    >>> space = {}
+    >>> exec(text, space)
+    >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
+    7.0
+    """
+    space = Space()
+    function = write_function(space, recorded, name)
+    return module(name, space.text([function]), space.assigned())
+
+
+class Space:
+    """What stands in a module before its functions: helpers, and constant arrays."""
+
+    def __init__(self) -> None:
+        self.helpers: dict[str, str] = {}  # functions, by their names
+        self.constants: dict[str, str] = {}  # names of arrays, by what is written for them
+
+    def text(self, functions: list[str]) -> str:
+        """Return the helpers and these functions."""
+        return "\n\n\n".join([*self.helpers.values(), *functions])
+
+    def assigned(self) -> list[str]:
+        """Return the lines that name the constants."""
+        return [f"{constant} = {value}" for value, constant in self.constants.items()]
+
+
+def write_function(
+    space: Space, program: Recorded, name: str, arguments: Sequence[str] = (), is_way: bool = False
+) -> str:
+    """Return the function of a program, or of one of several ways (see `function_in_python`)."""
+    names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
+    writer = _Writer(space, clean(program), names, is_way)
+    opening = [FOLLOWING] if is_way else opening_lines(space, program, names)
+    lines = [f"    {line}".rstrip() for line in [*opening, *writer.lines()]]
+    return "\n".join([f"def {name}({', '.join(names)}):", *lines])
+
+
+def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list[str]:
+    """Return the docstring of a function, and the checks of its arguments."""
+    lines, inputs = program.lines, program.lines[: program.inputs]
+    results = [result_line(lines, output) for output in program.outputs]
+    said = [[f"{own} : {line.dtype}, {f'shape {line.shape}' if line.shape else 'a number'}"
+             for own, line in pairs]
+            for pairs in (zip(names, inputs, strict=True),
+                          [(f"out{n}", line) for n, line in enumerate(results)])]  # fmt: skip
+    given = [f'{own} = given("{own}", {own}, "{line.dtype}", {line.shape})'
+             for own, line in zip(names, inputs, strict=True)]  # fmt: skip
+    if given:
+        space.helpers["given"] = _GIVEN
+    return [*about(*said), *given]
+
+
+class _Writer:
+    """Writes one program."""
+
+    def __init__(self, space: Space, program: Recorded, names: list[str], is_way: bool) -> None:
+        self.space, self.program, self.names, self.is_way = space, program, names, is_way
+        self.helpers, self.constants = space.helpers, space.constants
+
+    def lines(self) -> list[str]:
+        """Return the lines of the function."""
+        body = self._body()
+        steps = ['with np.errstate(all="ignore"):', *[f"    {line}" for line in body]]
+        return [*(steps if body else []), f"return {'0, ' * self.is_way}{self._returned()}"]
+
+    def _name(self, place: int) -> str:
+        return self.names[place] if place < self.program.inputs else f"v{int(place)}"
+
+    # The lines. -----------------------------------------------------------------------------------
+
+    def _body(self) -> list[str]:
+        body: list[str] = []
+        guards = list(enumerate(self.program.guards))
+        for number, line in enumerate(self.program.lines):
+            if line.what is not None:
+                shape = f"  # {line.shape}" if line.shape else ""
+                body.append(f"{self._name(number)} = {self._expression(line)}{shape}")
+            while guards and is_known(guards[0][1], number):
+                body += self._guarded(*guards.pop(0))
+        return body
+
+    def _guarded(self, number: int, guard: Guard) -> list[str]:
+        if type(guard.place) is not Place:
+            return []
+        test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
+        return [test, f"    {failing(number, self.is_way)}"]
+
+    def _expression(self, line: Line) -> str:
+        what = line.what
+        if isinstance(what, Primitive):
+            return self._row(line)
+        if isinstance(what, Rows):
+            return self._of_rows(line)
+        pieces = [self._piece(arg) for arg in line.args]
+        if what is operator.getitem:
+            return f"{pieces[0].text}[{pieces[1].text}]"
+        if what in _SIGNS:
+            return f"{pieces[0].text} {_SIGNS[what]} {pieces[1].text}"
+        spelled = spelled_name(what)
+        if not spelled:
+            raise _refusal(line)
+        settings = [f"{key}={self._piece(arg).text}" for key, arg in line.kwargs.items()]
+        return f"{spelled}({', '.join([listed(pieces), *settings])})"
+
+    def _row(self, line: Line) -> str:
+        pieces = [self._piece(arg) for arg in line.args]
+        if line.name == "getitem":
+            return f"{pieces[0].text}[{index_text(line.args[1], self._piece)}]"
+        if line.name == "where":
+            return f"np.where({listed(pieces)}){'[()]' * (not line.shape)}"
+        values, value = tuple([self._like(arg) for arg in line.args]), _like(line)
+        written = expression(
+            line.what, pieces, values, value, lambda row, pieces: self._other(line, pieces)
+        )
+        return written.text
+
+    def _other(self, line: Line, pieces: list[Piece]) -> Piece:
+        """Write a row that NumPy has no function for."""
+        name, dtype = line.name, str(line.dtype)
+        if name in _FACTORS:
+            return Piece(_FACTORS[name].format(*[piece.text for piece in pieces]))
+        if name in _WRITTEN:
+            self.helpers[name] = _WRITTEN[name]
+        if name in OWN or name in _WRITTEN:
+            return Piece(f"{name}({listed(pieces)})")
+        if can_lower(line.what, line.dtype):
+            own = name if dtype == "float64" else f"{name}_{dtype}"
+            self.helpers[own] = _lowered(line, own)
+            return Piece(f"{own}({listed(pieces)})")
+        if not line.what.arrays and hasattr(_special(), _SCIPY.get(name, name)):
+            kind = f".astype({dtype!r})" * (dtype != "float64")
+            return Piece(f"special.{_SCIPY.get(name, name)}({listed(pieces)}){kind}")
+        raise _refusal(line)
+
+    def _of_rows(self, line: Line) -> str:
+        """Write a function of rows: its program takes columns, and gives columns."""
+        rows: Rows = line.what
+        name = f"rows{len(self.helpers)}"
+        self.helpers[name] = function_in_python(rows.kernel, name)
+        self.helpers["as_rows"] = _AS_ROWS
+        columns, count = [], 0
+        for arg, mode, leaf in zip(line.args, rows.modes, rows.kernel.inputs, strict=True):
+            ahead = 1 if mode == SAME else -1
+            column = f"np.reshape({self._piece(arg).text}, ({ahead}, {leaf.size})).T"
+            columns.append(f"{column}[0]" if leaf.size == 1 else column)
+            count = self._like(arg).shape[0] if mode != SAME else count
+        comma = "," * (len(rows.shapes) == 1)
+        return f"as_rows(({name}({', '.join(columns)}){comma}), {count}, {rows.shapes})"
+
+    def _piece(self, arg: Any) -> Piece:
+        """Write an argument; a large array gets a name at the top of the module."""
+        if type(arg) is Place:
+            return Piece(self._name(arg))
+        if type(arg) in (tuple, list):
+            inside = [self._piece(part).text for part in arg]
+            return Piece(_tuple(inside) if type(arg) is tuple else f"[{', '.join(inside)}]")
+        piece = literal(arg)
+        if not isinstance(arg, np.ndarray) or arg.size <= FEW:
+            return piece
+        return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
+
+    def _like(self, arg: Any) -> Any:
+        """Return an argument, or something of the same kind and shape in its place."""
+        if type(arg) is tuple:
+            return tuple([self._like(part) for part in arg])
+        return _like(self.program.lines[arg]) if type(arg) is Place else arg
+
+    def _returned(self) -> str:
+        results: list[str] = []
+        seen: set[str] = set()
+        for output in self.program.outputs:
+            text = self._piece(output).text
+            shared = type(output) is not Place or text in seen or self._is_view(output)
+            line = result_line(self.program.lines, output)
+            kind = f', "{line.dtype}"' * (line.dtype == np.float32)  # NumPy may have widened it
+            made = "array" if shared else "asarray"
+            results.append(f"np.{made}({text}{kind})[()]" if shared or kind else text)
+            seen.add(text)
+        return results[0] if len(results) == 1 else _tuple(results)
+
+    def _is_view(self, place: Place) -> bool:
+        """Tell whether a result may share memory with an argument or another result."""
+        line = self.program.lines[place]
+        return bool(line.shape) and not (isinstance(line.what, Primitive) and not line.what.arrays)
+
+
+_AS_ROWS = '''def as_rows(columns, count, shapes):
+    """Return columns as arrays whose first axis counts the rows."""
+    return tuple(
+        np.array(np.broadcast_to(column, (int(np.prod(shape)), count)).T).reshape(count, *shape)
+        for column, shape in zip(columns, shapes)
+    )'''
+
+
+def rows_in_python(rows: Rows, name: str, arguments: list[str]) -> str:
+    """Return a function of any number of rows, and that of columns which it calls."""
+    inputs = [
+        f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
+        for line, leaf, mode in zip(
+            said(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
+        )
+    ]
+    outputs = [
+        f"out{n} : {DTYPES[leaf.kind][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
+    ]
+    first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
+    lines = [*about(inputs, outputs), f"count = len({first})"]
+    for own, mode, leaf in zip(arguments, rows.modes, rows.kernel.inputs, strict=True):
+        ahead = 1 if mode == SAME else "count"
+        lines.append(
+            f"{own} = np.reshape({own}, ({ahead}, {leaf.size})).T{'[0]' * (leaf.size == 1)}"
+        )
+    one = len(rows.shapes) == 1
+    lines.append(f"columns = {name}_columns({', '.join(arguments)})")
+    lines.append(
+        f"return as_rows({'(columns,)' if one else 'columns'}, count, {rows.shapes}){'[0]' * one}"
+    )
+    function = [f"def {name}({', '.join(arguments)}):", *[f"    {line}".rstrip() for line in lines]]
+    own = function_in_python(rows.kernel, f"{name}_columns", arguments)
+    return "\n\n\n".join([_AS_ROWS, own, "\n".join(function)])
+
+
+def _tuple(texts: list[str]) -> str:
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})"
+
+
+def _like(line: Line) -> Any:
+    if line.dtype is None:
+        return None
+    return np.broadcast_to(line.dtype.type(0), line.shape) if line.shape else line.dtype.type(0)
+
+
+def _lowered(line: Line, name: str) -> str:
+    """Return a row as a function made of operations that NumPy has."""
+    flat, kind = Flat(precise=True), kind_of(line.dtype) or ""
+    places = [flat.input(kind) for _ in line.args]
+    flat.outputs = [lower(flat, line.what, kind, places)]
+    leaf = Leaf(kind, 1)
+    return function_in_python(Kernel(flat, (leaf,) * len(places), (leaf,)), name)
+
+
+def _special() -> Any:
+    if importlib.util.find_spec("scipy") is None:
+        return None
+    return importlib.import_module("scipy.special")
+
+
+def _refusal(line: Line) -> ArgumentError:
+    return ArgumentError(
+        f"{line.name} has no name in NumPy or in scipy.special, so a program with it cannot be "
+        "exported; export the parts before and after it"
+    )

@@ -1,0 +1,189 @@
+"""Lines as others that do the same: choices along an axis, counts, places among bounds."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.recording.trace_program import (
+    Line,
+    Place,
+    Recorded,
+    places,
+    with_values,
+)
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.row import TABLE
+
+WHOLE, TRUTH = np.dtype(np.int64), np.dtype(bool)
+
+
+def rewritten(program: Recorded) -> Recorded:
+    """Return a program that does the same with fewer functions of NumPy.
+
+    Examples
+    --------
+    >>> x = Line(None, (), {}, (2, 3), TRUTH)
+    >>> program = Recorded([x, Line(np.all, (Place(0),), {"axis": 0}, (3,), TRUTH)], 1, [], [])
+    >>> rewritten(program).lines[1].name, rewritten(program).lines[1].args
+    ('min', (0, 0, False))
+    """
+    return _each(program, lambda new, line: new.append(new.otherwise(line)))
+
+
+def without_moves(program: Recorded) -> Recorded:
+    """Return a program without choices that give back the places that choose: 0, 1, 2, ..."""
+    return _each(program, lambda new, line: _own_places(new, line) or new.append(line))
+
+
+def _each(program: Recorded, take: Callable[[_Rewriting, Line], Place]) -> Recorded:
+    new = _Rewriting()
+    of: dict[int, Any] = {}
+    for number, line in enumerate(program.lines):
+        args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
+        of[number] = take(new, line._replace(args=args, kwargs=kwargs))
+    guards = [guard._replace(place=with_values(guard.place, of)) for guard in program.guards]
+    return Recorded(new.lines, program.inputs, guards, with_values(list(program.outputs), of))
+
+
+def settings(line: Line) -> dict[str, Any]:
+    """Return the arguments of a function of NumPy by their names."""
+    bound = inspect.signature(line.what).bind(*line.args, **line.kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+class _Rewriting:
+    """Takes the lines of a program one by one."""
+
+    def __init__(self) -> None:
+        self.lines: list[Line] = []
+
+    def otherwise(self, line: Line) -> Line:
+        """Return the line to write for a line."""
+        if isinstance(line.what, Primitive):
+            rewrite = _ROWS.get(line.name)
+        else:
+            rewrite = _FUNCTIONS.get(line.what) if callable(line.what) else None
+        return (rewrite(self, line) or line) if rewrite else line
+
+    def append(self, line: Line) -> Place:
+        """Add a line as it is."""
+        self.lines.append(line)
+        return Place(len(self.lines) - 1)
+
+    def placed(self, arg: Any) -> Any:
+        """Return an argument that is a constant as the result of a line."""
+        if type(arg) is Place or arg is None:
+            return arg
+        array = np.asarray(arg)
+        return self.append(
+            Line(TABLE["astype"], (array, array.dtype), {}, array.shape, array.dtype)
+        )
+
+    def as_truth(self, arg: Any) -> Any:
+        """Return a truth value for every element."""
+        line = self.lines[arg]
+        if line.dtype == TRUTH:
+            return arg
+        return self.append(Line(np.not_equal, (arg, 0), {}, line.shape, TRUTH))
+
+
+def _own_places(new: _Rewriting, line: Line) -> Place | None:
+    """Return the order that is chosen by, where what is chosen from counts 0, 1, 2, ..."""
+    if line.what not in (TABLE["getitem"], np.take_along_axis) or len(line.shape) != 1:
+        return None
+    x, index = line.args[:2]
+    index = index[0] if type(index) is tuple and len(index) == 1 else index
+    if type(x) is not np.ndarray or type(index) is not Place:
+        return None
+    order = new.lines[index].what in (np.argsort, np.argpartition)  # none is negative
+    counts = x.dtype == WHOLE and np.array_equal(x, np.arange(*line.shape))
+    return index if order and counts else None
+
+
+def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
+    """Return what writes `np.all` as the smallest truth, `np.any` as the largest."""
+
+    def rewrite(new: _Rewriting, line: Line) -> Line | None:
+        given = settings(line)
+        x, keeps = given["a"], given["keepdims"]
+        if type(x) is not Place or given["where"] is not np._NoValue:
+            return None
+        keeps = keeps is not np._NoValue and bool(keeps)
+        return line._replace(
+            what=TABLE[row], args=(new.as_truth(x), given["axis"], keeps), kwargs={}
+        )
+
+    return rewrite
+
+
+def _count(new: _Rewriting, line: Line) -> Line | None:
+    given = settings(line)
+    if type(given["a"]) is not Place:
+        return None
+    args = new.as_truth(given["a"]), given["axis"], bool(given["keepdims"])
+    return line._replace(what=TABLE["sum"], args=args, kwargs={})
+
+
+def _digitize(new: _Rewriting, line: Line) -> Line | None:
+    """Write which bin a number is in as its place among increasing bounds."""
+    given = settings(line)
+    bins = given["bins"]
+    if not isinstance(bins, np.ndarray) or np.any(np.diff(bins) < 0):
+        return None
+    side = "left" if given["right"] else "right"
+    return line._replace(what=np.searchsorted, args=(bins, given["x"], side), kwargs={})
+
+
+def _along(new: _Rewriting, line: Line) -> Line | None:
+    """Write a choice along one axis as one by indices of all axes."""
+    given = settings(line)
+    x, index, axis = given["arr"], given["indices"], given["axis"]
+    if axis is None or next(places(index), None) is None:
+        return None
+    shape = new.lines[index].shape
+    grid: list[Any] = [np.arange(n) for n in shape]
+    parts = list(np.ix_(*grid))
+    full = new.lines[x].shape if type(x) is Place else np.shape(x)
+    axis %= len(shape)
+    if any(n != m for k, (n, m) in enumerate(zip(full, shape, strict=True)) if k != axis):
+        return None
+    parts[axis] = index
+    chosen = line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
+    return _chosen(new, chosen)
+
+
+def _chosen(new: _Rewriting, line: Line) -> Line | None:
+    """Let constants be chosen from, and put, as results are."""
+    x, index, *rest = line.args
+    if type(x) is Place or next(places(index), None) is None:
+        return line
+    return line._replace(args=(new.placed(x), index, *rest))
+
+
+def _joined(new: _Rewriting, line: Line) -> Line | None:
+    """Leave out parts without elements."""
+    (axis, _), *parts = line.args
+    full = [part for part in parts if np.prod(_shape(new, part), dtype=int)]
+    if not full or len(full) == len(parts):
+        return None
+    ends = np.cumsum([0, *[_shape(new, part)[axis] for part in full]]).tolist()
+    return line._replace(args=((axis, tuple(ends)), *full))
+
+
+def _shape(new: _Rewriting, arg: Any) -> tuple[int, ...]:
+    return new.lines[arg].shape if type(arg) is Place else np.shape(arg)
+
+
+_ROWS: dict[str, Any] = {"getitem": _chosen, "scatter": _chosen, "concatenate": _joined}
+_FUNCTIONS: dict[Any, Any] = {
+    np.all: _extreme("min"),
+    np.any: _extreme("max"),
+    np.count_nonzero: _count,
+    np.digitize: _digitize,
+    np.take_along_axis: _along,
+}

@@ -1,0 +1,374 @@
+"""One compiled function: its signatures, the paths through its code, and what runs them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+import threading
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.patch_scipy import teach_scipy
+from simpleautodiff.compiled.entered import Program
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.recording.trace_program import Recorded, native
+from simpleautodiff.compiled.recording.vmap_body import record_rows
+from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
+from simpleautodiff.compiled.tiers import make_program
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import unwrapped
+from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.pytree import flatten
+
+F = Callable[..., Any]
+MOST_SIGNATURES = 128
+_FLOATS = {float}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What `jit` was told."""
+
+    precise: bool = False
+    tier: str | None = None
+    threads: int = 1
+    max_paths: int = 64
+
+
+@dataclass(eq=False)
+class Path:
+    """One way through the code: its program, and how to put its results together.
+
+    `turns[k]` is the way that is taken where the k-th guard does not hold. If there is none that
+    can be recorded, `as_is[k]` says why, and the function is run as it is.
+    """
+
+    recorded: Recorded
+    program: Program
+    finish: Callable[[list[Any]], Any]
+    results: list[Any]  # the kind of number of each result; None of what is no number
+    turns: dict[int, Path] = field(default_factory=dict)
+    as_is: dict[int, str] = field(default_factory=dict)
+
+    def all(self) -> list[Path]:
+        """Return this path and those that branch off it."""
+        return [self, *[path for turn in self.turns.values() for path in turn.all()]]
+
+
+@dataclass(eq=False, slots=True)
+class Specialised:
+    """What is known of calls with one signature."""
+
+    calls: int = 0
+    root: Path | None = None
+    reason: str = ""  # why it is not compiled
+    given: list[str] = field(default_factory=list)  # where the arguments stand that may change
+
+    def paths(self) -> list[Path]:
+        """Return the ways through the code that were met."""
+        return self.root.all() if self.root else []
+
+
+class Function:
+    """A function that is compiled as it is called."""
+
+    def __init__(self, f: F, options: Options) -> None:
+        self.f = f
+        self.options = options
+        self.known: dict[Hashable, Specialised] = {}
+        self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
+        self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
+        self._recording = threading.RLock()
+
+    @cached_property
+    def parameters(self) -> set[str]:
+        """The names of what it takes."""
+        try:
+            return set(inspect.signature(self.f).parameters)
+        except (TypeError, ValueError):
+            return set()
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """Answer a call: by a program if there is one that fits, or by running the function."""
+        if "out" in kwargs and "out" not in self.parameters:
+            out = kwargs["out"]
+            return _written(self._answer(args, without_out(kwargs), out), out)
+        return self._answer(args, kwargs)
+
+    def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
+        if not kwargs and {*map(type, args)} == _FLOATS:
+            described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
+        else:
+            try:
+                described = signature((args, kwargs))
+            except NotComparedError as error:
+                why = str(error)
+                self.not_compared[why] = self.not_compared.get(why, 0) + 1
+                return self.f(*args, **kwargs)
+        found = self.known.get(described.key)
+        if found is None:
+            if len(self.known) >= MOST_SIGNATURES:
+                return self._without_program(args, kwargs)
+            found = self.known.setdefault(described.key, Specialised())
+        found.calls += 1
+        if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
+            return self.f(*args, **kwargs)
+        return self._by_program(found, described, args, kwargs, out)
+
+    def _without_program(self, args: Any, kwargs: Any) -> Any:
+        warnings.warn(
+            f"{name_of(self.f)} was called with {MOST_SIGNATURES} signatures (structures, shapes, "
+            "kinds of numbers, whole numbers); further ones are run without being compiled",
+            stacklevel=4,
+        )
+        return self.f(*args, **kwargs)
+
+    def _by_program(
+        self, found: Specialised, described: Call, args: Any, kwargs: Any, out: Any
+    ) -> Any:
+        if found.root is None:
+            return self._met(found, described, args, kwargs, None)
+        path, inputs = found.root, described.inputs
+        while True:
+            tried = _tried(path, inputs, out)
+            if tried is None or tried[0] - 1 in path.as_is:
+                return self.f(*args, **kwargs)  # which says itself what is wrong, and where
+            status, outputs = tried
+            if status == 0:
+                return path.finish(outputs)
+            turn = path.turns.get(status - 1)
+            if turn is None:
+                return self._met(found, described, args, kwargs, (path, status - 1))
+            path = turn
+
+    def _met(
+        self,
+        found: Specialised,
+        described: Call,
+        args: Any,
+        kwargs: Any,
+        branch: tuple[Path, int] | None,
+    ) -> Any:
+        """Run the function, and record the way it went for the calls to come."""
+        if branch and len(found.paths()) >= self.options.max_paths:
+            guard = branch[0].recorded.guards[branch[1]]
+            raise PathLimitError(
+                f"{name_of(self.f)} has gone {self.options.max_paths} different ways through its "
+                f"code; the last decision was made{guard.line or ' there'}. Let the decision not "
+                "depend on numbers (np.where chooses between arrays), or allow more: "
+                "jit(f, max_paths=...)"
+            )
+        before = [_own(leaf) for leaf in described.leaves]
+        result = self.f(*args, **kwargs)
+        if not self._recording.acquire(blocking=False):
+            return result  # another thread is recording, and this function may be what it waits for
+        try:
+            _check_unchanged(described, before, name_of(self.f))
+            path = self._branched_off(found, described, args, kwargs, branch, result)
+        except Exception as error:  # whatever it was, the function itself ran
+            reason = str(error) or type(error).__name__
+            if branch is None:
+                found.reason = reason
+            else:
+                branch[0].as_is[branch[1]] = reason
+            return result
+        finally:
+            self._recording.release()
+        if path is not None:
+            self.on_path(path, described, result)
+            path.program.prepare()
+        return result
+
+    def _branched_off(
+        self,
+        found: Specialised,
+        described: Call,
+        args: Any,
+        kwargs: Any,
+        branch: tuple[Path, int] | None,
+        result: Any,
+    ) -> Path | None:
+        """Record a way and give it its place among the others; None if it is known."""
+        known = branch[1] in branch[0].turns if branch else found.root is not None
+        if known:
+            return None  # another thread has recorded it meanwhile
+        path = self._record(described, args, kwargs, result)
+        if branch is None:
+            found.root, found.given = path, leaf_paths(described)
+            return path
+        before, guard = branch
+        if path.recorded.decisions(guard) == before.recorded.decisions(guard):
+            return None  # by a hair: rounded otherwise, the function goes the known way
+        before.turns[guard] = path
+        return path
+
+    def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
+        teach_scipy()
+        options = self.options
+        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
+        leaves, rebuild = flatten((args, kwargs))
+        with engine.recording(), level, np.errstate(all="ignore"), _quietly():
+            for i in described.varies:
+                leaves[i] = level.input(_given(leaves[i]))
+            some, more = rebuild(iter(leaves))
+            outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
+            finish = _finisher(outputs, result, name_of(self.f))
+            if level.captured:
+                raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
+            recorded = level.finish(outputs, len(described.varies))
+        results = [_kind(leaf) for leaf in flatten(result)[0]]
+        return Path(recorded, make_program(recorded, self.options), finish, results)
+
+
+def _tried(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
+    """Run a program; None if numbers are such that a step has no result."""
+    try:
+        return path.program.run(inputs, out)
+    except (ArgumentError, DomainError):
+        return None
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Say nothing again that the function has said before.
+
+    Warnings are switched off for all threads, so only one of them can switch them on again.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given by name, but for where to put the result."""
+    return {name: arg for name, arg in kwargs.items() if name != "out"}
+
+
+def _written(result: Any, out: Any) -> Any:
+    """Put a result into an array that was made before."""
+    if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
+        raise ArgumentError(
+            f"out=... is an array for a result that is one; the result is a "
+            f"{type(result).__name__}, out a {type(out).__name__}"
+        )
+    if out.shape != result.shape or out.dtype != result.dtype:
+        raise ArgumentError(
+            f"out has the shape {out.shape} and the kind {out.dtype}, the result {result.shape} "
+            f"and {result.dtype}"
+        )
+    if result is not out and not _is_view(result, out):  # then it was put there at once
+        np.copyto(out, result)
+    return out
+
+
+def _is_view(result: Any, of: Any) -> bool:
+    """Tell whether an array has the very elements of another."""
+    return result.__array_interface__["data"] == of.__array_interface__["data"] and bool(
+        result.strides == of.strides
+    )
+
+
+def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
+    leaves, after = described.leaves, flatten(described.tree)[0]
+    same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
+    if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
+        raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
+
+
+def _holds_other(described: Call) -> bool:
+    """Tell whether an object among the arguments holds what it did not hold before."""
+    if len(described.varies) == len(described.leaves):
+        return False
+    try:
+        return signature(described.tree).key != described.key
+    except NotComparedError:
+        return True
+
+
+def _is_as_before(old: Any, new: Any) -> bool:
+    if not isinstance(old, np.ndarray):
+        return True
+    return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
+
+
+def _given(leaf: Any) -> Any:
+    leaf = native(leaf)
+    return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
+
+
+def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
+    """Return how numbers become the result: of the structure and the types that `result` has.
+
+    The outputs that were recorded have to be those numbers: a function that gives other ones when
+    it is called again cannot be compiled.
+    """
+    leaves, rebuild = flatten(result)
+    if len(leaves) != len(outputs):
+        raise TraceError(f"{name} returned another structure when it was run again")
+    makers: list[Any] = []
+    for leaf, output in zip(leaves, outputs, strict=True):
+        number = getattr(output, "concrete", output)
+        if not _agree(leaf, number):
+            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
+        makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
+    fixed = [None if maker else _own(leaf) for maker, leaf in zip(makers, leaves, strict=True)]
+
+    def finish(numbers: list[Any]) -> Any:
+        new = iter(numbers)
+        parts = [maker(next(new)) if maker else _own(leaf)
+                 for maker, leaf in zip(makers, fixed, strict=True)]  # fmt: skip
+        return rebuild(iter(parts))
+
+    return finish
+
+
+def _kind(leaf: Any) -> Any:
+    is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
+    return np.asarray(leaf).dtype if is_number else None
+
+
+def _own(leaf: Any) -> Any:
+    """Return a result that nobody else may write to."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+def _maker(leaf: Any) -> Any:
+    """Return what makes a number or an array like `leaf`."""
+    if isinstance(leaf, np.ndarray):
+        dtype, shape = leaf.dtype, leaf.shape
+        return lambda x: np.asarray(x, dtype).reshape(shape)
+    if isinstance(leaf, np.integer):
+        return lambda x: _whole(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
+    if isinstance(leaf, np.generic):
+        return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
+    kind = _whole if type(leaf) is int else type(leaf)
+    return lambda x: kind(np.asarray(x).reshape(())[()])
+
+
+def _whole(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
+    """Return a number without a fraction as a whole one; the floor of nan is nan."""
+    largest = math.inf if whole is int else 2.0**63  # of NumPy's whole numbers
+    return whole(number) if abs(number) < largest else otherwise(number)
+
+
+def _agree(leaf: Any, number: Any) -> bool:
+    """Tell whether two results are one, but for rounding."""
+    if not isinstance(leaf, (float, int, complex, np.generic, np.ndarray)):
+        return leaf is number or bool(leaf == number)
+    a, b = np.asarray(leaf), np.asarray(number)
+    if a.shape != b.shape or a.dtype.kind not in "biufc":
+        return False
+    scale = np.max(np.abs(a[np.isfinite(a)]), initial=0.0)
+    loose = 1e-3 if a.dtype.itemsize <= 4 else 1e-6
+    return bool(np.allclose(a, b, rtol=loose, atol=loose * float(scale), equal_nan=True))

@@ -1,0 +1,263 @@
+"""`jit`: a function, a gradient, a Jacobian as machine code."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.compiled.backends.llvm.entry_points import Form
+from simpleautodiff.compiled.entered import Entered, Program
+from simpleautodiff.compiled.jit_function import Function, Options, Path
+from simpleautodiff.compiled.native.background import wait
+from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.compile import MISSING, Code, available
+from simpleautodiff.compiled.native.object_offsets import is_known
+from simpleautodiff.compiled.native.python_entry import Array, Number, Structure
+from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.recording.vmap_program import RowsProgram
+from simpleautodiff.compiled.report import explanation
+from simpleautodiff.compiled.signature import Call, given_names
+from simpleautodiff.compiled.tiers import TIERS
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.transforms.arguments import check_function, name_of
+from simpleautodiff.transforms.pickling import followed, recipe
+from simpleautodiff.values.pytree import flatten
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.backends.export_paths import Export
+
+F = Callable[..., Any]
+
+
+@quick
+class Jitted(Slot):
+    """A function that is compiled as it is called; see `jit`."""
+
+    def __init__(self, f: F, options: Options) -> None:
+        self.function = Function(f, options)
+        super().__init__(self.function.call)
+        self.__wrapped__ = f
+        self.__name__ = self.__qualname__ = name_of(f)
+        self.__module__ = getattr(f, "__module__", None) or __name__
+        self.__doc__ = f.__doc__
+        itself = weakref.ref(self)
+
+        def on_path(path: Path, described: Call, result: Any) -> None:
+            jitted = itself()
+            if jitted is not None and isinstance(path.program, Entered):
+                path.program.on_entry = lambda: _repoint(itself)
+                out = "out" not in jitted.function.parameters
+                path.program.form = _form(described, path, path.program.results, result, out)
+
+        self.function.on_path = on_path
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Be a method, where the function stands in a class."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __reduce__(self) -> Any:
+        if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
+            return self.__name__  # it was decorated, so its name finds it
+        return _remade, (recipe(self.__wrapped__), self.function.options)
+
+    def __repr__(self) -> str:
+        return f"<jit of {self.__name__}>"
+
+    def explain(self) -> str:
+        """Say what was recorded, folded, guarded and compiled, and which tier runs it."""
+        return explanation(self.function, self.__name__)
+
+    def source(self) -> str:
+        """Return the programs that run, one step a line."""
+        return _joined(self.function, lambda path: path.program.source())
+
+    def llvm(self) -> str:
+        """Return the code in LLVM's language; it is compiled if it is not yet."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.ir))
+
+    def asm(self) -> str:
+        """Return the machine code in the assembly language of this machine."""
+        return _joined(self.function, lambda path: _codes(path, lambda code: code.asm()))
+
+    def wait(self) -> Jitted:
+        """Wait until what is being compiled in the background is ready."""
+        wait()
+        return self
+
+    def to_c(self, name: str = "") -> str:
+        """Return the program as a C file, which every C compiler takes.
+
+        All ways through the code that were met are in it.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> @ad.jit
+        ... def area(r):
+        ...     return 3.14 * r * r
+        >>> area(1.0), area(2.0)
+        (3.14, 12.56)
+        >>> text = area.to_c()
+        >>> print(text[text.index("int area(const double *restrict"):].partition("#ifdef")[0])
+        int area(const double *restrict r, double *restrict out0)
+        {
+            const double v2 = r[0] * 3.14;
+            const double v3 = r[0] * v2;
+            out0[0] = v3;
+            return 0;
+        }
+        <BLANKLINE>
+        <BLANKLINE>
+        """
+        from simpleautodiff.compiled.export import in_c
+
+        return in_c(self._export(name))
+
+    def to_python(self, name: str = "") -> str:
+        r"""Return the program as a module in Python that needs nothing but NumPy.
+
+        All ways through the code that were met are in it. Where a line is a function of
+        `scipy.special`, it needs SciPy, too.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> area = ad.jit(lambda r: 3.14 * r * r)
+        >>> area(1.0), area(2.0)
+        (3.14, 12.56)
+        >>> print(area.to_python("area").partition("def ")[2])
+        area(r):
+        ...
+        """
+        from simpleautodiff.compiled.export import in_python
+
+        return in_python(self._export(name))
+
+    def _export(self, name: str) -> Export:
+        """Return what there is to export: what was recorded of the one signature."""
+        from simpleautodiff.compiled.backends.export_paths import (
+            Export,
+            Way,
+            argument_names,
+            identifier,
+        )
+
+        known = list(self.function.known.values())
+        found = [one for one in known if one.root is not None]
+        reasons = [one.reason for one in known if one.reason]
+        if not found and reasons:
+            raise ArgumentError(f"{self.__name__} has no program to export: {reasons[0]}")
+        if len(found) != 1:
+            raise ArgumentError(
+                f"{self.__name__} has programs for {len(found)} signatures, and one can be "
+                "exported: call the function, or a new jit of it, with the arguments that it "
+                "shall take, twice"
+            )
+        paths = found[0].paths()
+        numbers = {id(path): number for number, path in enumerate(paths)}
+        turns = [{guard: numbers[id(turn)] for guard, turn in path.turns.items()} for path in paths]
+        ways = [Way(path.recorded, path.results, own)
+                for path, own in zip(paths, turns, strict=True)]  # fmt: skip
+        name = identifier(name or self.__name__)
+        arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
+        rows = _only_rows(paths[0].program, len(arguments))
+        return Export(name, arguments, ways, rows, self.function.options.precise)
+
+
+def _only_rows(program: Program, inputs: int) -> Rows | None:
+    """Return the function of rows that a program is, if it has the same arguments and results."""
+    if not isinstance(program, RowsProgram):
+        return None
+    places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
+    results = range(len(program.kernel.outputs))
+    straight = places == [*range(inputs)] and list(program.which) == [*results]
+    return program.rows if straight and not program.rows.size else None
+
+
+def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_paths: int) -> Any:
+    """Do what `jit` says."""
+    if tier is not None and tier not in TIERS:
+        raise ArgumentError(f"tier is one of {', '.join(TIERS)}, or None; got {tier!r}")
+    for name, number in (("threads", threads), ("max_paths", max_paths)):
+        if not isinstance(number, int) or number < 1:
+            raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
+    options = Options(precise, tier, threads, max_paths)
+    if f is None:
+        return lambda f: _jitted(f, options)
+    return _jitted(f, options)
+
+
+def _jitted(f: F, options: Options) -> Jitted:
+    check_function(f)
+    return Jitted(f, options)
+
+
+def _remade(how: Any, options: Options) -> Jitted:
+    return Jitted(followed(how), options)
+
+
+def _repoint(itself: weakref.ref[Jitted]) -> None:
+    """Let Python call the compiled code of all signatures and paths at once."""
+    jitted = itself()
+    if jitted is None:
+        return
+    programs = [path.program for found in list(jitted.function.known.values())
+                for path in found.paths()]  # fmt: skip
+    entries = [program.entry for program in programs if isinstance(program, Entered)]
+    jitted.point_to(*[entry for entry in entries if entry is not None])
+
+
+def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> Form | None:
+    """Return how Python could call a program without more ado; None if that cannot be."""
+    args, kwargs = described.tree
+    if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
+        return None
+    if not is_known():
+        return None
+    inputs = [_part(leaf) for leaf in args]
+    outputs = [_part(leaf) for leaf in flatten(result)[0]]
+    structure = _structure(result, iter(range(len(outputs))))
+    whole = len(outputs) == results  # nothing of the result is a constant
+    if None in inputs or None in outputs or structure is None or not whole:
+        return None
+    lines = path.recorded.lines
+    if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
+           for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
+        return None
+    return Form(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
+
+
+def _part(leaf: Any) -> Number | Array | None:
+    if type(leaf) is float:
+        return Number()
+    if type(leaf) in (np.float64, np.float32):
+        return Number(leaf.dtype.name)
+    if type(leaf) is np.ndarray and leaf.ndim and leaf.dtype.name in ("float64", "float32"):
+        return Array(leaf.dtype.name, leaf.shape)
+    return None
+
+
+def _structure(result: Any, numbers: Any) -> Structure | None:
+    if type(result) is not tuple:
+        return next(numbers) if _part(result) is not None else None
+    parts = [_structure(part, numbers) for part in result]
+    return None if None in parts else tuple(parts)  # type: ignore[arg-type]
+
+
+def _joined(function: Function, text: Callable[[Path], str]) -> str:
+    paths = [path for found in function.known.values() for path in found.paths()]
+    if not paths:
+        return "nothing was compiled yet: call the function twice"
+    return "\n\n".join(text(path) for path in paths)
+
+
+def _codes(path: Path, text: Callable[[Code], str]) -> str:
+    if not available():
+        return f"; {MISSING}"
+    return "\n".join(text(code) for code in path.program.codes())

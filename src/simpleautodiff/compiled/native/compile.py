@@ -1,0 +1,217 @@
+"""From LLVM's text to machine code in this process, or from an object that was kept on disk.
+
+Each code has an LLVM engine of its own (0.6 ms), so that all its memory is given back when it is
+dropped; one engine for all would keep 11 kB of every code that ever was. Levels: 0 translates
+quickly, 1 inlines and removes what is computed twice, 2 also chooses and orders instructions with
+more care. The program comes optimised: LLVM's own pipelines take longer and gain nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property, lru_cache
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.native import disk_cache as disk
+from simpleautodiff.compiled.native.external_symbols import addresses, declared
+
+RENEWED = 200  # runs: a pass builder slows with each (0.13 us), and leaves 1.5 kB behind at its end
+MISSING = (
+    "llvmlite is not installed, so functions are not compiled; they run more slowly, through "
+    "NumPy. To compile them: pip install simpleautodiff[jit]"
+)
+
+_runs = count()
+
+
+def available() -> bool:
+    """Tell whether functions can be compiled here; if not, say once how to change that.
+
+    Examples
+    --------
+    >>> available()
+    True
+    """
+    if _has_llvm():
+        return True
+    _say_missing()
+    return False
+
+
+@cache
+def _has_llvm() -> bool:
+    try:
+        import llvmlite.binding  # noqa: F401
+    except (ImportError, OSError):
+        return False
+    return sys.implementation.name == "cpython"
+
+
+@cache
+def _say_missing() -> None:
+    warnings.warn(MISSING, RuntimeWarning, stacklevel=3)
+
+
+class Code:
+    """Machine code in this process, as long as this object lives.
+
+    Attributes
+    ----------
+    seconds : float
+        How long it took to make, or to load from disk.
+    from_cache : bool
+        Whether it was loaded from disk.
+    """
+
+    def __init__(self, text: str | Callable[[], str], level: int, names: Sequence[str]) -> None:
+        self._text, self._level, self._names = text, level, names
+        self._loaded: Any = None
+        self.seconds, self.from_cache = 0.0, False
+
+    @cached_property
+    def ir(self) -> str:
+        """The text this was made from, in LLVM's language."""
+        return self._text if isinstance(self._text, str) else self._text()
+
+    def address(self, name: str) -> int:
+        """Return where a function or a variable begins."""
+        return int(self._loaded[name])
+
+    def asm(self) -> str:
+        """Return the instructions, in the assembly language of this machine."""
+        return str(_machine(self._level).emit_assembly(_module(self.ir, self._level)))
+
+    def _make(self, key: str | None) -> None:
+        start = perf_counter()
+        place = key and disk.digest(key, *_identity(), self._level, *self._names)
+        kept = disk.load(place) if place else None
+        self.from_cache = kept is not None
+        content = kept if kept is not None else _compiled(self.ir, self._level)
+        if place and kept is None:
+            disk.store(place, content)
+        self._loaded = _loaded(content, self._names)
+        self.seconds = perf_counter() - start
+
+
+def build(
+    ir: str | Callable[[], str], *, level: int, names: Sequence[str], key: str | None = None
+) -> Code:
+    r"""Compile a module in LLVM's language.
+
+    Parameters
+    ----------
+    ir
+        The text, or a function that writes it: of code that is found on disk it is not called.
+    level : int
+        0, 1 or 2: how much time to spend for faster code.
+    names
+        What is asked for with `address`: functions and variables that the module defines.
+    key : str, optional
+        All that the text depends on (the program and the version of what wrote it, or the text
+        itself): the code is looked for on disk, and kept there. Without it, it is not.
+
+    Examples
+    --------
+    >>> import ctypes
+    >>> text = "define double @twice(double %x) {\n %y = fadd double %x, %x\n ret double %y\n}"
+    >>> code = build(text, level=1, names=["twice"])
+    >>> ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("twice"))(4.0)
+    8.0
+    """
+    code = Code(ir, level, names)
+    code._make(key)
+    return code
+
+
+@cache
+def _llvm() -> Any:
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@cache
+def host() -> tuple[str, str]:
+    """Return the name of this processor and what it can do, as LLVM says it."""
+    llvm = _llvm()
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+@cache
+def _emitter() -> tuple[object, ...]:
+    """Return what tells the code that writes and compiles from any other version of it."""
+    files = sorted(Path(__file__).parents[1].rglob("*.py"))
+    return tuple([(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files])
+
+
+@cache
+def _identity() -> tuple[object, ...]:
+    """Return what an object depends on besides the program, Python's own structures included."""
+    import llvmlite
+
+    llvm = (_llvm().llvm_version_info, llvmlite.__version__, _llvm().get_process_triple())
+    return *_emitter(), sys.version, np.__version__, *llvm, *host()
+
+
+@cache
+def _machine(level: int) -> Any:
+    cpu, features = host()
+    target = _llvm().Target.from_triple(_llvm().get_process_triple())
+    return target.create_target_machine(
+        cpu=cpu, features=features, opt=level, reloc="pic", codemodel="default"
+    )
+
+
+def _module(ir: str, level: int) -> Any:
+    """Read the text and run the passes; a context of its own leaves nothing behind."""
+    llvm = _llvm()
+    machine = _machine(level)
+    module = llvm.parse_assembly(ir, llvm.create_context())
+    module.triple, module.data_layout = llvm.get_process_triple(), str(machine.target_data)
+    module.verify()
+    if level or "alwaysinline" in ir:
+        passes, builder = _pipeline(level, next(_runs) // RENEWED)
+        passes.run(module, builder)
+    return module
+
+
+@lru_cache(maxsize=3)
+def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
+    llvm = _llvm()
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    if level:
+        passes.add_sroa_pass()
+        passes.add_new_gvn_pass()
+    tuning = llvm.create_pipeline_tuning_options(level)
+    return passes, llvm.create_pass_builder(_machine(level), tuning)
+
+
+def _compiled(ir: str, level: int) -> bytes:
+    """Return the names that are needed from outside, on a line, and then the object."""
+    image = _machine(level).emit_object(_module(ir, level))
+    return json.dumps(declared(ir)).encode() + b"\n" + bytes(image)
+
+
+def _loaded(content: bytes, names: Sequence[str]) -> Any:
+    llvm = _llvm()
+    needed, _, image = content.partition(b"\n")
+    library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+    for name, address in addresses(json.loads(needed)).items():
+        library.import_symbol(name, address)
+    for name in names:
+        library.export_symbol(name)
+    # JITLink puts code and constants side by side. The older linker may put them more than 2 GiB
+    # apart in a process with much memory, which ends it; for Windows there is no other.
+    compiler = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+    return library.link(compiler, "code")  # which keeps its engine

@@ -1,0 +1,113 @@
+"""Where compiled code finds what it calls: Python, NumPy, mathematics in C, BLAS and LAPACK.
+
+Machine code is kept on disk and used again by other processes, so it names what it needs and the
+addresses are filled in when it is loaded. BLAS and LAPACK are SciPy's, which is loaded only for
+code that declares one of their functions; they take 32-bit integers, all arguments by reference.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.values.functions import optional
+
+FLOAT64, FLOAT32 = "numpy.float64", "numpy.float32"  # the dtypes, as symbols
+OUT = "python.out"  # the word, as Python passes it with what is given by that name
+_OBJECTS = {
+    OUT: sys.intern("out"),
+    "PyFloat_Type": float,
+    "PyArray_Type": np.ndarray,
+    "numpy.type.float64": np.float64,
+    "numpy.type.float32": np.float32,
+    FLOAT64: np.dtype(np.float64),
+    FLOAT32: np.dtype(np.float32),
+}
+_NUMPY = {"PyArray_Scalar": 60, "PyArray_New": 93}  # places in NumPy's C API, which never change
+_MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.B.dylib", "win32": "ucrtbase"}
+_OTHERWISE_NAMED = {"maxnum": "fmax", "minnum": "fmin"}  # LLVM's word -> the C library's
+
+_DECLARED = re.compile(r"^declare\b[^@\n]*@([\w.]+)\(|^@([\w.]+) = external\b", re.MULTILINE)
+_INTRINSIC = re.compile(r"llvm\.(\w+)\.(?:v\d+)?(f64|f32)(?:\..*)?")
+
+
+def declared(ir: str) -> list[str]:
+    r"""Return the names that a module declares and does not define.
+
+    LLVM's own functions of numbers may become calls of the C library, whose name is given then.
+
+    Examples
+    --------
+    >>> declared("declare double @llvm.sin.v8f64(<8 x double>)\ndeclare double @lgamma(double)")
+    ['lgamma', 'sin']
+    """
+    names = {function or variable for function, variable in _DECLARED.findall(ir)}
+    intrinsics = {name for name in names if name.startswith("llvm.")}
+    return sorted(names - intrinsics | set(filter(None, map(_called_for, intrinsics))))
+
+
+def _called_for(intrinsic: str) -> str:
+    found = _INTRINSIC.fullmatch(intrinsic)
+    if not found:
+        return ""
+    name = _OTHERWISE_NAMED.get(found[1], found[1]) + ("f" if found[2] == "f32" else "")
+    return name if hasattr(_mathematics(), name) else ""
+
+
+def addresses(names: Iterable[str]) -> dict[str, int]:
+    """Return where each name is in this process.
+
+    Examples
+    --------
+    >>> addresses(["PyFloat_Type"]) == {"PyFloat_Type": id(float)}
+    True
+    """
+    return {name: _address(name) for name in names}
+
+
+@cache
+def _address(name: str) -> int:
+    if name in _OBJECTS:
+        return id(_OBJECTS[name])
+    if name in _NUMPY:
+        return int(_numpy_table()[_NUMPY[name]])
+    for library in (ctypes.pythonapi, _mathematics()):
+        if hasattr(library, name):
+            return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    return _linear_algebra(name)
+
+
+@cache
+def _mathematics() -> ctypes.CDLL:
+    try:
+        return ctypes.CDLL(_MATHEMATICS.get(sys.platform, ""))
+    except OSError:
+        return ctypes.CDLL(None)
+
+
+@cache
+def _numpy_table() -> Any:
+    core = importlib.import_module("numpy._core._multiarray_umath")
+    return ctypes.cast(_pointer(core._ARRAY_API), ctypes.POINTER(ctypes.c_size_t))
+
+
+def _linear_algebra(name: str) -> int:
+    for module in ("cython_blas", "cython_lapack"):
+        library = optional(f"scipy.linalg.{module}", f"compiled code that calls {name}", "scipy")
+        if name in library.__pyx_capi__:
+            return _pointer(library.__pyx_capi__[name])
+    raise LookupError(f"compiled code calls {name}, which no library has that is known here")
+
+
+def _pointer(capsule: Any) -> int:
+    name, pointer = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+    name.restype, name.argtypes = ctypes.c_void_p, [ctypes.py_object]
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_void_p]
+    return int(pointer(capsule, name(capsule)))

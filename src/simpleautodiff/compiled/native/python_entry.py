@@ -1,0 +1,390 @@
+"""The way from Python into compiled code and back, written in LLVM's language.
+
+An entry has the signature of Python's vectorcall protocol. It looks at its arguments: exactly the
+types, kinds and shapes it was written for, or else the next entry is tried, and after the last one
+the slow way through Python (see `slot`). Arrays are made before the body runs, and the body writes
+into them. A guarded body returns an i32: when it is not 0, the results are dropped and the next
+entry is tried. What a body looks like is said by `floats_entry` and `arrays_entry`.
+
+Tuples of floats are used again, as Python's own `zip` does: the slot keeps the last two that were
+made, and if nobody else holds one or a float in it, that is filled with the next result. Making and
+dropping a tuple of two floats takes 23 ns, looking at three counters two. It is two by turns, for
+a caller who holds a result until the next one is there: `result = f(x)` in a loop.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from simpleautodiff.compiled.native.entry_text import UNROLLED, EntryText
+from simpleautodiff.compiled.native.external_symbols import OUT
+from simpleautodiff.compiled.native.object_offsets import (
+    ALIGNED,
+    C_CONTIGUOUS,
+    WRITEABLE,
+    layout,
+)
+
+_DECLARED = """\
+declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
+declare ptr @PyTuple_New(i64)
+declare ptr @PyFloat_FromDouble(double)
+declare void @Py_DecRef(ptr)
+declare void @Py_IncRef(ptr)
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+@PyFloat_Type = external global i8
+"""
+_DECLARED_FOR_ARRAYS = """\
+declare ptr @PyArray_New(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
+declare ptr @PyArray_Scalar(ptr, ptr, ptr)
+declare ptr @PyEval_SaveThread()
+declare void @PyEval_RestoreThread(ptr)
+@PyArray_Type = external global i8
+@numpy.float64 = external global i8
+@numpy.float32 = external global i8
+@numpy.type.float64 = external global i8
+@numpy.type.float32 = external global i8
+@python.out = external global i8
+"""
+
+Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
+
+
+class Number(NamedTuple):
+    """One number: Python's `float`, or NumPy's `float64` or `float32`."""
+
+    kind: str = "float"
+
+
+class Array(NamedTuple):
+    """An array of NumPy: `float64` or `float32`, of a fixed shape, in the order of C."""
+
+    kind: str
+    shape: tuple[int, ...]
+
+
+_CELL = {"float": "double", "float64": "double", "float32": "float"}
+_TYPE = {
+    "float": "@PyFloat_Type",
+    "float64": "@numpy.type.float64",
+    "float32": "@numpy.type.float32",
+}
+_NUMBER_OF_DTYPE = {"float32": 11, "float64": 12}
+
+
+def declarations(arrays: bool = False) -> str:
+    """Return what a module with entries declares, once.
+
+    Examples
+    --------
+    >>> "@PyTuple_New" in declarations()
+    True
+    """
+    return _DECLARED + (_DECLARED_FOR_ARRAYS if arrays else "")
+
+
+def entry_names(name: str) -> list[str]:
+    """Return the names that `engine.build` is to export for an entry.
+
+    Examples
+    --------
+    >>> entry_names("f")
+    ['f', 'f.next', 'f.slow', 'f.kept']
+    """
+    return [name, f"{name}.next", f"{name}.slow", f"{name}.kept"]
+
+
+def floats_entry(
+    name: str,
+    body: str,
+    inputs: int,
+    outputs: int,
+    structure: Structure | None = None,
+    *,
+    guarded: bool = False,
+) -> str:
+    """Return an entry for Python floats in, floats out.
+
+    Parameters
+    ----------
+    name : str
+        Of the entry.
+    body : str
+        Of the function that is called, `void body(ptr in, ptr out)`: numbers side by side.
+    inputs, outputs : int
+        How many floats are taken, each as an argument, and how many the body writes.
+    structure
+        Which number of `out` stands where: 0 for a single float, `(0, 1)` for a tuple of two,
+        `(0, (1, 2))` and so on; unless given, a tuple of all.
+    guarded : bool
+        The body returns an i32, and its results count if that is 0.
+
+    Examples
+    --------
+    >>> "call void @f.body(ptr %in, ptr %out)" in floats_entry("f", "f.body", 2, 2)
+    True
+    """
+    text = EntryText(name, inputs)
+    text.line(f"%in = alloca [{max(inputs, 1)} x double]", first=True)
+    text.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
+
+    def read(at: str) -> None:
+        text.put("%in", at, "double", _number(text, at, Number()))
+
+    text.each(inputs, read)
+    whole = tuple(range(outputs)) if structure is None else structure
+    text.call(body, guarded)
+    _answered(text, whole)
+    return text.finished()
+
+
+def arrays_entry(
+    name: str,
+    body: str,
+    inputs: Sequence[Number | Array],
+    outputs: Sequence[Number | Array],
+    structure: Structure,
+    *,
+    guarded: bool = False,
+    unlocked: bool = False,
+    out: bool = False,
+) -> str:
+    """Return an entry for numbers and arrays in, new arrays and numbers out.
+
+    Parameters
+    ----------
+    name, body, guarded
+        As for `floats_entry`, but the body gets two tables of pointers, `void body(ptr in, ptr
+        out)`: one pointer for each argument and each result, to its first number.
+    inputs, outputs
+        What each argument and each result is.
+    structure
+        Which result stands where: 0 for a single one, `(0, 1)` for a tuple; each array somewhere.
+    unlocked : bool
+        Let other threads of Python run meanwhile, which takes 30 ns: for bodies that take long.
+    out : bool
+        A result that is one array may be put into one that is given by the name `out`.
+
+    Examples
+    --------
+    >>> text = arrays_entry("f", "f.body", [Array("float64", (2,))], [Number()], 0)
+    >>> "@PyArray_Type" in text
+    True
+    """
+    out = out and structure == 0 and isinstance(outputs[0], Array)
+    text = EntryText(name, len(inputs), named=out)
+    text.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
+    text.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
+    for index, kind in enumerate(inputs):
+        text.put("%in", str(index), "ptr", _taken(text, str(index), kind))
+    cells = [_cell(text, kind) if isinstance(kind, Number) else "" for kind in outputs]
+    arrays: dict[int, str] = {}
+
+    def make(leaf: int) -> str | None:
+        kind = outputs[leaf]
+        if leaf in arrays:
+            text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
+        elif isinstance(kind, Array):
+            made = _array_to_fill(text, kind, inputs) if out else _new_array(text, kind)
+            arrays[leaf] = made
+            text.put("%out", str(leaf), "ptr", text.field(made, layout().data, "ptr"))
+        return arrays.get(leaf)
+
+    for index, cell in enumerate(cells):
+        if cell:
+            text.put("%out", str(index), "ptr", cell)
+    fills = _made(text, structure, make)
+    if len(arrays) + len(cells) - cells.count("") < len(outputs):
+        raise ValueError(f"an array of {list(outputs)} has no place in {structure}")
+    text.call(body, guarded, unlocked)
+    for place, leaves in fills:
+        for at, leaf in leaves:
+            _given(text, place, at, _new_number(text, outputs[leaf].kind, cells[leaf]))
+    return text.finished()
+
+
+Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
+
+
+def _number(text: EntryText, at: str, kind: Number) -> str:
+    """Return the value of the argument at a place, if it is of this very kind."""
+    known = layout()
+    argument = text.get("%args", at, "ptr")
+    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, {_TYPE[kind.kind]}")
+    offset = known.float32 if kind.kind == "float32" else known.float64
+    return text.field(argument, offset, _CELL[kind.kind])
+
+
+def _taken(text: EntryText, at: str, kind: Number | Array) -> str:
+    """Return a pointer to the first number of an argument."""
+    if isinstance(kind, Array):
+        return _array(text, at, kind)
+    cell = _cell(text, kind)
+    text.line(f"store {_CELL[kind.kind]} {_number(text, at, kind)}, ptr {cell}")
+    return cell
+
+
+def _cell(text: EntryText, kind: Number) -> str:
+    return text.new(f"alloca {_CELL[kind.kind]}", first=True)
+
+
+def _array(text: EntryText, at: str, kind: Array) -> str:
+    argument = text.get("%args", at, "ptr")
+    _require_array(text, argument, kind, C_CONTIGUOUS | ALIGNED)
+    return text.field(argument, layout().data, "ptr")
+
+
+def _require_array(text: EntryText, argument: str, kind: Array, wanted: int) -> None:
+    """Try the next entry unless an argument is such an array, with these flags."""
+    known = layout()
+    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, @PyArray_Type")
+    text.require(f"icmp eq i32 {text.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
+    text.require(f"icmp eq ptr {text.field(argument, known.dtype, 'ptr')}, @numpy.{kind.kind}")
+    flags = text.new(f"and i32 {text.field(argument, known.flags, 'i32')}, {wanted}")
+    text.require(f"icmp eq i32 {flags}, {wanted}")
+    shape = text.field(argument, known.shape, "ptr")
+    for axis, size in enumerate(kind.shape):
+        text.require(f"icmp eq i64 {text.get(shape, str(axis), 'i64')}, {size}")
+
+
+def _array_to_fill(text: EntryText, kind: Array, inputs: Sequence[Number | Array]) -> str:
+    """Return the array that was given by the name `out`, or else a new one."""
+
+    def given() -> str:
+        text.require(f"icmp eq i64 {text.field('%names', layout().length, 'i64')}, 1")
+        text.require(f"icmp eq ptr {text.field('%names', layout().items, 'ptr')}, @{OUT}")
+        array = text.get("%args", str(len(inputs)), "ptr")
+        _require_array(text, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
+        start = text.field(array, layout().data, "i64")
+        stop = text.plus(start, _bytes(kind))
+        for k, one in enumerate(inputs):
+            if isinstance(one, Array):
+                _require_apart(text, text.get("%in", str(k), "i64"), _bytes(one), start, stop)
+        text.line(f"call void @Py_IncRef(ptr {array})")
+        return array
+
+    return text.choose("icmp eq ptr %names, null", lambda: _new_array(text, kind), given)
+
+
+def _bytes(kind: Array) -> int:
+    return math.prod(kind.shape) * (4 if kind.kind == "float32" else 8)
+
+
+def _require_apart(text: EntryText, first: str, size: int, start: str, stop: str) -> None:
+    """Try the next entry if an input shares memory with what lies between two addresses."""
+    before = text.new(f"icmp ule i64 {text.plus(first, size)}, {start}")
+    after = text.new(f"icmp uge i64 {first}, {stop}")
+    text.require(f"or i1 {before}, {after}")
+
+
+def _new_array(text: EntryText, kind: Array) -> str:
+    shape = text.constant([*kind.shape, 0])
+    made = text.new(
+        f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(kind.shape)}, ptr {shape}, "
+        f"i32 {_NUMBER_OF_DTYPE[kind.kind]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+    )
+    text.need(made)
+    return made
+
+
+def _new_number(text: EntryText, kind: str, cell: str) -> str:
+    if kind != "float":
+        return text.new(f"call ptr @PyArray_Scalar(ptr {cell}, ptr @numpy.{kind}, ptr null)")
+    value = text.new(f"load double, ptr {cell}")
+    return text.new(f"call ptr @PyFloat_FromDouble(double {value})")
+
+
+def _made(text: EntryText, structure: Structure, make: Callable[[int], str | None]) -> Fills:
+    """Make the tuples and arrays of the result; return the places that numbers will fill."""
+    if isinstance(structure, int):
+        made = make(structure)
+        text.root(made or "null")
+        return [] if made else [("", [(0, structure)])]
+    tuple_ = text.new(f"call ptr @PyTuple_New(i64 {len(structure)})")
+    text.need(tuple_)
+    text.root(tuple_)
+    fills: Fills = []
+    _place_in(text, tuple_, structure, make, fills)
+    return fills
+
+
+def _place_in(
+    text: EntryText,
+    tuple_: str,
+    structure: tuple[Structure, ...],
+    make: Callable[[int], str | None],
+    fills: Fills,
+) -> None:
+    numbers = []
+    for at, part in enumerate(structure):
+        if isinstance(part, int):
+            made = make(part)
+        else:
+            made = text.new(f"call ptr @PyTuple_New(i64 {len(part)})")
+            text.need(made)
+        if made is None:
+            assert isinstance(part, int)
+            numbers.append((at, part))
+            continue
+        text.put(text.items(tuple_), str(at), "ptr", made)
+        if not isinstance(part, int):
+            _place_in(text, made, part, make, fills)
+    fills.append((tuple_, numbers))
+
+
+def _answered(text: EntryText, structure: Structure) -> None:
+    """Fill the result that is kept if it is free, or else make another."""
+    spare = text.spare()
+    result = _renewed(text, spare, structure, text.keep, lambda: text.hold(spare))
+    text.root(result)
+    if isinstance(structure, tuple):
+        _fill(text, result, structure)
+
+
+def _renewed(
+    text: EntryText,
+    old: str,
+    part: Structure | str,
+    made: Callable[[str], None],
+    again: Callable[[], None] = lambda: None,
+) -> str:
+    """Return a tuple or float: the old one if it is free, or one that was made."""
+    if isinstance(part, tuple):
+        return text.either(old, f"call ptr @PyTuple_New(i64 {len(part)})", made, again)
+    value = text.get("%out", str(part), "double")
+
+    def store() -> None:
+        text.store(old, layout().float64, f"double {value}")
+        again()
+
+    return text.either(old, f"call ptr @PyFloat_FromDouble(double {value})", made, store)
+
+
+def _fill(text: EntryText, tuple_: str, structure: tuple[Structure, ...]) -> None:
+    """Put the numbers of `out` into a tuple: into its floats if nobody holds them, or new ones."""
+    items = text.items(tuple_)
+
+    def renew(at: str, part: Structure | str) -> str:
+        old = text.get(items, at, "ptr")
+        return _renewed(text, old, part, lambda made: text.replace(items, at, old, made))
+
+    run = [*structure] == [*range(len(structure))]
+    if run and len(structure) > UNROLLED:
+        with text.loop(len(structure)) as index:
+            renew(index, index)
+        return
+    for at, part in enumerate(structure):
+        renewed = renew(str(at), part)
+        if isinstance(part, tuple):
+            _fill(text, renewed, part)
+
+
+def _given(text: EntryText, place: str, at: int | str, made: str) -> None:
+    """Give a number its place in a tuple, or return it as it is."""
+    if place:
+        text.need(made)
+        text.put(text.items(place), str(at), "ptr", made)
+    else:
+        text.root(made)

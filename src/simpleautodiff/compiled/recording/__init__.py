@@ -1,0 +1,1 @@
+"""A function becomes a program: it runs once on symbols."""

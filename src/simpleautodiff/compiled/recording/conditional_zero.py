@@ -1,0 +1,100 @@
+"""Slopes that are zeros known by structure at some calls, and numbers at others.
+
+`maximum(x, 0)` does not depend on x where x < 0: that slope is a known zero, which stays zero even
+times inf. Which it is differs from call to call, so that a truth value goes along with the slope,
+and with what it is multiplied with, until it is added to another number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+from simpleautodiff.compiled.recording.symbols import Symbol
+from simpleautodiff.compiled.recording.trace_program import NOTHING
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.row import TABLE
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+
+_WHERE, _ADD, _SUB = TABLE["where"], TABLE["add"], TABLE["sub"]
+# Rows that are 0 where their first argument is, or where any is.
+_FIRST = {"neg", "pos", "conj", "astype", "div", "broadcast_to", "reshape", "transpose", "getitem",
+          "scatter", "sum", "sum_to", "cumsum", "roll"}  # fmt: skip
+_ANY = {"mul", "matmul"}
+
+
+@final
+class Maybe(Symbol):
+    """A number that is a known zero at calls where `absent` holds, and `rest` at others."""
+
+    __slots__ = ("absent", "rest")
+    absent: Any
+    rest: Any
+
+    @property
+    def many(self) -> bool:
+        """Whether it stands for a number of NumPy's, or for one of Python's own."""
+        return type(self.concrete) is not float
+
+    def lifted(self, number: int) -> Any:
+        """Return a whole number in this kind."""
+        return super().lifted(number) if self.array_like else float(number)
+
+    def zeros(self) -> Any:
+        """Return the 0 of its kind."""
+        return super().zeros() if self.array_like else 0.0
+
+
+for _name in ("add", "sub", "mul", "truediv"):  # not the quick ways of numbers that are there
+    setattr(Maybe, f"__{_name}__", getattr(Traced, f"__{_name}__"))
+    setattr(Maybe, f"__r{_name}__", getattr(Traced, f"__r{_name}__"))
+
+
+def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """Run a row on numbers some of which may be known zeros; None where the result is none."""
+    if not any(type(arg) is Maybe or arg is NOTHING for arg in args):
+        return None
+    if primitive is _WHERE:
+        return _chosen(level, *args) if getattr(args[0], "shape", None) == () else None
+    if primitive is _ADD or primitive is _SUB:
+        x, y = args
+        if type(x) is not Maybe or type(y) is not Maybe:
+            return None
+        both = level.plainly(primitive, args)  # which is 0 where both are
+        return _marked(level, both, x.absent & y.absent, both)
+    if primitive.name not in _ANY and (primitive.name not in _FIRST or type(args[0]) is not Maybe):
+        return None
+    given = args if primitive.name in _ANY else args[:1]
+    absent = [arg.absent for arg in given if type(arg) is Maybe]
+    rest = [arg.rest if type(arg) is Maybe else arg for arg in given]
+    either = absent[0] if len(absent) == 1 else absent[0] | absent[1]
+    return _maybe(level, either, level.plainly(primitive, (*rest, *args[len(given) :])))
+
+
+def _maybe(level: SymbolLevel, absent: Any, rest: Any) -> Maybe:
+    return _marked(level, level.plainly(_WHERE, (absent, NOTHING, rest)), absent, rest)
+
+
+def _marked(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> Maybe:
+    maybe = Maybe()
+    maybe.level, maybe.concrete, maybe.place = level, value.concrete, value.place
+    maybe.absent, maybe.rest = absent, rest
+    return maybe
+
+
+def _chosen(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
+    """Choose between two numbers of which at least one may be a known zero."""
+    if x is NOTHING:
+        x, y, condition = y, x, ~condition
+    if x is NOTHING:
+        return 0.0
+    if y is NOTHING:
+        absent = ~condition | x.absent if type(x) is Maybe else ~condition
+        return _maybe(level, absent, x.rest if type(x) is Maybe else x)
+    if type(x) is not Maybe:
+        x, y, condition = y, x, ~condition
+    rest = level.plainly(_WHERE, (condition, x.rest, y.rest if type(y) is Maybe else y))
+    absent = condition & x.absent
+    return _maybe(level, absent | ~condition & y.absent if type(y) is Maybe else absent, rest)

@@ -1,0 +1,245 @@
+"""Running a function on symbols: what is done to them is recorded as a program of rows.
+
+A symbol stands for a number or an array that will be another one at every call. Which way the code
+went for the numbers of the call at hand is recorded as a *guard*, a truth value that has to be the
+same at every call that uses the program.
+
+Transformations stand above: `grad(f)` run on symbols computes with nodes whose values are symbols,
+so the program contains the sweep.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.opaque import Many, ManyLevel
+from simpleautodiff.compiled.recording.conditional_zero import partly
+from simpleautodiff.compiled.recording.symbols import (
+    FLOAT64,
+    GETITEM,
+    Single,
+    Symbol,
+    not_recorded,
+)
+from simpleautodiff.compiled.recording.trace_program import (
+    Guard,
+    Line,
+    Place,
+    Recorded,
+    native,
+    with_values,
+)
+from simpleautodiff.core.level import Traced, evaluate
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import at_line
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+
+@final
+class SymbolLevel(ManyLevel):
+    """The level of symbols: it computes with the numbers of this call, and takes notes."""
+
+    def __init__(
+        self,
+        rows: bool = False,
+        precise: bool = False,
+        threads: int = 1,
+        tier: str | None = None,
+        record_rows: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__()
+        self.record_rows = record_rows  # how a function of rows becomes one step
+        self.rows = rows  # the program is of one row among many, so no code can go by a number
+        self.precise = precise
+        self.threads = threads
+        self.tier = tier
+        self.lines: list[Line] = []
+        self.guards: list[Guard] = []
+        self.captured: dict[int, tuple[Symbol, Symbol]] = {}  # of a level below; its stand-in here
+        self._asked: dict[int, bool] = {}
+
+    def input(self, value: Any) -> Symbol:
+        """Begin the program: an argument of the function."""
+        return self.record(None, (), {}, value)
+
+    def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
+        """Take note of a step."""
+        args = tuple([self._kept(arg) for arg in args])
+        if type(value) is int:
+            value = float(value)  # math.floor(x), which may be nan at another call
+        if type(value) is float:
+            return self.single(Line(what, args, kwargs, (), FLOAT64), value)
+        symbol = Symbol()
+        symbol.level, symbol.concrete, symbol.place = self, value, Place(len(self.lines))
+        shape, dtype = getattr(value, "shape", ()), _dtype(value)
+        self.lines.append(Line(what, args, kwargs, shape, dtype))
+        return symbol
+
+    def single(self, line: Line, value: float) -> Single:
+        """Take note of a step that gives one of Python's own numbers."""
+        symbol = Single()
+        symbol.level = self
+        symbol.concrete = value
+        symbol.place = Place(len(self.lines))
+        self.lines.append(line)
+        return symbol
+
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a row; known zeros among its arguments stay known."""
+        found = partly(self, primitive, args)
+        return self.plainly(primitive, args) if found is None else found
+
+    def plainly(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+        """Run a row on the numbers of this call."""
+        if primitive is GETITEM:
+            _check_size(args[1])
+        numbers = tuple([self._concrete(arg) for arg in args])
+        value = evaluate(primitive, numbers)
+        if primitive is _WHERE:
+            value = _in_common_kind(value, *numbers[1:])
+        return self.record(primitive, args, {}, value)
+
+    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Record a function of rows as one step, its own program inside; None if that cannot be."""
+        if self.record_rows is None:
+            return None
+        return self.record_rows(self, f, leaves, axes, rebuild, size)
+
+    def known(self, array: Any) -> Symbol:
+        """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
+        index = np.nonzero(array)
+        scatter = TABLE["scatter"]
+        return self.record(scatter, (array[index], index, array.shape), {}, array)
+
+    def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+        """Apply a function of single numbers that has no derivative."""
+        return self.answer(function, args, {})
+
+    def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """Apply a function that has no derivative."""
+        if function in _BY_NUMBERS:
+            raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
+        value = function(*self._concrete(args), **self._concrete(kwargs))
+        args, kwargs = tuple(args), map_leaves(self._kept, kwargs)
+        if not isinstance(value, tuple):
+            return self.record(function, args, kwargs, value)
+        whole = self.record(function, args, kwargs, value)
+        return tuple(
+            [self.record(operator.getitem, (whole, i), {}, part) for i, part in enumerate(value)]
+        )
+
+    def guard(self, truth: Any, number: int | None = None) -> bool:
+        """Let the code go by a truth value, or by a whole number, and note that it did."""
+        if not isinstance(truth, Symbol):
+            return bool(truth)
+        if self.rows:
+            raise not_recorded("a decision that each row makes for itself")
+        expected = bool(truth.concrete)
+        if truth.place not in self._asked:
+            self._asked[truth.place] = expected
+            self.guards.append(Guard(truth.place, expected, at_line(), number))
+        return expected
+
+    def _concrete(self, tree: Any) -> Any:
+        """Return the numbers of this call in place of symbols."""
+        if isinstance(tree, Symbol):
+            return tree.concrete
+        if type(tree) in _LEAVES:
+            return tree
+        return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
+
+    def _kept(self, arg: Any) -> Any:
+        """Return an argument as the program keeps it: of this level, and nobody changes it."""
+        kind = type(arg)
+        if kind is float or kind is int:
+            return arg
+        if isinstance(arg, Symbol):
+            return self._own(arg).place
+        if isinstance(arg, Traced):
+            raise not_recorded("a node of another derivative")
+        if kind is np.ndarray:
+            return native(arg) if not arg.dtype.isnative else arg.copy()
+        if kind is tuple or kind is list:
+            return kind([self._kept(part) for part in arg])
+        if kind is slice:
+            return slice(*self._kept((_whole(arg.start), _whole(arg.stop), _whole(arg.step))))
+        return arg
+
+    def own(self, x: Any) -> Symbol:
+        """Return a result as a symbol of this level."""
+        if isinstance(x, Symbol):
+            return self._own(x)
+        number = np.float64(x) if np.ndim(x) == 0 else np.asarray(x, np.float64)
+        return self.record(TABLE["pos"], (number,), {}, number)
+
+    def _own(self, symbol: Symbol) -> Symbol:
+        """Return what stands here for a symbol: of a level below, an argument more."""
+        if symbol.level is self:
+            return symbol
+        if id(symbol) not in self.captured:
+            self.captured[id(symbol)] = symbol, self.input(symbol.concrete)
+        return self.captured[id(symbol)][1]
+
+    def finish(self, results: list[Any], inputs: int) -> Recorded:
+        """Return the program, its arguments first."""
+        outputs = [self._kept(x) if isinstance(x, Symbol) else x for x in results]
+        recorded = Recorded(self.lines, inputs, self.guards, outputs)
+        self.lines, self.guards = [], []
+        return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
+
+
+def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
+    """Put arguments that were met on the way before all other lines."""
+    lines = recorded.lines
+    order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
+    of = {old: Place(new) for new, old in enumerate(order)}
+    moved = [
+        lines[old]._replace(
+            args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
+        )
+        for old in order
+    ]
+    guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
+    return Recorded(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
+
+
+def _whole(part: Any) -> Any:
+    """Return the end of a slice as a plain number."""
+    return operator.index(part) if isinstance(part, Symbol) else part
+
+
+def _check_size(index: Any) -> None:
+    for part in flatten(index)[0]:
+        if isinstance(part, Many) and part.dtype.kind == "b":
+            raise not_recorded("an array chosen by a condition, whose size may change")
+
+
+_WHERE = TABLE["where"]
+
+
+def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
+    """Return what was chosen of x and y in the kind of both: another call may choose the other."""
+    if type(x) is type(y) or np.ndim(value):
+        return value
+    number = np.result_type(x, y).type(value)
+    return number if hasattr(x, "dtype") or hasattr(y, "dtype") else number.item()
+
+
+_LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
+_BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
+
+
+def _dtype(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype
+    if isinstance(value, tuple):
+        return None
+    try:
+        return np.result_type(value)
+    except TypeError:
+        return None  # a tuple, or what else a function may give

@@ -1,0 +1,209 @@
+"""Symbols: numbers and arrays that will be others at every call.
+
+While a program is recorded a symbol also has a number, that of the call at hand, so that ordinary
+Python code can go its way. Its level takes notes of what is done to it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from simpleautodiff.arrays.batch.opaque import Many
+from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Place
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import apply
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import TraceError, at_line
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.row import TABLE
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+
+FLOAT64 = np.dtype(np.float64)
+GETITEM = getitem.primitive  # type: ignore[attr-defined]
+
+
+class NotRecordedError(TraceError):
+    """What a function does cannot be recorded as a program; it can be run as it is."""
+
+
+class Symbol(Many):
+    """A number or an array that will be another one at every call."""
+
+    __slots__ = ("concrete", "place")
+    level: SymbolLevel
+    concrete: Any  # its number at this call
+    place: Place  # the line of the program that computes it
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, which is the same at every call."""
+        return getattr(self.concrete, "shape", ())
+
+    @property
+    def dtype(self) -> Any:
+        """The kind of number."""
+        return np.result_type(self.concrete)
+
+    @property
+    def can_decide(self) -> bool:
+        """Whether code may go by its numbers: each row would have to for itself."""
+        return not self.level.rows
+
+    @property
+    def nothing(self) -> Any:
+        """What stands for a known zero where this is the condition of a choice of slopes.
+
+        Those of arrays and of rows have none, as they have none without being compiled.
+        """
+        return 0 if self.shape or self.level.rows else NOTHING
+
+    def plainly(self) -> Symbol:
+        """Return the symbol itself: it has no number to go by."""
+        return self
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Return the symbol in another kind of number."""
+        return apply(TABLE["astype"], self, np.dtype(dtype))
+
+    def __getitem__(self, index: Any) -> Any:
+        return apply(GETITEM, self, index)
+
+    def __bool__(self) -> bool:
+        if self.shape and self.concrete.size != 1:
+            return bool(self.concrete)  # NumPy's own complaint
+        return self.level.guard(self)
+
+    def __int__(self) -> int:
+        return self._as_whole(int(self.concrete))
+
+    def __index__(self) -> int:
+        return self._as_whole(operator.index(self.concrete))
+
+    def _as_whole(self, number: int) -> int:
+        """Return the whole number of this call; calls with another one are recorded anew."""
+        whole = self if self.dtype.kind in "biu" else np.trunc(self)
+        self.level.guard(whole == number, number)
+        return number
+
+    def __float__(self) -> float:
+        raise not_recorded("float(x), as in math.sin(x) or array[i] = x", "np.sin(x)")
+
+    def __complex__(self) -> complex:
+        raise not_recorded("complex(x)")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise not_recorded("np.asarray(x)", "functions of NumPy, which take x as it is")
+
+    def __hash__(self) -> int:
+        raise not_recorded("looking x up in a dict or a set", "x == y, or np.where")
+
+    def __format__(self, spec: str) -> str:
+        raise not_recorded("writing x as text")
+
+    def __str__(self) -> str:
+        return self.__format__("")
+
+    def __repr__(self) -> str:
+        return f"Symbol({self.concrete!r})"
+
+
+@final
+class Single(Symbol):
+    """A symbol that stands for one of Python's own numbers, with their quick ways."""
+
+    __slots__ = ()
+    array_like = False
+
+    def lifted(self, number: int) -> Any:
+        """Return a whole number as a float."""
+        return float(number)
+
+    def zeros(self) -> Any:
+        """Return the 0 of its kind."""
+        return 0.0
+
+    def __index__(self) -> int:
+        return int(self)  # math.floor(x): the function itself has used it as an index before
+
+
+engine.scalars.add(Single)
+
+
+def not_recorded(what: str, instead: str = "") -> NotRecordedError:
+    """Return the error of what cannot be recorded, with another way to say it."""
+    way = f"; use {instead}" if instead else ""
+    return NotRecordedError(f"{what} cannot be recorded{way}{at_line()}")
+
+
+# The quick ways of Python's operators. ------------------------------------------------------------
+
+
+def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) -> Any:
+    primitive = TABLE[name]
+
+    def method(self: Symbol, other: Any) -> Any:
+        kind = type(other)
+        if kind is Single or kind is Symbol:
+            if other.level is not self.level:
+                return apply(primitive, *((other, self) if swapped else (self, other)))
+            number = other.concrete
+        elif kind is float or kind is int:
+            number = other
+        else:
+            return apply(primitive, *((other, self) if swapped else (self, other)))
+        try:
+            value = compute(number, self.concrete) if swapped else compute(self.concrete, number)
+        except (ArithmeticError, ValueError, TypeError):
+            return apply(primitive, *((other, self) if swapped else (self, other)))
+        if type(value) is not float:
+            return self.level.record(
+                primitive, (other, self) if swapped else (self, other), {}, value
+            )
+        mine, theirs = self.place, number if number is other else other.place
+        args = (theirs, mine) if swapped else (mine, theirs)
+        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64), value)
+
+    return method
+
+
+_NOTHING: dict[str, Any] = {}
+
+
+def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
+    by_type = primitive.by_type
+    assert by_type is not None
+
+    def function(x: Any) -> Any:
+        try:
+            value = by_type[type(x.concrete)](x.concrete)
+        except (ArithmeticError, ValueError, TypeError):
+            return apply(primitive, x)
+        if type(value) is not float:
+            return x.level.record(primitive, (x,), _NOTHING, value)
+        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64), value)
+
+    return function
+
+
+def _install() -> None:
+    for name, row, compute in (
+        ("add", "add", operator.add),
+        ("sub", "sub", operator.sub),
+        ("mul", "mul", operator.mul),
+        ("truediv", "div", operator.truediv),
+    ):
+        setattr(Symbol, f"__{name}__", _quick_binary(row, compute, swapped=False))
+        setattr(Symbol, f"__r{name}__", _quick_binary(row, compute, swapped=True))
+    for primitive in TABLE.values():
+        if primitive.arity == 1 and primitive.by_type is not None:
+            quick = _quick_unary(primitive)
+            primitive.by_type[Symbol] = primitive.by_type[Single] = quick
+
+
+_install()

@@ -1,0 +1,172 @@
+"""Programs that are one function of rows: of arrays as they are given, gathered or turned."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.backends.llvm.vmap_function import takes_columns
+from simpleautodiff.compiled.entered import Entered, how_made, not_made
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
+from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.array.shapes import transpose
+
+
+class Gathered(NamedTuple):
+    """Rows of an array, chosen by their numbers."""
+
+    table: Any
+    index: Any
+
+
+class Turned(NamedTuple):
+    """An array whose last axis counts the rows."""
+
+    table: Any
+
+
+class RowsProgram(Entered):
+    """A function of rows alone: its arguments are given, or gathered, and its results returned."""
+
+    def __init__(
+        self, rows: Rows, args: Sequence[Any], which: Sequence[int], turned: set[int], size: int
+    ) -> None:
+        super().__init__(len(which))
+        # Of each argument its number among the inputs, a constant, `Gathered` or `Turned`.
+        self.args = [arg.table if isinstance(arg, Turned) else arg for arg in args]
+        self.which = which  # results that are returned
+        self.kernel = rows.kernel
+        modes = [_mode(arg, mode) for arg, mode in zip(args, rows.modes, strict=True)]
+        layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
+        by_columns = COLUMNS in (*modes, *layouts)
+        if (*modes, *layouts) != (*rows.modes, *rows.layouts):
+            rows = rows.given(modes, layouts, size if by_columns else 0)
+        self.rows = rows
+
+    @property
+    def tier(self) -> str:
+        """What runs it."""
+        return "numpy" if self.rows.code is None else "optimised"
+
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
+        """Compute all rows."""
+        self._want_entry()
+        results = self.rows(*[_given(arg, inputs) for arg in self.args], out=out)
+        self._enter()
+        return 0, [results[k] for k in self.which]
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+        if self.rows.tier:
+            self._want_entry()
+            self.rows.ask()
+            self._enter()
+
+    def _want_entry(self) -> None:
+        """Say how Python could call the code, before it is made."""
+        form, self.form = self.form, None
+        straight = all(type(arg) is Place for arg in self.args) and self.rows.threads == 1
+        if form is not None and straight and list(self.which) == [*range(len(self.which))]:
+            self.rows.entered = form, tuple([int(arg) for arg in self.args])
+
+    def _enter(self) -> None:
+        if self.entry is None and self.rows.code is not None and self.rows.entered:
+            self.enter(self.rows.code)
+
+    def describe(self) -> list[str]:
+        """Say what it is made of and what was done to it."""
+        flat = self.rows.kernel.flat
+        made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
+        return made + how_made(self.rows.code) + not_made(self.rows.failure)
+
+    def source(self) -> str:
+        """Return the program of one row, one step a line."""
+        return str(self.rows.kernel.flat)
+
+    def codes(self) -> list[engine.Code]:
+        """Return the code that it runs, or would."""
+        self.rows.compile()
+        assert self.rows.code is not None
+        return [self.rows.code]
+
+
+def _given(arg: Any, inputs: Sequence[Any]) -> Any:
+    if type(arg) is Place:
+        return inputs[arg]
+    if not isinstance(arg, Gathered):
+        return arg
+    table, index = _given(arg.table, inputs), _given(arg.index, inputs)
+    index = np.ascontiguousarray(index, np.int64)
+    low, high = int(index.min()), int(index.max())
+    if low < -len(table) or high >= len(table):
+        raise IndexError(f"index {high if high >= len(table) else low} is out of bounds for "
+                         f"{len(table)} rows")  # fmt: skip
+    return table, np.where(index < 0, index + len(table), index) if low < 0 else index
+
+
+def _mode(arg: Any, mode: str) -> str:
+    if isinstance(arg, Turned):
+        return COLUMNS
+    return GATHERED if isinstance(arg, Gathered) else mode
+
+
+def rows_program(recorded: Recorded) -> RowsProgram | None:
+    """Return a program that is one function of rows and little else; None if it is not."""
+    lines, inputs = recorded.lines, recorded.inputs
+    found = [n for n, line in enumerate(lines) if isinstance(line.what, Rows)]
+    if len(found) != 1 or recorded.guards:
+        return None
+    rows = lines[found[0]]
+    args = [_argument(arg, lines, inputs) for arg in rows.args]
+    which, turned, size = [], set(), 0
+    for output in recorded.outputs:
+        line = lines[output] if type(output) is Place else None
+        by_columns = line is not None and _is_turn(line, lines, to_last=True)
+        if line is not None and by_columns:
+            line = lines[line.args[0]]
+        if line is None or line.what is not operator.getitem or line.args[0] != found[0]:
+            return None
+        which.append(line.args[1])
+        size = line.shape[0]
+        turned |= {line.args[1]} if by_columns else set()
+    if any(arg is None for arg in args) or len({*which}) < len(which):
+        return None
+    if (turned or any(isinstance(arg, Turned) for arg in args)) and not (
+        takes_columns(rows.what.kernel, size)
+    ):
+        return None
+    return RowsProgram(rows.what, args, which, turned, size)
+
+
+def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
+    """Tell whether a line moves the first axis of an array to the end, or the last to the front."""
+    if line.what is not transpose.primitive or type(line.args[0]) is not Place:  # type: ignore[attr-defined]
+        return False
+    axes = list(range(len(line.shape)))
+    return [*line.args[1]] == ([*axes[1:], 0] if to_last else [axes[-1], *axes[:-1]])
+
+
+def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
+    """Return an argument of a function of rows: an input, a constant, or rows made of those."""
+    if type(arg) is not Place or arg < inputs:
+        return arg
+    line = lines[arg]
+    if _is_turn(line, lines, to_last=False) and line.args[0] < inputs:
+        return Turned(line.args[0])
+    if line.what is not getitem.primitive:  # type: ignore[attr-defined]
+        return None
+    table, index = line.args
+    index = index[0] if type(index) is tuple and len(index) == 1 else index
+    simple = all(type(x) is np.ndarray or (type(x) is Place and x < inputs) for x in (table, index))
+    if not simple:
+        return None
+    dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Place else (
+        index.dtype, index.shape)  # fmt: skip
+    of_rows = dtype is not None and dtype.kind in "iu" and len(shape) == 1 and shape[0] > 0
+    return Gathered(table, index) if of_rows else None

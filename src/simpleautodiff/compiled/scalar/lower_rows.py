@@ -1,0 +1,360 @@
+"""Rows in terms of operations: what a row computes for one number, as steps of a flat program.
+
+Rows that are not here (Bessel functions, factorisations) are computed by NumPy or SciPy, inside the
+same program.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+
+Lowered = Callable[..., int]
+NUMBERS: dict[str, Lowered] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
+TRUTHS: dict[Any, Lowered] = {}  # functions that answer yes or no
+
+
+def kind_of(dtype: Any) -> str | None:
+    """Return the letter of a kind of number, or None if it is none that can be compiled."""
+    if dtype is None or not dtype.isnative:
+        return None
+    if dtype.kind in "iu":
+        return WHOLE if dtype.itemsize == 8 and dtype.kind == "i" else None
+    return {"d": DOUBLE, "f": FLOAT, "?": TRUTH}.get(dtype.char)
+
+
+def can_lower(what: Any, dtype: Any) -> bool:
+    """Tell whether a row, or a function without a derivative, is made of operations here."""
+    kind = kind_of(dtype)
+    if kind is None:
+        return False
+    name = getattr(what, "name", None)
+    if name == "where":
+        return True
+    if name is None:
+        return what in TRUTHS and kind == TRUTH
+    return name in NUMBERS and kind in (DOUBLE, FLOAT)
+
+
+def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, ...] = ()) -> int:
+    """Append one row, or one function that answers yes or no, on single numbers.
+
+    `kind` is that of the result; `given` are settings that are no numbers, as of `round`.
+    """
+    name = getattr(what, "name", None)
+    if name == "where":
+        condition, *rest = args
+        return flat.make("select", flat.to(TRUTH, condition), *[flat.to(kind, x) for x in rest])
+    if name is not None:
+        return NUMBERS[name](flat, kind, *[flat.to(kind, x) for x in args])
+    common = _common([flat.kinds[x] for x in args])
+    return TRUTHS[what](flat, common, *[flat.to(common, x) for x in args])
+
+
+def _common(kinds: list[str]) -> str:
+    """Return the kind in which numbers are compared."""
+    for kind in (DOUBLE, FLOAT, WHOLE):
+        if kind in kinds:
+            return DOUBLE if kind == FLOAT and WHOLE in kinds else kind
+    return TRUTH
+
+
+def _row(name: str) -> Callable[[Lowered], Lowered]:
+    def enter(lowered: Lowered) -> Lowered:
+        NUMBERS[name] = lowered
+        return lowered
+
+    return enter
+
+
+_ROWS_THAT_ARE_OPERATIONS = [
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "power",
+    "atan2",
+    "hypot",
+    "copysign",
+    "maximum",
+    "minimum",
+    "neg",
+    "abs",
+    "sqrt",
+    "cbrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "erf",
+    "erfc",
+    "floor",
+    "ceil",
+    "trunc",
+    "rint",
+]
+for _name in _ROWS_THAT_ARE_OPERATIONS:
+    assert _name in OPERATIONS
+    NUMBERS[_name] = lambda flat, kind, *args, _name=_name: flat.make(_name, *args)
+for _name in ("pos", "conj", "real", "stop_gradient"):
+    NUMBERS[_name] = lambda flat, kind, x: x
+
+
+def _less(flat: Flat, x: int, y: int) -> int:
+    return flat.make("lt", x, y)
+
+
+def _select(flat: Flat, condition: int, x: int, y: int) -> int:
+    return flat.make("select", condition, x, y)
+
+
+def _is_nan(flat: Flat, x: int) -> int:
+    return flat.make("ne", x, x)
+
+
+@_row("square")
+def _square(flat: Flat, kind: str, x: int) -> int:
+    return flat.mul(x, x)
+
+
+@_row("reciprocal")
+def _reciprocal(flat: Flat, kind: str, x: int) -> int:
+    return flat.div(flat.const(1, kind), x)
+
+
+@_row("deg2rad")
+def _deg2rad(flat: Flat, kind: str, x: int) -> int:
+    return flat.mul(x, flat.const(math.pi / 180, kind))
+
+
+@_row("rad2deg")
+def _rad2deg(flat: Flat, kind: str, x: int) -> int:
+    return flat.mul(x, flat.const(180 / math.pi, kind))
+
+
+@_row("sign")
+def _sign(flat: Flat, kind: str, x: int) -> int:
+    zero, one = flat.const(0, kind), flat.const(1, kind)
+    at_most = _select(flat, _less(flat, x, zero), flat.neg(one), _select(
+        flat, flat.make("eq", x, zero), zero, x))  # fmt: skip
+    return _select(flat, _less(flat, zero, x), one, at_most)
+
+
+@_row("relu")
+def _relu(flat: Flat, kind: str, x: int) -> int:
+    return flat.make("maximum", x, flat.const(0, kind))
+
+
+def _unless_nan(operation: str) -> Lowered:
+    def lowered(flat: Flat, kind: str, x: int, y: int) -> int:
+        both = _select(flat, _is_nan(flat, x), y, flat.make(operation, x, y))
+        return _select(flat, _is_nan(flat, y), x, both)
+
+    return lowered
+
+
+NUMBERS["fmax"] = _unless_nan("maximum")
+NUMBERS["fmin"] = _unless_nan("minimum")
+
+
+@_row("clip")
+def _clip(flat: Flat, kind: str, x: int, low: int, high: int) -> int:
+    return flat.make("minimum", flat.make("maximum", x, low), high)
+
+
+@_row("mod")
+def _mod(flat: Flat, kind: str, x: int, y: int) -> int:
+    """Return the remainder with the sign of y, as Python does."""
+    zero = flat.const(0, kind)
+    rest = flat.make("fmod", x, y)
+    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
+    moved = _select(flat, other_side, flat.add(rest, y), rest)
+    return _select(flat, flat.make("eq", rest, zero), flat.make("copysign", zero, y), moved)
+
+
+@_row("floor_divide")
+def _floor_divide(flat: Flat, kind: str, x: int, y: int) -> int:
+    """Divide and round down, as Python does: from the remainder, which is exact.
+
+    There is one division: two would share a reciprocal, which small numbers do not have.
+    """
+    zero, one = flat.const(0, kind), flat.const(1, kind)
+    rest, by_zero = flat.make("fmod", x, y), flat.make("eq", y, zero)
+    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
+    below = flat.make("and", other_side, flat.make("ne", rest, zero))
+    toward_zero = flat.div(_select(flat, by_zero, x, flat.sub(x, rest)), y)  # y may be infinite
+    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
+    down = flat.make("floor", quotient)
+    off = _less(flat, flat.const(0.5, kind), flat.sub(quotient, down))
+    whole = _select(flat, off, flat.add(down, one), down)
+    signs = [flat.make("signbit", number) for number in (x, y)]
+    none = _select(flat, flat.make("xor", *signs), flat.const(-0.0, kind), zero)
+    known = _select(flat, flat.make("eq", quotient, zero), none, whole)
+    return _select(flat, by_zero, toward_zero, known)
+
+
+def _exp_of_minus_size(flat: Flat, x: int) -> int:
+    return flat.make("exp", flat.neg(flat.make("abs", x)))
+
+
+@_row("sigmoid")
+def _sigmoid(flat: Flat, kind: str, x: int) -> int:
+    e, one = _exp_of_minus_size(flat, x), flat.const(1, kind)
+    below = flat.add(one, e)
+    upper = _select(flat, _less(flat, x, flat.const(0, kind)), e, one)
+    return flat.div(upper, below)
+
+
+@_row("softplus")
+def _softplus(flat: Flat, kind: str, x: int) -> int:
+    positive = flat.make("maximum", x, flat.const(0, kind))
+    return flat.add(positive, flat.make("log1p", _exp_of_minus_size(flat, x)))
+
+
+@_row("logaddexp")
+def _logaddexp(flat: Flat, kind: str, x: int, y: int) -> int:
+    apart = flat.make("log1p", _exp_of_minus_size(flat, flat.sub(x, y)))
+    general = flat.add(flat.make("maximum", x, y), apart)
+    equal = flat.add(x, flat.const(math.log(2), kind))  # two infinities, too
+    return _select(flat, flat.make("eq", x, y), equal, general)
+
+
+@_row("logaddexp2")
+def _logaddexp2(flat: Flat, kind: str, x: int, y: int) -> int:
+    less = flat.make("exp2", flat.neg(flat.make("abs", flat.sub(x, y))))
+    apart = flat.mul(flat.make("log1p", less), flat.const(1 / math.log(2), kind))
+    general = flat.add(flat.make("maximum", x, y), apart)
+    return _select(flat, flat.make("eq", x, y), flat.add(x, flat.const(1, kind)), general)
+
+
+@_row("xlogy")
+def _xlogy(flat: Flat, kind: str, x: int, y: int) -> int:
+    return _zero_at_zero(flat, kind, x, y, flat.mul(x, flat.make("log", y)))
+
+
+@_row("xlog1py")
+def _xlog1py(flat: Flat, kind: str, x: int, y: int) -> int:
+    return _zero_at_zero(flat, kind, x, y, flat.mul(x, flat.make("log1p", y)))
+
+
+def _zero_at_zero(flat: Flat, kind: str, x: int, y: int, product: int) -> int:
+    zero = flat.const(0, kind)
+    there = flat.make("and", flat.make("eq", x, zero), flat.make("eq", y, y))
+    return _select(flat, there, zero, product)
+
+
+@_row("entr")
+def _entr(flat: Flat, kind: str, x: int) -> int:
+    zero = flat.const(0, kind)
+    product = flat.neg(flat.mul(x, flat.make("log", x)))
+    below = _select(flat, _less(flat, x, zero), flat.const(-math.inf, kind), product)
+    return _select(flat, flat.make("eq", x, zero), zero, below)
+
+
+@_row("logit")
+def _logit(flat: Flat, kind: str, x: int) -> int:
+    one = flat.const(1, kind)
+    far = flat.make("log", flat.div(x, flat.sub(one, x)))
+    twice = flat.mul(flat.const(2, kind), flat.sub(x, flat.const(0.5, kind)))
+    near = flat.sub(flat.make("log1p", twice), flat.make("log1p", flat.neg(twice)))
+    inside = flat.make("and", _less(flat, flat.const(0.3, kind), x), _less(
+        flat, x, flat.const(0.65, kind)))  # fmt: skip
+    return _select(flat, inside, near, far)
+
+
+@_row("sinc")
+def _sinc(flat: Flat, kind: str, x: int) -> int:
+    pi, half = flat.const(math.pi, kind), flat.const(0.5, kind)
+    turns = flat.make("rint", flat.mul(x, half))
+    within = flat.sub(x, flat.mul(turns, flat.const(2, kind)))  # exact: sin has the period 2π
+    ratio = flat.div(flat.make("sin", flat.mul(pi, within)), flat.mul(pi, x))
+    return _select(flat, flat.make("eq", x, flat.const(0, kind)), flat.const(1, kind), ratio)
+
+
+# What answers yes or no. --------------------------------------------------------------------------
+
+
+def _truth(*functions: Any) -> Callable[[Lowered], Lowered]:
+    def enter(lowered: Lowered) -> Lowered:
+        TRUTHS.update(dict.fromkeys(functions, lowered))
+        return lowered
+
+    return enter
+
+
+_COMPARISONS: dict[str, tuple[Any, ...]] = {
+    "lt": (np.less, operator.lt),
+    "le": (np.less_equal, operator.le),
+    "eq": (np.equal, operator.eq),
+    "ne": (np.not_equal, operator.ne),
+}
+for _operation, _functions in _COMPARISONS.items():
+    for _function in _functions:
+        TRUTHS[_function] = lambda flat, kind, x, y, _o=_operation: flat.make(_o, x, y)
+
+
+@_truth(np.greater, operator.gt)
+def _greater(flat: Flat, kind: str, x: int, y: int) -> int:
+    return flat.make("lt", y, x)
+
+
+@_truth(np.greater_equal, operator.ge)
+def _at_least(flat: Flat, kind: str, x: int, y: int) -> int:
+    return flat.make("le", y, x)
+
+
+def _on_truths(operation: str) -> Lowered:
+    return lambda flat, kind, *args: flat.make(operation, *[flat.to(TRUTH, x) for x in args])
+
+
+_CONNECTIVES: dict[str, tuple[Any, ...]] = {
+    "and": (np.logical_and, np.bitwise_and, operator.and_),
+    "or": (np.logical_or, np.bitwise_or, operator.or_),
+    "xor": (np.logical_xor, np.bitwise_xor, operator.xor),
+    "not": (np.logical_not, np.invert),
+}
+for _operation, _functions in _CONNECTIVES.items():
+    for _function in _functions:
+        TRUTHS[_function] = _on_truths(_operation)
+
+
+@_truth(np.isnan)
+def _isnan(flat: Flat, kind: str, x: int) -> int:
+    return _is_nan(flat, x)
+
+
+@_truth(np.isfinite)
+def _isfinite(flat: Flat, kind: str, x: int) -> int:
+    return _less(flat, flat.make("abs", x), flat.const(math.inf, kind))
+
+
+@_truth(np.isinf)
+def _isinf(flat: Flat, kind: str, x: int) -> int:
+    return flat.make("eq", flat.make("abs", x), flat.const(math.inf, kind))
+
+
+@_truth(np.signbit)
+def _signbit(flat: Flat, kind: str, x: int) -> int:
+    return flat.make("signbit", x)

@@ -1,0 +1,97 @@
+"""A flat program in parts of limited length, for compilers that need longer than in proportion."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simpleautodiff.compiled.scalar.kernel import Kernel
+
+
+class Part(NamedTuple):
+    """Some steps of a program that follow each other.
+
+    When the steps are done, the numbers that later parts need are kept in numbered slots; then
+    guards are checked, each a number, a place and what it has to be; and results are stored, each a
+    number and a place.
+    """
+
+    places: list[int]
+    kept: list[int]
+    checks: list[tuple[int, int, bool]]
+    stores: list[tuple[int, int]]
+
+
+class Parts(NamedTuple):
+    """A program in parts, with the slot of each number that one part leaves for another."""
+
+    parts: list[Part]
+    slots: dict[int, int]
+    size: int  # how many slots there are
+
+
+def to_parts(kernel: Kernel, length: int) -> Parts:
+    """Cut a program into parts of so many steps; what nothing needs is left out.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> flat = Flat()
+    >>> x = flat.input()
+    >>> for _ in range(3):
+    ...     x = flat.make("sin", x)
+    >>> flat.outputs = [x]
+    >>> cut = to_parts(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
+    >>> [part.places for part in cut.parts], cut.slots
+    ([[1, 2], [3]], {2: 0})
+    """
+    flat = kernel.flat
+    places = [place for place in flat.live() if flat.steps[place][0] not in ("input", "const")]
+    count = max(1, -(-len(places) // length))
+    parts = [Part(places[i * length : (i + 1) * length], [], [], []) for i in range(count)]
+    home = {place: number for number, part in enumerate(parts) for place in part.places}
+    _put_ends(kernel, parts, home)
+    slots, size = _slots(parts, _last_parts(kernel, parts, home), home)
+    return Parts(parts, slots, size)
+
+
+def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
+    """Put guards and results into parts; guards are checked in their order."""
+    latest = 0
+    for number, (place, expected) in enumerate(kernel.flat.guards):
+        latest = max(latest, home.get(place, 0))
+        parts[latest].checks.append((number, place, expected))
+    for number, place in enumerate(kernel.flat.outputs):
+        parts[home.get(place, 0)].stores.append((number, place))
+
+
+def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict[int, int]:
+    """Return the last part that needs each number, of those that are needed in another part."""
+    last: dict[int, int] = {}
+    for number, part in enumerate(parts):
+        needed = [arg for place in part.places for arg in kernel.flat.steps[place][1:]]
+        for place in (*needed, *(place for _, place, _ in part.checks)):
+            if home.get(place, number) != number:
+                last[place] = number
+    return last
+
+
+def _slots(
+    parts: list[Part], last: dict[int, int], home: dict[int, int]
+) -> tuple[dict[int, int], int]:
+    """Give a slot to each number that is needed later, and again to another when it is not."""
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    leaving: dict[int, list[int]] = {}
+    size = 0
+    for place in sorted(last):
+        parts[home[place]].kept.append(place)
+    for number, part in enumerate(parts):
+        for place in part.kept:
+            if not free:
+                free.append(size)
+                size += 1
+            slots[place] = free.pop()
+            leaving.setdefault(last[place], []).append(slots[place])
+        free += leaving.pop(number, [])
+    return slots, size

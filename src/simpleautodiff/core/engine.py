@@ -1,0 +1,52 @@
+"""The seams of the engine: what other packages put into it, each in one visible place.
+
+`rules` says how a derivative gets the shape of an array, `arrays` how a constant is kept from
+later changes, `program` how a sweep is told in words. `fast` replaces the rest by something that
+gives the same results sooner; without it the engine is the one that stands in `core`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+
+def _as_it_is(x: Any, *others: Any) -> Any:
+    return x
+
+
+@dataclass
+class Engine:
+    """What the core asks others for, with what it does when nobody answers."""
+
+    fit: Callable[[Any, Any], Any] = _as_it_is
+    """Give a derivative the shape of the value it belongs to: `fit(derivative, value)`."""
+
+    scalars: set[type] = field(default_factory=lambda: {int, float})
+    """The types of real numbers that have no shape: a derivative of one fits any other."""
+
+    retain: Callable[[Any], Any] = _as_it_is
+    """Return a constant argument of a node such that nobody changes it later."""
+
+    narrate: Callable[..., None] = _as_it_is
+    """Print a sweep step by step: `narrate(mode, order, seeds, sweep)`."""
+
+    wrap: Callable[[Any], Callable[..., Any]] | None = None
+    """Make the function that users call for a primitive; None: the one of the core."""
+
+    new_tape: Callable[[], Any] | None = None
+    """Make the tape of a derivative that is computed and not shown; None: the core's `Tape`."""
+
+    recording: Callable[[], AbstractContextManager[Any]] = nullcontext
+    """Return the context in which a function is recorded and swept."""
+
+    is_locked: Callable[[], bool] = bool
+    """Tell whether a constant is read-only only while a derivative is computed."""
+
+    release: Callable[[Any], Any] = _as_it_is
+    """Return an array that leaves a derivative for good."""
+
+
+engine = Engine()

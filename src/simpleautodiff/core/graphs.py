@@ -1,0 +1,154 @@
+"""The paper's own interface to graphs typed by hand: `forward`, and `reverse` "in a similar way".
+
+Both find an order, sweep along it, and return the derivatives by node; the members
+`partial_derivative` of the whole graph say the same until the next sweep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.linear import filled
+from simpleautodiff.core.node import Hand, Node
+from simpleautodiff.core.order import connected, execution_order, topological_order
+from simpleautodiff.core.sweep import fit, forward_sweep, reverse_sweep
+from simpleautodiff.errors import ArgumentError, RuleError, TraceError
+from simpleautodiff.values.functions import check_value
+
+_EXACT = (int, float, complex, Fraction)  # not numbers whose precision depends on a context
+
+
+class Sweep(dict[Node, Any]):
+    """The result of a sweep: derivatives by node; a node that was not reached has 0."""
+
+    def __missing__(self, node: Node) -> Any:
+        if not isinstance(node, Node):
+            raise ArgumentError(f"the derivatives of a sweep are looked up by node, not {node!r}")
+        return 0
+
+    def get(self, node: Node, default: Any = 0) -> Any:
+        """Return the derivative of a node; 0, or `default`, if it was not reached."""
+        return super().get(node, default)
+
+
+Roots = Node | Mapping[Node, Any]
+
+
+def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
+    """Compute ∂node/∂root for all nodes, in forward mode.
+
+    Parameters
+    ----------
+    root
+        The node to differentiate with respect to, an input or not; or a mapping from nodes to their
+        seeds, for the derivative in that direction.
+    seed
+        The tangent of a single root.
+    verbose
+        Print every value and every step of the sweep.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, add, log, mul, sin, sub
+    >>> x1, x2 = Node(2), Node(5)
+    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
+    >>> dot = forward(x1)
+    >>> dot[y], y.partial_derivative, dot[x2]
+    (5.5, 5.5, 0)
+    """
+    dot = _seeds(root, seed)
+    seeds = dict(dot)
+    order = topological_order(*seeds)
+    _check_unchanged(order)
+    forward_sweep(order, dot)
+    return _remember("forward" if verbose else "", order, seeds, dot)
+
+
+def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
+    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once.
+
+    Parameters
+    ----------
+    root
+        The output to differentiate; or a mapping from outputs to their seeds.
+    seed
+        The adjoint of a single root.
+    verbose
+        Print every value and every step of the sweep.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, add, log, mul, sin, sub
+    >>> x1, x2 = Node(2), Node(5)
+    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
+    >>> bar = reverse(y)
+    >>> bar[x1], round(bar[x2], 3)
+    (5.5, 1.716)
+    """
+    bar = _seeds(root, seed)
+    seeds = dict(bar)
+    order = execution_order(*seeds)
+    _check_unchanged(order)
+    reverse_sweep(order, bar)
+    return _remember("reverse" if verbose else "", order, seeds, bar)
+
+
+def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
+    """Return the seeds of a sweep, each in the shape of its node."""
+    seeds = {root: seed} if isinstance(root, Node) else root
+    if not isinstance(seeds, Mapping) or not seeds:
+        raise ArgumentError(
+            f"a sweep starts from a Node or from a mapping {{node: seed}}, got {root!r}"
+        )
+    levels = set()
+    for node in seeds:
+        if not isinstance(node, Node):
+            raise ArgumentError(f"a sweep starts from nodes, got {node!r}: wrap it in Node(...)")
+        check_value(seeds[node], "a seed")
+        if not isinstance(node.level, Hand):
+            raise TraceError(
+                "forward and reverse sweep graphs typed with Node(...); inside a function that is "
+                "being differentiated use grad, jvp or vjp"
+            )
+        levels.add(node.level)
+    if len(levels) > 1:
+        raise ArgumentError("the nodes a sweep starts from belong to different graphs")
+    return {node: fit(seed, node.value) for node, seed in seeds.items()}
+
+
+def _check_unchanged(order: Iterable[Node]) -> None:
+    """Refuse a graph in which a value was edited after others had been computed from it."""
+    for node in order:
+        primitive = node.primitive
+        if primitive is None:
+            continue
+        if len(primitive.partials) < len(node.args):
+            raise RuleError(
+                f"{node!r} was made by hand without its derivatives; say "
+                "node.grad_wrt_parents = [...] after making it"
+            )
+        if not primitive.listed or type(node.value) not in _EXACT:
+            continue
+        values = node.values()
+        try:
+            value = primitive.compute(*values)
+        except (ArithmeticError, ValueError, TypeError):
+            continue  # it became inf or nan, with a warning, when it was made
+        if value is not node.value and value != node.value and value == value:
+            raise TraceError(
+                f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
+                "value was changed after the graph was built. Build the graph again from new nodes."
+            )
+
+
+def _remember(mode: str, order: list[Node], seeds: dict[Node, Any], found: Any) -> Sweep:
+    """Let the whole graph know what a sweep has found, and print it if a mode is named."""
+    sweep = Sweep((node, filled(derivative)) for node, derivative in found.items())
+    for node in connected(order):
+        node.partial_derivative = sweep[node]
+    if mode:
+        engine.narrate(mode, order, seeds, sweep)
+    return sweep

@@ -1,0 +1,146 @@
+"""Forward mode without a graph: a value that carries its own derivatives along.
+
+A *jet* is a value v with its first n derivatives v', v'', ... along one direction. For n = 1 that
+is the paper's v and v̇. Every operation follows from the chain rule and Leibniz' rule alone,
+
+    v' = Σ over arguments u of (∂v/∂u) u',   so   v⁽ᵐ⁺¹⁾ = Σ Σⱼ C(m, j) (∂v/∂u)⁽ʲ⁾ u⁽ᵐ⁺¹⁻ʲ⁾,
+
+where ∂v/∂u is the row's own rule evaluated on jets: rows need nothing extra for Taylor mode, the
+cost grows polynomially with n, and nothing is remembered of the past, so a loop of any length
+needs constant memory.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, final
+
+from simpleautodiff.core.level import Level, Traced
+from simpleautodiff.core.linear import ZERO, Linear, plus, push
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.sweep import fit
+
+
+class JetLevel(Level):
+    """A level on which operations carry `order` derivatives along."""
+
+    def __init__(self, order: int) -> None:
+        super().__init__()
+        self.order = order
+        self.lazy = LazyLevel(self.number)
+
+    def __enter__(self) -> None:
+        self.open = self.lazy.open = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = self.lazy.open = False
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
+        """Return the jet of `primitive`(`args`)."""
+        if self.order == 1:
+            return Jet(value, [self._tangent(primitive, args, values, value)], self)
+        lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)
+        jet = self.lazy.result(primitive, lazy_args, values, value)
+        jet.nth(self.order)
+        return Jet(value, jet.higher, self)
+
+    def _tangent(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Any:
+        """Return v̇ = Σ over arguments u of (∂v/∂u) u̇."""
+        dot: Any = ZERO
+        for i, arg in enumerate(args):
+            if type(arg) is Jet and arg.level is self:
+                term = push(primitive.partial(i, value, values), arg.higher[0])
+                dot = term if dot is ZERO else plus(dot, term)
+        return dot if dot is ZERO else fit(dot, value)
+
+
+@final
+class LazyLevel(Level):
+    """The level of jets inside a rule: their derivatives are computed when asked for.
+
+    The rule of sin asks for cos, whose rule asks for sin, ...; each asks for one order less.
+    """
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
+        """Return a jet that knows how to extend itself."""
+        return Jet(value, [], self, (primitive, args))
+
+
+@final
+class Jet(Traced):
+    """A value with its derivatives: `higher[0]` is v', `higher[1]` is v'', ..."""
+
+    __slots__ = ("higher", "rule", "slopes")
+
+    def __init__(
+        self,
+        value: Any,
+        higher: list[Any],
+        level: Level,
+        rule: tuple[Primitive, tuple[Any, ...]] | None = None,
+    ) -> None:
+        self.value = value
+        self.higher = higher
+        self.level = level
+        self.rule = rule
+        self.slopes: list[tuple[Any, Any]] | None = None
+
+    def nth(self, n: int) -> Any:
+        """Return the n-th derivative, extending the jet as far as needed."""
+        if n == 0:
+            return self.value
+        while len(self.higher) < n:
+            self.higher.append(self._next())
+        return self.higher[n - 1]
+
+    def lazily(self) -> Jet:
+        """Return this jet for use inside a rule."""
+        assert isinstance(self.level, JetLevel)
+        return Jet(self.value, self.higher, self.level.lazy)
+
+    def _next(self) -> Any:
+        m = len(self.higher)
+        if self.slopes is None:
+            self.slopes = self._slopes()
+        total: Any = ZERO
+        for slope, u in self.slopes:
+            for j in range(m + 1):
+                term = self._term(slope, u.nth(m + 1 - j), j)
+                if term is not ZERO:
+                    total = plus(total, term if comb(m, j) == 1 else comb(m, j) * term)
+        return total if total is ZERO else fit(total, self.value)
+
+    def _term(self, slope: Any, derivative: Any, j: int) -> Any:
+        """Return (∂v/∂u)⁽ʲ⁾ applied to one derivative of u; a constant slope has no derivatives."""
+        if derivative is ZERO or slope is ZERO:
+            return ZERO
+        if isinstance(slope, Linear):
+            slope, derivative = slope.push(derivative), None  # the map depends on jets, if at all
+        if _is_jet(slope, self.level):
+            slope = slope.nth(j)
+        elif j:
+            return ZERO
+        return slope if derivative is None else push(slope, derivative)
+
+    def _slopes(self) -> list[tuple[Any, Any]]:
+        """Return (∂v/∂u, u) for each argument u that is a jet."""
+        assert self.rule is not None
+        primitive, args = self.rule
+        return [
+            (primitive.partial(i, self, args), arg)
+            for i, arg in enumerate(args)
+            if _is_jet(arg, self.level)
+        ]
+
+    def __repr__(self) -> str:
+        return f"Jet({self.value!r}, derivatives={self.higher!r})"
+
+
+def _is_jet(arg: Any, level: Level) -> bool:
+    return type(arg) is Jet and arg.level is level

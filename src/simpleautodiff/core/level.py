@@ -1,0 +1,221 @@
+"""Levels, and `apply`: the one function that runs a primitive on nodes and numbers.
+
+Each use of a transformation (`grad`, `jvp`, ...) opens a level with a fresh, increasing number. An
+operation belongs to the highest level among its arguments; whatever is lower is a constant to it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.primitive import Primitive, argument_names
+from simpleautodiff.errors import (
+    ArgumentError,
+    AutodiffError,
+    LostDerivativeError,
+    TraceError,
+    at_line,
+)
+from simpleautodiff.values.functions import as_argument, check_value
+
+REFUSED = (ArithmeticError, ValueError, TypeError)  # what numbers raise where they have no answer
+_numbers = itertools.count(1)
+WATCHERS: dict[Primitive, Callable[[Any, tuple[Any, ...]], None]] = {}  # told of each result
+EXPLANATIONS: list[Callable[[], AutodiffError | None]] = []  # who may know why a node is converted
+
+
+class Traced:
+    """What every transformation passes to a function in place of a number."""
+
+    __slots__ = ("__weakref__", "level", "value")
+    value: Any
+    level: Level
+    shape: Any  # this and all other attributes of arrays are installed by `arrays`
+    copy: Any
+    writable: Any
+    array_like = False  # to be treated as an array, even where its shape is ()
+    opaque = False  # it stands for numbers that differ from use to use
+
+    __hash__ = object.__hash__
+
+    def plainly(self) -> Any:
+        """Return the innermost number; of what is opaque, that which stands for the numbers."""
+        return plain(self.value)
+
+    def lost(self, message: str) -> AutodiffError:
+        """Return the error of a conversion that would drop the derivative."""
+        for explain in EXPLANATIONS:
+            explained = explain()
+            if explained is not None:
+                return explained
+        return LostDerivativeError(f"{message}{at_line()}")
+
+    def __bool__(self) -> bool:
+        raise self.lost(
+            f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
+            "Write the comparison: `if node != 0:`"
+        )
+
+    def _converted(self, conversion: str) -> AutodiffError:
+        return self.lost(
+            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
+            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
+            "into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x)"
+        )
+
+    def __float__(self) -> float:
+        raise self._converted("float()")
+
+    def __int__(self) -> int:
+        raise self._converted("int()")
+
+    def __index__(self) -> int:
+        raise self._converted("the use as an index")
+
+    def __complex__(self) -> complex:
+        raise self._converted("complex()")
+
+    def __format__(self, spec: str) -> str:
+        return format(plain(self), spec) if spec else repr(self)
+
+    def __reduce__(self) -> Any:
+        raise TraceError(
+            f"{self!r} belongs to a derivative that is being computed and cannot be pickled; "
+            "pickle its value"
+        )
+
+
+class Written:
+    """What has been written to: `current` is the node, or the array, that it is now."""
+
+    __slots__ = ()
+    current: Any
+    writable: Any
+
+
+def unwrapped(x: Any) -> Any:
+    """Return what an array that was written to is now; anything else is as it is."""
+    return x.current if isinstance(x, Written) else x
+
+
+def plain(x: Any) -> Any:
+    """Return the innermost number of a node of nodes; a number is its own.
+
+    A batch stays one: of plain numbers.
+    """
+    while isinstance(x, Traced):
+        if x.opaque:
+            return x.plainly()
+        x = x.value
+    return x
+
+
+def concrete(x: Any) -> Any:
+    """Return the plain array of a node; of what is opaque, that of all examples or of this call."""
+    while isinstance(x, Traced):
+        x = x.concrete if x.opaque and hasattr(x, "concrete") else x.value
+    return x
+
+
+class Level:
+    """One use of a transformation: who records what happens to its inputs, and how.
+
+    Levels are numbered as they open; those typed by hand have the number they are given.
+    """
+
+    above: Level | None = None  # of graphs typed by hand around values of this level
+    compared = False  # whether the code has asked which of two numbers is larger
+
+    def __init__(self, number: float | None = None) -> None:
+        self.number = next(_numbers) if number is None else number
+        self.open = False
+
+    def __enter__(self) -> None:
+        self.open = True
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = False
+
+    def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
+        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        return answer
+
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive on this level: on the values of its arguments, one level lower."""
+        values = tuple(
+            [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
+        )
+        return self.result(primitive, args, values, evaluate(primitive, values))
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Any:
+        """Make what stands on this level for `value`, computed from the `values` of `args`."""
+        raise NotImplementedError
+
+
+def apply(primitive: Primitive, *args: Any) -> Any:
+    """Run one primitive on nodes and numbers, on the highest level among them."""
+    if len(args) != primitive.arity:
+        raise ArgumentError(
+            f"{primitive.name} takes {primitive.arity} argument"
+            f"{'s' * (primitive.arity != 1)}, got {len(args)}{at_line()}"
+        )
+    level: Level | None = None
+    for i, arg in enumerate(args):
+        if isinstance(arg, Traced) and not isinstance(arg, Written):
+            if level is None or arg.level.number > level.number:
+                level = arg.level
+        elif not isinstance(arg, (int, float)):
+            setting = i in primitive.settings
+            argument = as_argument(unwrapped(arg), setting)
+            if argument is not arg:
+                return apply(primitive, *args[:i], argument, *args[i + 1 :])
+            if not setting:
+                check_value(arg, f"argument {i + 1} of {primitive.name}")
+    if level is None:
+        return evaluate(primitive, args)
+    result = level.run(primitive, args)
+    if primitive in WATCHERS:
+        WATCHERS[primitive](result, args)
+    return result
+
+
+def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """Compute the value of a primitive; what is a node on a lower level is recorded there."""
+    for arg in args:
+        if isinstance(arg, Traced):
+            return apply(primitive, *args)
+    try:
+        return primitive.compute(*args)
+    except AutodiffError:
+        raise
+    except REFUSED as error:
+        return primitive.recover(error, args)
+
+
+def wrap(primitive: Primitive) -> Callable[..., Any]:
+    """Make the wrapping function of a primitive: what users call for it."""
+    wrapping = engine.wrap(primitive) if engine.wrap else _wrap(primitive)
+    if primitive.by_type is not None:
+        primitive.by_type.defer(Traced, wrapping)
+    wrapping.__name__ = wrapping.__qualname__ = {"abs": "absolute"}.get(
+        primitive.name, primitive.name
+    )
+    wrapping.__module__ = "simpleautodiff"
+    wrapping.__doc__ = primitive.document()
+    parameters = [Parameter(n, Parameter.POSITIONAL_ONLY) for n in argument_names(primitive.arity)]
+    wrapping.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    wrapping.primitive = primitive  # type: ignore[attr-defined]
+    return wrapping
+
+
+def _wrap(primitive: Primitive) -> Callable[..., Any]:
+    def wrapping(*args: Any) -> Any:
+        return apply(primitive, *args)
+
+    return wrapping

@@ -1,0 +1,150 @@
+"""Local derivatives that are no number: a structural zero, linear maps, bundles; and their sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, final
+
+
+@final
+class Zero:
+    """A derivative that is *known* to be zero, and therefore never multiplied.
+
+    0 × inf is NaN; a branch that was not taken contributes nothing at all, whatever its own
+    derivative is. There is one instance, `ZERO`.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "ZERO"
+
+
+ZERO = Zero()
+
+
+@final
+class Linear:
+    """A linear map: `push` carries a tangent forward, `pull` an adjoint back.
+
+    ⟨push(dx), dy⟩ = ⟨dx, pull(dy)⟩ for every dx and dy. A map that `moves` only copies and adds up
+    elements, so that it shows where structural zeros go.
+    """
+
+    __slots__ = ("moves", "pull", "push")
+
+    def __init__(
+        self, push: Callable[[Any], Any], pull: Callable[[Any], Any], moves: bool = False
+    ) -> None:
+        self.push = push
+        self.pull = pull
+        self.moves = moves
+
+
+@final
+class LinearRule:
+    """The rule of an argument in which a primitive is linear.
+
+    `push(dot, *args)` and `pull(bar, *args)` get the arguments of the primitive.
+    """
+
+    __slots__ = ("moves", "pull", "push")
+
+    def __init__(
+        self, push: Callable[..., Any], pull: Callable[..., Any], moves: bool = False
+    ) -> None:
+        self.push = push
+        self.pull = pull
+        self.moves = moves
+
+    def __call__(self, v: Any, *args: Any) -> Linear:
+        """Return the local derivative at `args`."""
+        return Linear(
+            lambda dot: self.push(dot, *args), lambda bar: self.pull(bar, *args), self.moves
+        )
+
+
+class PartialAdjoint:
+    """An adjoint of which only some elements exist; the others are structural zeros.
+
+    It says itself how it is carried back, which shape it takes, and what array it is in the end.
+    """
+
+    __slots__ = ()
+
+    def quietly(self) -> AbstractContextManager[Any]:
+        """Silence the numbers that do not exist, while a local derivative is computed."""
+        raise NotImplementedError
+
+    def pulled_by(self, derivative: Any) -> Any:
+        """Carry it back through a local derivative."""
+        raise NotImplementedError
+
+    def fit(self, like: Any) -> Any:
+        """Give it the shape of what it belongs to."""
+        raise NotImplementedError
+
+    def filled(self) -> Any:
+        """Return an ordinary adjoint, with zeros in place of what does not exist."""
+        raise NotImplementedError
+
+
+class Bundle:
+    """Several numbers as one value: the arguments or the results of a whole function.
+
+    An entry is a number or `ZERO`. Bundles add entry by entry; they are what adjoints and
+    tangents of functions with many arguments are made of.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: tuple[Any, ...]) -> None:
+        self.entries = entries
+
+    def __add__(self, other: Bundle) -> Bundle:
+        pairs = zip(self.entries, other.entries, strict=True)
+        return Bundle(tuple(plus(a, b) for a, b in pairs))
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.entries))})"
+
+    @classmethod
+    def single(cls, index: int, entry: Any, size: int) -> Bundle:
+        """Put `entry` at `index`; all else is `ZERO`."""
+        return cls(tuple(entry if i == index else ZERO for i in range(size)))
+
+
+def plus(a: Any, b: Any) -> Any:
+    """Add two derivatives, either of which may be `ZERO`."""
+    if a is ZERO:
+        return b
+    if b is ZERO:
+        return a
+    return b + a if isinstance(b, PartialAdjoint) else a + b
+
+
+def push(derivative: Any, dot: Any) -> Any:
+    """Carry the tangent `dot` through a local derivative: a number, a map, or `ZERO`."""
+    if derivative is ZERO or dot is ZERO:
+        return ZERO
+    return derivative.push(dot) if type(derivative) is Linear else derivative * dot
+
+
+def pull(derivative: Any, bar: Any) -> Any:
+    """Carry the adjoint `bar` back through a local derivative: a number, a map, or `ZERO`."""
+    if derivative is ZERO or bar is ZERO:
+        return ZERO
+    if isinstance(bar, PartialAdjoint):
+        return bar.pulled_by(derivative)
+    return derivative.pull(bar) if type(derivative) is Linear else bar * derivative
+
+
+def quietly(bar: Any) -> AbstractContextManager[Any]:
+    """Return the context in which a local derivative is computed for an adjoint."""
+    return bar.quietly() if isinstance(bar, PartialAdjoint) else nullcontext()
+
+
+def filled(bar: Any) -> Any:
+    """Return an adjoint as an ordinary number or array."""
+    return bar.filled() if isinstance(bar, PartialAdjoint) else bar

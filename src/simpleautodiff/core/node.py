@@ -1,0 +1,251 @@
+"""`Node`: a value that remembers which primitive made it, and from which parents.
+
+Vocabulary
+----------
+value       any number, any array, or a node of a lower level
+primitive   one operation with its local derivatives: a row of the table in `rules`
+parent      an argument that is a node of the same level; every other argument is a constant
+child       a node computed from this one; known for graphs typed by hand, as in the paper
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, final
+from weakref import ref
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import Level, Traced
+from simpleautodiff.core.primitive import Primitive, stated
+from simpleautodiff.errors import ArgumentError, TraceError
+from simpleautodiff.values.functions import check_value
+
+_last_sweep: dict[int, tuple[Any, Any]] = {}  # by the id of a node: (weak reference, derivative)
+
+
+@final
+class Node(Traced):
+    """A value that remembers which primitive made it, and from which parents.
+
+    `Node(2)` starts a graph; the wrapping functions and operators grow it.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, mul
+    >>> x1, x2 = Node(2), Node(5)
+    >>> v2 = mul(x1, x2)
+    >>> v2.value, v2.operator, v2.grad_wrt_parents, v2.parent_nodes
+    (10, 'mul', [5, 2], [Node(2), Node(5)])
+    """
+
+    __slots__ = ("args", "index", "primitive")
+    primitive: Primitive | None
+    args: tuple[Any, ...]
+    index: Any  # on a tape, its position; typed by hand, weak references to its children
+
+    def __init_subclass__(cls) -> None:
+        if not cls.__module__.startswith("simpleautodiff."):
+            raise TypeError("Node cannot be subclassed; keep your own data beside it")
+
+    def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
+        self.value = check_value(value, "the value of a Node")
+        self.args = tuple(parent_nodes)
+        self.primitive = stated(operator, ()) if operator or self.args else None
+        self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
+        self.index = None
+
+    @property
+    def operator(self) -> str:
+        """The name of the primitive that made this node; empty for an input."""
+        return self.primitive.name if self.primitive else ""
+
+    @property
+    def parent_nodes(self) -> list[Node]:
+        """The nodes this one was computed from, in the order of the arguments."""
+        return [arg for arg in self.args if isinstance(arg, Node)]
+
+    def values(self) -> tuple[Any, ...]:
+        """Return the numbers this node was computed from."""
+        return tuple([arg.value if isinstance(arg, (Node, Constant)) else arg for arg in self.args])
+
+    def local_derivatives(self) -> list[tuple[int, Any]]:
+        """Return (k, ∂self/∂args[k]) for each parent: a number, a linear map, or `ZERO`."""
+        if self.primitive is None:
+            return []
+        values = self.values()
+        return [
+            (k, self.primitive.partial(k, self.value, values))
+            for k, arg in enumerate(self.args)
+            if isinstance(arg, Node)
+        ]
+
+    @property
+    def grad_wrt_parents(self) -> list[Any]:
+        """∂self/∂parent for each of `parent_nodes`."""
+        if self.primitive is not None and len(self.primitive.partials) < len(self.args):
+            return []  # made by hand, and not stated yet
+        return [derivative for _, derivative in self.local_derivatives()]
+
+    @grad_wrt_parents.setter
+    def grad_wrt_parents(self, derivatives: list[Any]) -> None:
+        if len(derivatives) != len(self.args):
+            raise ArgumentError(
+                f"{self!r} has {len(self.args)} parents, so grad_wrt_parents needs as many "
+                f"numbers; got {len(derivatives)}"
+            )
+        self.primitive = stated(self.operator, derivatives)
+
+    @property
+    def child_nodes(self) -> list[Node]:
+        """The living nodes computed from this one, in the order they were made."""
+        if not isinstance(self.level, Hand):
+            raise TraceError(
+                "a node inside a function that is being differentiated keeps no list of children; "
+                "build the graph by hand with Node(...), or look at trace(f, ...)"
+            )
+        return Children(self, list(self.children()))
+
+    def children(self) -> Iterator[Node]:
+        """Yield the living nodes computed from this one, typed by hand."""
+        links = self.index
+        for link in links if isinstance(links, Links) else (links,):
+            child = link() if link is not None else None
+            if child is not None:
+                yield child
+
+    @property
+    def partial_derivative(self) -> Any:
+        """What the last `forward` or `reverse` over this graph found for this node; 0 at first."""
+        return _last_sweep.get(id(self), (None, 0))[1]
+
+    @partial_derivative.setter
+    def partial_derivative(self, derivative: Any) -> None:
+        key = id(self)
+        _last_sweep[key] = (ref(self, lambda _: _last_sweep.pop(key, None)), derivative)
+
+    def __repr__(self) -> str:
+        operator = f", operator={self.operator!r}" if self.operator else ""
+        return f"Node({self.value!r}{operator})"
+
+
+@final
+class Constant:
+    """A node of another level among the arguments of a node, to which it is a constant.
+
+    So whatever is a node among the arguments is a parent.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+class Recorder(Level):
+    """A level whose record is a graph of nodes."""
+
+    shown = False  # whether each step will be seen, so that there should be none but the user's
+
+    def retain(self, x: Any) -> Any:
+        """Return a constant such that nobody changes it while the graph is used."""
+        return engine.retain(x)
+
+    def argument(self, arg: Any) -> Any:
+        """Return an argument as a node keeps it."""
+        if isinstance(arg, (int, float)) or (isinstance(arg, Node) and arg.level is self):
+            return arg
+        arg = self.retain(arg)
+        return Constant(arg) if isinstance(arg, Traced) else arg
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Node:
+        """Make the node of an operation."""
+        return self.record(primitive, tuple(map(self.argument, args)), value)
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
+        node = Node.__new__(Node)
+        node.value, node.primitive, node.args, node.level = value, primitive, args, self
+        self.append(node)
+        return node
+
+    def append(self, node: Node, /) -> None:
+        """Take the new node in."""
+        raise NotImplementedError
+
+
+# Graphs typed by hand. ----------------------------------------------------------------------------
+
+
+@final
+class Hand(Recorder):
+    """The level of graphs typed by hand, as in the paper: parents know their children, weakly."""
+
+    def append(self, node: Node, /) -> None:
+        """Write the new node into the child lists of its parents."""
+        node.index = None
+        link = ref(node)
+        for arg in node.args:
+            if isinstance(arg, Node):
+                adopt(arg, link)
+
+
+@final
+class Links(list["ref[Node]"]):
+    """Weak references to several children; the dead ones are swept out as the list doubles."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self, links: list[ref[Node]]) -> None:
+        super().__init__(links)
+        self.limit = 8
+
+    def add(self, link: ref[Node]) -> None:
+        """Append one child, unless it is the last one already (as in x * x)."""
+        if self[-1] is link:
+            return
+        if len(self) >= self.limit:
+            self[:] = [link for link in self if link() is not None]
+            self.limit = max(8, 2 * len(self))
+        self.append(link)
+
+
+@final
+class Children(list[Node]):
+    """A list of child nodes; appending to it tells the parent, as the paper's listing does."""
+
+    def __init__(self, parent: Node, nodes: list[Node]) -> None:
+        super().__init__(nodes)
+        self.parent = parent
+
+    def append(self, child: Node) -> None:
+        """Make `child` a child of the node this list came from."""
+        super().append(child)
+        adopt(self.parent, ref(child))
+
+
+def adopt(parent: Node, link: ref[Node]) -> None:
+    """Write one more child into what a parent knows: nothing, one reference, or several."""
+    links = parent.index
+    if links is None:
+        parent.index = link
+    elif isinstance(links, Links):
+        links.add(link)
+    elif links is not link:
+        parent.index = Links([links, link])
+
+
+HAND = Hand(0)
+HAND.open = True
+
+
+def hand_above(level: Level) -> Level:
+    """Return the level of nodes typed by hand around values of a level."""
+    if level.above is None:
+        level.above = Hand(level.number + 2**-20)
+        level.above.open = True
+    return level.above

@@ -1,0 +1,169 @@
+"""The record of one primitive: everything the library knows about one operation, in one row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.errors import AutodiffError, RuleError, ValueKindError, at_line, warn_domain
+from simpleautodiff.values.functions import (
+    ByType,
+    Function,
+    as_numpy_would,
+    check_value,
+    is_finite,
+    numpy_error,
+)
+
+# How tightly a printed form binds: what needs parentheses inside what.
+SUM, PRODUCT, SIGN, POWER, CALL = 1, 2, 3, 4, 5
+
+Partial = Any  # a function of (v, *args), the number 1 or -1, or ZERO
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where a function of real numbers has a value: in words, and as a test."""
+
+    text: str
+    contains: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Kink:
+    """Where a derivative is not unique or not finite: in words, as a test, and the choice made.
+
+    With `wrt` it counts for the derivatives in those arguments alone.
+    """
+
+    text: str
+    happens: Callable[..., Any]
+    choice: str
+    wrt: tuple[int, ...] | None = None
+
+
+REALS = Domain("every real number", lambda *xs: True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Primitive:
+    """One row of the table: a value, its local derivatives, and how both are said.
+
+    `partials[i](v, *args)` is ∂v/∂args[i], written with recorded operations from the result `v`
+    and the arguments, so that it can be differentiated again. Instead of a function it may be the
+    number 1 or -1, or `ZERO` for "known to be zero".
+    """
+
+    name: str
+    partials: tuple[Partial, ...]
+    compute: Function
+    text: str
+    latex: str
+    reason: str
+    numpy: tuple[str, ...] = ()
+    domain: Domain = REALS
+    kinks: tuple[Kink, ...] = ()
+    binds: int = CALL
+    real: bool = False
+    by_type: ByType | None = None
+    settings: tuple[int, ...] = ()  # arguments that are no numbers: a condition, an axis
+    arrays: bool = False  # acts on whole arrays, not on each number
+    holomorphic: bool = True  # its derivative is complex, where its arguments are
+    batch: Function | None = None  # how it acts on a batch of arrays at once; see `arrays.batch`
+    floats: bool = False  # computed by SciPy: for floats and arrays of them alone
+    listed: bool = False  # stands in the table
+
+    @property
+    def arity(self) -> int:
+        """How many arguments the primitive takes."""
+        return len(self.partials)
+
+    def partial(self, index: int, value: Any, args: tuple[Any, ...]) -> Any:
+        """Return ∂v/∂args[index] as a number, a linear map or `ZERO`."""
+        rule = self.partials[index]
+        if not callable(rule):
+            return rule
+        try:
+            return rule(value, *args)
+        except AutodiffError:
+            raise
+        except (ArithmeticError, ValueError):
+            result = as_numpy_would(
+                rule, (value, *args), self.complaint(args, "the derivative of ")
+            )
+            if result is not ZERO and not is_finite(result):
+                warn_domain(f"the derivative of {self.call(args)} is {result}{at_line()}")
+            return result
+
+    def recover(self, error: Exception, args: tuple[Any, ...]) -> Any:
+        """Return NumPy's inf or nan where Python's numbers refuse, or say what was refused."""
+        if isinstance(error, TypeError):
+            for i, arg in enumerate(args):
+                check_value(arg, f"argument {i + 1} of {self.name}")
+            raise ValueKindError(
+                f"{self.call(args)}: {error}. Convert the numbers to one kind{at_line()}"
+            ) from error
+        of_numpy = numpy_error(error, args)
+        if of_numpy is not None:
+            kind, what = of_numpy
+            raise kind(f"{self.name} of {what}: {error}{at_line()}") from None
+        result = as_numpy_would(self.compute, args, self.complaint(args))
+        warn_domain(f"{self.complaint(args)}; it becomes {result}{at_line()}")
+        return result
+
+    def at_kink(self, args: tuple[Any, ...]) -> bool:
+        """Tell whether the derivative at these arguments is a choice."""
+        return any(kink.happens(*args) for kink in self.kinks)
+
+    def call(self, args: tuple[Any, ...]) -> str:
+        """Write the call with its numbers: ``log(0.0)``."""
+        return f"{self.name}({', '.join(map(_short_repr, args))})"
+
+    def complaint(self, args: tuple[Any, ...], prefix: str = "") -> str:
+        """Say which operation was asked outside which domain."""
+        domain = f"; {self.name} needs {self.domain.text}" if self._is_outside(args) else ""
+        return f"{prefix}{self.call(args)} is not a finite number{domain}"
+
+    def _is_outside(self, args: tuple[Any, ...]) -> bool:
+        """Tell whether arguments lie outside the domain; those that cannot be asked may do."""
+        try:
+            return self.domain is not REALS and not self.domain.contains(*args)
+        except (ArithmeticError, TypeError, ValueError):
+            return self.domain is not REALS
+
+    def document(self) -> str:
+        """Write the docstring of the function that users call."""
+        names = argument_names(self.arity)
+        lines = [f"{self.text.format(*names)}, recorded if an argument is a node.", ""]
+        lines.append(f"Derivative: {self.reason}.")
+        lines.append(f"Domain: {self.domain.text}.")
+        lines += [f"At {kink.text}: {kink.choice}." for kink in self.kinks]
+        return "\n".join(lines)
+
+
+TABLE: dict[str, Primitive] = {}  # the rows, by name; `rules` enters them
+
+
+def argument_names(arity: int) -> list[str]:
+    """Name the arguments of a primitive: x, y, z, or x1, x2, ... where there are more."""
+    return list("xyz"[:arity]) if arity <= 3 else [f"x{i + 1}" for i in range(arity)]
+
+
+def _short_repr(number: Any) -> str:
+    try:
+        text = repr(number)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        return "a huge integer"
+    return text if len(text) <= 80 else f"{text[:60]}..."
+
+
+def stated(operator: str, derivatives: Iterable[Any]) -> Primitive:
+    """Make the primitive of a node whose maker states the numbers ∂node/∂parent."""
+    partials = tuple(lambda v, *args, number=number: number for number in derivatives)
+
+    def compute(*args: Any) -> Any:
+        raise RuleError(f"the node {operator!r} was made by hand: its rule is not known")
+
+    return Primitive(operator, partials, compute, operator, operator, "stated by hand")

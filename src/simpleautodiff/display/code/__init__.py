@@ -1,0 +1,1 @@
+"""A derivative as Python source."""

@@ -1,0 +1,111 @@
+"""A derivative recorded step by step, with whose tangent or adjoint each number is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.linear import ZERO, filled
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.sweep import accumulations
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.display.code.conditions import asked, question_of
+from simpleautodiff.transforms.kinks import LocatedTape
+
+
+class Change(NamedTuple):
+    """One change of a derivative, in steps of the tape that records it.
+
+    It is the derivative that belongs to the value `of`; an adjoint changes `through` a child.
+    """
+
+    of: Node
+    through: Node | None
+    time: int  # how many steps had been recorded
+    value: Any
+
+
+class SourceTape(LocatedTape):
+    """A tape on which a function, and perhaps a sweep through it, is recorded.
+
+    `end` is the result of the function that is swept, `accent` says "dot" or "bar".
+    """
+
+    shown = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.end: Node | None = None
+        self.accent = ""
+        self.changes: list[Change] = []
+
+    def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
+        """Let an array of answers know what was asked, so that it can be asked again."""
+        return asked(answer, sign, self._here(x), self._here(y))
+
+    def _here(self, x: Any) -> Any:
+        """Return the step on this tape that a number of a higher level stands for."""
+        while isinstance(x, Traced) and x.level is not self:
+            x = x.value
+        return x
+
+    def operands(self, node: Node) -> list[Node]:
+        """Return the steps that a step needs: its parents, and what its conditions compare."""
+        return [x for arg in node.args for x in _compared(arg)]
+
+    def change(self, of: Any, through: Any, value: Any) -> None:
+        """Note a new tangent or adjoint."""
+        if type(of) is Node and of.level is self:
+            self.changes.append(Change(of, through, len(self), filled(value)))
+
+    def forget(self) -> None:
+        """Take the record for that of a function of which no sweep is known."""
+        self.end, self.accent = None, ""
+        self.changes.clear()
+
+
+def inner(arg: Any) -> Any:
+    """Return an argument that is no parent."""
+    return arg.value if type(arg) is Constant else arg
+
+
+def _compared(arg: Any) -> list[Node]:
+    if type(arg) is Node:
+        return [arg]
+    question = question_of(inner(arg))
+    return [x for side in question.sides for x in _compared(side)] if question else []
+
+
+class WatchedLevel(JetLevel):
+    """Forward mode that tells a tape, one level down, of each tangent."""
+
+    def __init__(self, below: SourceTape) -> None:
+        super().__init__(1)
+        self.below = below
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Jet:
+        """Return the jet, and note its tangent."""
+        jet = super().result(primitive, args, values, value)
+        self.below.change(value, None, jet.higher[0])
+        return jet
+
+
+class WatchedTape(Tape):
+    """A tape whose reverse sweep tells a tape, one level down, of each adjoint as it changes."""
+
+    def __init__(self, below: SourceTape) -> None:
+        super().__init__()
+        self.below = below
+
+    def pull(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
+        """Sweep back, one accumulation at a time."""
+        for node, seed in seeds.items():
+            self.below.change(node.value, None, seed)
+        for child, k, _, total in accumulations(self, seeds):
+            self.below.change(child.args[k].value, child.value, total)
+        return [filled(seeds.get(node, ZERO)) for node in inputs]

@@ -1,0 +1,342 @@
+"""A tape as straight-line code: which steps are needed, what each is called, in which order."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order, in_paper_order
+from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
+from simpleautodiff.display.code.conditions import Question, question_of
+from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inner
+from simpleautodiff.display.notation.variables import variables_of
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import Term, as_term, latex_name, render
+from simpleautodiff.program.python_code import FEW, Piece, expression, listed, literal
+from simpleautodiff.rules.row import TABLE
+
+_LONGEST = 60  # characters of an expression that is put into another one
+LOOSE = SUM - 1  # how tightly a comparison binds
+
+
+@dataclass(slots=True)
+class Line:
+    """One assignment: its variable, its expression in Python and LaTeX, what it reads."""
+
+    variable: str
+    text: str
+    latex: str
+    reads: set[str]
+    comment: str = ""
+
+
+@dataclass(slots=True)
+class Written:
+    """An expression in both notations, and the variables it reads."""
+
+    piece: Piece
+    term: Any  # a term; a setting, as it is
+    reads: set[str] = field(default_factory=set)
+
+
+class Straight:
+    """The statements that compute some results from some inputs.
+
+    A variable may be given anew, as an adjoint is when it accumulates: `held` says which variables
+    hold a step's value now, `holds` what a variable holds, `left` how often a step is still read.
+    """
+
+    def __init__(
+        self, tape: SourceTape, inputs: list[Node], names: list[str], results: list[Any]
+    ) -> None:
+        self.tape = tape
+        self.inputs = names
+        self.held: dict[Node, list[str]] = {}
+        self.statements: list[Line] = []
+        self.temporaries = 0
+        self.holds: dict[str, Node] = {}
+        self.constants: dict[str, str] = {}
+        self.outputs = dict.fromkeys(
+            leaf for leaf in results if type(leaf) is Node and leaf.level is tape
+        )
+        self.needed = self._ancestors()
+        self.uses = Counter(arg for node in self.needed for arg in tape.operands(node))
+        self.left = self.uses.copy()
+        self.own = variables_of(list(tape), tape.instructions)
+        for node, name in zip(inputs, names, strict=True):
+            self._hold(name, node)
+        self.seen = 0
+        self._write_values()
+        self._write_sweep()
+
+    def _ancestors(self) -> set[Node]:
+        """Return the steps that the results need, and those that their conditions compare."""
+        found: set[Node] = set()
+        waiting = list(self.outputs)
+        while waiting:
+            node = waiting.pop()
+            if node not in found:
+                found.add(node)
+                waiting += self.tape.operands(node)
+        return found
+
+    # The values. ----------------------------------------------------------------------------------
+
+    def _write_values(self) -> None:
+        """Write the steps of the function itself, in the paper's order and with its names."""
+        ends = self.outputs if self.tape.end is None else [self.tape.end]
+        steps = [n for n in in_paper_order(execution_order(*ends)) if n.primitive is not None]
+        letter = "w" if any(name[0] == "v" and name[1:].isdigit() for name in self.inputs) else "v"
+        last = ""
+        for number, node in enumerate(steps, 1):
+            name = f"{letter}{number}"
+            if node not in self.needed:
+                self.held.setdefault(node, [name])  # only mentioned
+                continue
+            line = self.tape.line(node)
+            own = self.own.get(node, "") if line else ""
+            self._assign(name, node, ", ".join(filter(None, (own, line * (line != last)))))
+            last = line
+
+    def _write_rest(self, until: int, changed: set[Node]) -> None:
+        """Write the steps up to a time that are neither adjoints nor put into others."""
+        for node in self.tape[self.seen : until]:
+            fresh = node in self.needed and node not in self.held and node not in changed
+            if fresh and not self._is_put(node):
+                self._temporary(node)
+        self.seen = max(self.seen, until)
+
+    def _is_put(self, node: Node) -> bool:
+        """Tell whether a step is written inside the one step that uses it."""
+        return self.uses[node] == 1 and node not in self.outputs
+
+    def _temporary(self, node: Node, written: Written | None = None) -> None:
+        self.temporaries += 1
+        self._assign(f"t{self.temporaries}", node, written=written)
+
+    # The sweep. -----------------------------------------------------------------------------------
+
+    def _write_sweep(self) -> None:
+        """Write the adjoints as the sweep changed them."""
+        changed = {change.value for change in self.tape.changes if type(change.value) is Node}
+        for change in self.tape.changes:
+            value = change.value
+            self._write_rest(change.time, changed)
+            if type(value) is Node and value.level is self.tape and value in self.needed:
+                self._write_change(change, value)
+        self._write_rest(len(self.tape), set())
+
+    def _write_change(self, change: Change, value: Node) -> None:
+        name = f"{self.held[change.of][0]}_{self.tape.accent}"
+        note = prefer = ""
+        if change.through is not None:
+            child = self.held[change.through][0]
+            prefer, note = f"{child}_bar", f"from {child} = {self._formula(change.through)}"
+        if value not in self.held:
+            self._assign(name, value, note, prefer)
+        elif name not in self.held[value]:
+            self._alias(name, value, note, prefer)
+
+    def _formula(self, node: Node) -> str:
+        """Write a step of the function in symbols."""
+        assert node.primitive is not None
+        return render(node.primitive, tuple(self._mentioned(arg) for arg in node.args)).text
+
+    def _mentioned(self, arg: Any) -> Any:
+        """Return what is written for an argument that is only mentioned."""
+        if type(arg) is Node:
+            return Term(self.held[arg][0]) if arg in self.held else Term("…")
+        question = question_of(inner(arg))
+        if question is None:
+            return inner(arg)
+        return _asked(question.sign, [as_term(self._mentioned(x)) for x in question.sides])
+
+    # Statements. ----------------------------------------------------------------------------------
+
+    def _assign(
+        self,
+        name: str,
+        node: Node,
+        note: str = "",
+        prefer: str = "",
+        written: Written | None = None,
+    ) -> None:
+        written = written or self._step(node, prefer)
+        self._hold(name, node)
+        text, latex = written.piece.text, written.term.latex
+        self.statements.append(Line(name, text, latex, written.reads, note))
+
+    def _alias(self, name: str, node: Node, note: str, prefer: str) -> None:
+        other = prefer if prefer in self.held[node] else self.held[node][-1]
+        self._hold(name, node)
+        self.statements.append(Line(name, other, variable_latex(other), {other}, note))
+
+    def _hold(self, name: str, node: Node) -> None:
+        """Let a variable hold a step; what it held before is saved if it is still read."""
+        old = self.holds.pop(name, None)
+        if old is not None:
+            self.held[old].remove(name)
+            if not self.held[old] and (self.left[old] or old in self.outputs):
+                self.temporaries += 1
+                saved = f"t{self.temporaries}"
+                self.statements.append(Line(saved, name, variable_latex(name), {name}))
+                self.holds[saved] = old
+                self.held[old].append(saved)
+        self.holds[name] = node
+        self.held.setdefault(node, []).append(name)
+
+    def _step(self, node: Node, prefer: str) -> Written:
+        """Write one step; steps used only here are written inside."""
+        if node.primitive is None:  # the seed of a sweep
+            piece = literal(node.value)
+            return Written(piece, Term(node.value))
+        parts = [self._argument(arg, prefer) for arg in node.args]
+        if node.operator == "mul" and (shorter := _by_one(node, parts)):
+            return shorter
+        piece = _written_step(node, [part.piece for part in parts])
+        term = render(node.primitive, tuple(part.term for part in parts))
+        return Written(piece, term, set().union(*[part.reads for part in parts]))
+
+    def _argument(self, arg: Any, prefer: str) -> Written:
+        if type(arg) is not Node:
+            question = question_of(inner(arg))
+            if question is not None:
+                return self._question(question)
+            return Written(self._constant(inner(arg)), inner(arg))
+        self.left[arg] -= 1
+        if arg not in self.held:
+            inside = self._step(arg, prefer)
+            if len(inside.piece.text) <= _LONGEST:
+                return inside
+            self._temporary(arg, inside)
+        names = self.held[arg]
+        name = prefer if prefer in names else names[-1]
+        return Written(Piece(name), Term(name, latex=variable_latex(name)), {name})
+
+    def _question(self, question: Question) -> Written:
+        """Write what was asked, so that it is asked wherever the function is called."""
+        sides = [self._argument(side, "") for side in question.sides]
+        texts = [side.piece.inside(SUM) for side in sides]
+        term = _asked(question.sign, [as_term(side.term) for side in sides])
+        reads = set().union(*[side.reads for side in sides])
+        return Written(Piece(_infix(question.sign, texts), LOOSE), term, reads)
+
+    def _constant(self, value: Any) -> Piece:
+        """Write a constant; a large array gets a name at the top of the module."""
+        if isinstance(value, tuple) and value:
+            inside = ", ".join(self._constant(part).text for part in value)
+            return Piece(f"({inside},)" if len(value) == 1 else f"({inside})")
+        piece = literal(value)
+        if not isinstance(value, np.ndarray) or value.size <= FEW:
+            return piece
+        return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
+
+    # The text. ------------------------------------------------------------------------------------
+
+    def final(self, leaf: Any) -> str:
+        """Return what to write for a leaf of the result."""
+        if type(leaf) is Node and leaf.level is self.tape:
+            if leaf not in self.held:
+                self._temporary(leaf)
+            return self.held[leaf][-1]
+        return literal(leaf).text
+
+    def lines(self, result: str) -> list[str]:
+        """Return the indented lines of the body that ends with ``return result``."""
+        self.statements = _alive(self.statements, result)
+        widths = [len(f"{s.variable} = {s.text}") for s in self.statements]
+        width = min(max(widths, default=0), 48)
+        lines = []
+        for statement in self.statements:
+            text = f"{statement.variable} = {statement.text}"
+            comment = f"  # {statement.comment}" if statement.comment else ""
+            lines.append(f"    {text:<{width}}{comment}".rstrip())
+        return [*lines, f"    return {result}"]
+
+    def latex(self) -> str:
+        """Return the statements as aligned equations."""
+        rows = [rf"  {variable_latex(s.variable)} &= {s.latex} \\" for s in self.statements]
+        return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
+
+
+def _written_step(node: Node, pieces: list[Piece]) -> Piece:
+    row, value = node.primitive, node.value
+    assert row is not None
+    if type(value) is float and not math.isfinite(value):
+        return _library_call(row, pieces)  # Python would raise where this library gives inf or nan
+    return expression(row, pieces, node.values(), value, _library_call)
+
+
+def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
+    """Write a row as a call of this library."""
+    import simpleautodiff
+
+    if TABLE.get(row.name) is not row:
+        raise ArgumentError(
+            f"{row.name} is a primitive of your own, which source code cannot name; write the "
+            "function without it"
+        )
+    public = {"abs": "absolute"}.get(row.name, row.name)
+    found = getattr(simpleautodiff, public, None)
+    if getattr(found, "primitive", None) is row:
+        return Piece(f"ad.{public}({listed(pieces)})")
+    return Piece(f'rows["{row.name}"].compute({listed(pieces)})')
+
+
+def _by_one(node: Node, parts: list[Written]) -> Written | None:
+    """Write a product with the whole number 1 or -1 of a rule, which is exact, as a sign."""
+    for k, arg in enumerate(node.args):
+        if type(arg) is int and arg in (1, -1):
+            other = parts[1 - k]
+            if arg == 1:
+                return other
+            return Written(Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads)
+    return None
+
+
+def _asked(sign: str, sides: list[Term]) -> Term:
+    latex = _SIGNS.get(sign, sign)
+    return Term(
+        _infix(sign, [side.inside(SUM) for side in sides]),
+        LOOSE,
+        latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
+    )
+
+
+def _infix(sign: str, sides: list[str]) -> str:
+    return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
+
+
+_SIGNS = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "==": "=",
+    "!=": r"\ne",
+    "&": r"\land",
+    "|": r"\lor",
+    "~": r"\lnot ",
+}
+
+
+def variable_latex(name: str) -> str:
+    """Write a variable in LaTeX: x1_bar as an x with a bar, x1_dot as one with a dot."""
+    base, _, accent = name.rpartition("_")
+    return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
+
+
+def _alive(statements: list[Line], result: str) -> list[Line]:
+    """Drop the assignments that nobody reads before the variable is given anew."""
+    wanted = set(re.findall(r"[^\W\d]\w*", result))
+    kept = []
+    for statement in reversed(statements):
+        if statement.variable in wanted:
+            wanted.discard(statement.variable)
+            wanted |= statement.reads
+            kept.append(statement)
+    return kept[::-1]

@@ -1,0 +1,214 @@
+"""A program as the data of its page: every number in it comes from the program and its sweeps."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.explorer.files import scripted
+from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
+from simpleautodiff.display.notation.step_sentences import brief, partial_symbols, symbols
+from simpleautodiff.display.stepper.stepper import search_down, search_up
+from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.program import Program
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.functions import shape
+
+MOST_SWEEPS = 12
+
+
+def document(program: Program, title: str = "", code: Sequence[str] = (), first: int = 1) -> Any:
+    """Return everything the page shows of a program, as plain lists, texts and numbers.
+
+    Parameters
+    ----------
+    program
+        What is shown.
+    title
+        What stands above it.
+    code, first
+        The lines of the function's source, and the number of the first one.
+    """
+    with engine.recording():  # what is made here is kept, all of it
+        return _document(program, title, code, first)
+
+
+def _document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
+    index = {node: i for i, node in enumerate(program.nodes)}
+    reason = obstacle(program)
+    views = Views(program)
+    drawn = set(views.singles())
+    return {
+        "title": title,
+        "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
+        "inputs": [index[node] for node in program.inputs],
+        "outputs": [index[node] for node in program.outputs],
+        "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
+        "live": not reason,
+        "why": reason,
+        **views.document(index),
+        "sweeps": _sweeps(program, index),
+        "code": _code(program, index, code, first),
+    }
+
+
+def obstacle(program: Program) -> str:
+    """Say why the page cannot compute a program by itself; empty if it can."""
+    if any(shape(node.value) for node in program.nodes):
+        return "Arrays are shown as they were computed; sliders are for single numbers."
+    if not all(_is_real(node.value) for node in program.nodes):
+        return "Sliders are for real numbers."
+    if program.compared:
+        return "No sliders: the function compares numbers, and may go another way for others."
+    for node in program.nodes:
+        name = node.operator
+        if name and (name not in scripted() or TABLE.get(name) is not node.primitive):
+            return f"The page has no formula for {name}, so its numbers stay as they were computed."
+        constants = [arg for arg in node.args if type(arg) is not Node]
+        if not all(_is_real(arg) for arg in constants):
+            return f"An argument of {name} is not a number."
+    return ""
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
+
+
+def number(value: Any) -> Any:
+    """Return a number as JSON can carry it: a float, or a text for inf, nan and everything else."""
+    if isinstance(value, np.ndarray) and value.shape == ():
+        value = value[()]
+    if isinstance(value, bool | np.bool_):
+        return int(value)
+    if isinstance(value, (int, np.integer)) and abs(int(value)) < 2**53:
+        return int(value)
+    if isinstance(value, (float, np.floating, int)):
+        value = float(value)
+        return value if math.isfinite(value) else str(value)
+    return {"text": brief(value), "shape": str(shape(value) or brief(value)), **_sizes(value)}
+
+
+def _sizes(value: Any) -> dict[str, Any]:
+    """Return the largest size in an array, and whether it has a nan: the page may stop there."""
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufc":
+        return {}
+    sizes = np.abs(value)
+    missing = np.isnan(sizes)
+    return {"most": number(np.max(sizes, where=~missing, initial=0)), "nan": bool(missing.any())}
+
+
+def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
+    """Return what is known of a node; its formulas only if it is drawn somewhere."""
+    record: dict[str, Any] = {"name": program.names[node], "value": number(node.value)}
+    if node.primitive is None:
+        return record
+    args = [index[arg] if type(arg) is Node else [_argument(arg)] for arg in node.args]
+    record |= {"op": node.operator, "args": args}
+    if not drawn:
+        return record
+    if node in program.variables:
+        record["variable"] = program.variables[node]
+    local = [
+        (k, derivative, partial_symbols(program, node, k, derivative))
+        for k, derivative in node.local_derivatives()
+    ]
+    return record | {
+        "text": symbols(program, node),
+        "partials": {k: None if d is ZERO or type(d) is Linear else number(d) for k, d, _ in local},
+        "slopes": {k: text for k, _, text in local},
+        "line": program.lines.get(node, ""),
+    }
+
+
+def _argument(arg: Any) -> Any:
+    return number(arg) if _is_real(arg) else {"text": str(arg)[:40]}
+
+
+def _row(name: str) -> dict[str, Any]:
+    row = TABLE.get(name)
+    return {"text": row.text if row else "", "reason": row.reason if row else ""}
+
+
+def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
+    """Return the forward sweep from each input and the reverse sweep from each output."""
+    at = {name: index[node] for node, name in program.names.items()}
+    small = len(program.nodes) <= MOST_DRAWN
+    inputs = [program.names[node] for node in program.inputs[: MOST_SWEEPS if small else 1]]
+    outputs = [program.names[node] for node in program.outputs[: MOST_SWEEPS if small else 1]]
+    sweeps = [_tried(_forward, program, at, name) for name in inputs]
+    return [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
+
+
+def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
+    """Leave a sweep out that cannot be made, as one from an index."""
+    try:
+        return sweep(program, at, name)
+    except (AutodiffError, TypeError, ValueError):
+        return None
+
+
+def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
+    search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
+    tangents = Program.tangents(program, name)  # the numbers; a trace makes a table of them
+    reached = [i for placed, i in reversed(search) if placed]
+    return {
+        "mode": "forward",
+        "root": at[name],
+        "search": [[int(placed), i] for placed, i in search],
+        "numbers": {i: number(tangents[program.names[program.nodes[i]]]) for i in reached},
+        "order": reached,
+    }
+
+
+def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
+    return {
+        "mode": "reverse",
+        "root": at[name],
+        "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
+        "terms": [
+            [at[item.parent], at[item.child], item.index, int(item.first), number(item.total)]
+            for item in program.accumulations(name)
+        ],
+    }
+
+
+def _code(
+    program: Program, index: dict[Node, int], code: Sequence[str], first: int
+) -> list[dict[str, Any]]:
+    """Return the source as lines, each with the nodes that were made on it.
+
+    Lines of other functions, which the source does not have, follow it.
+    """
+    lines = [
+        {"number": n, "text": text.rstrip(), "nodes": []} for n, text in enumerate(code, first)
+    ]
+    known = {(line["number"], str(line["text"]).strip()): line for line in lines}
+    for node, line in program.lines.items():
+        found = re.match(r"[^:]*:(\d+)(?:: (.*))?$", line)
+        if node not in index or not found:
+            continue
+        key = int(found[1]), found[2] or ""
+        if key not in known and key[1]:
+            known[key] = {"number": key[0], "text": key[1], "nodes": [], "elsewhere": True}
+            lines.append(known[key])
+        if key in known:
+            known[key]["nodes"].append(index[node])  # type: ignore[attr-defined]
+    return lines
+
+
+def source_of(f: Callable[..., Any]) -> tuple[list[str], int]:
+    """Return the lines of a function's source and the number of the first; nothing if unknown."""
+    try:
+        lines, first = inspect.getsourcelines(f)
+    except (OSError, TypeError):
+        return [], 1
+    indent = min((len(s) - len(s.lstrip()) for s in lines if s.strip()), default=0)
+    return [line[indent:].rstrip() for line in lines], first

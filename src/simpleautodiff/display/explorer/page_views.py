@@ -1,0 +1,186 @@
+"""The graph of a page, folded in every way that it can be unfolded there: one view for each.
+
+A view is laid out as figures are. A page cannot lay out graphs, so that the views it may be asked
+for are made beforehand, as many as there is time for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from simpleautodiff.display.figures.fold import Box, Folded, amount, fold
+from simpleautodiff.display.figures.layout.layout import laid_out
+from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.program.program import Program
+
+MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
+LEGIBLE = (32, 24, 16, 12, 8)  # boxes of the first view: as many as can be read
+READABLE = 0.7  # of the full size
+WINDOW = (700.0, 500.0)  # of a graph on a small screen
+WORK = 20_000  # about half a second of laying out
+HALF = (58.0, 31.0)  # of a box, in pixels
+TURN = (138 / 88, 62 / 116)  # how a layout is stretched that is turned to run downwards
+Opened = frozenset[Box]
+
+
+@dataclass
+class Views:
+    """All views of a program by the boxes that are unfolded in each; the first is folded most.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def f(x):
+    ...     for _ in range(500):
+    ...         x = ad.sin(x) * x
+    ...     return x + 1
+    >>> [len(folded) for folded in Views(ad.trace(f, 0.5)).found.values()][:3]
+    [3, 7, 11]
+    """
+
+    program: Program
+    found: dict[Opened, Folded] = field(default_factory=dict)
+    around: dict[Box, Box] = field(default_factory=dict)  # the box out of which a box came
+
+    def __post_init__(self) -> None:
+        """Unfold box after box, those first which are seen first."""
+        self.found[frozenset()] = _first(self.program)
+        left = WORK - self._everything()
+        for opened, folded in (queue := list(self.found.items())):
+            for box in _folds(folded):
+                key = opened | {box}
+                size = len(folded) + len(box.inside) - 1
+                if key not in self.found and size <= MOST_DRAWN and _work(size) <= left:
+                    left -= _work(size)
+                    queue.append((key, self._unfold(opened, box)))
+
+    def _unfold(self, opened: Opened, box: Box) -> Folded:
+        self.around |= dict.fromkeys(box.inside, box)
+        self.found[opened | {box}] = self.found[opened].unfold(box)
+        return self.found[opened | {box}]
+
+    def _everything(self) -> int:
+        """Unfold all there is, if that can be drawn; return how much work it is."""
+        opened: Opened = frozenset()
+        kept = dict(self.found)
+        while len(self.program) <= MOST_DRAWN and (folds := _folds(self.found[opened])):
+            self._unfold(opened, folds[0])
+            opened |= {folds[0]}
+        self.found = kept | {opened: self.found[opened]}
+        return _work(len(self.found[opened])) if opened else 0
+
+    def _outside(self, box: Box) -> Opened:
+        """Return what has to be unfolded for a box to be seen."""
+        outer = self.around.get(box)
+        return frozenset() if outer is None else self._outside(outer) | {outer}
+
+    def _unfolding(self, opened: Opened, box: Box) -> Opened | None:
+        """Return the view to unfold a box: with what is unfolded already, or else with it alone."""
+        ways = (opened | {box}, self._outside(box) | {box})
+        return next((way for way in ways if way in self.found), None)
+
+    def _folding(self, opened: Opened, box: Box) -> Opened | None:
+        """Return the view to fold a box again, with all that is in it; if need be, more."""
+        rest = frozenset(one for one in opened if box not in (one, *self._outside(one)))
+        return next((way for way in (rest, self._outside(box)) if way in self.found), None)
+
+    def document(self, index: dict[Any, int]) -> dict[str, Any]:
+        """Return the views as a page has them: boxes once, and for each view where they stand.
+
+        A box is a stretch of `order`, which has the nodes as they were computed.
+        """
+        steps = [node for node in self.program.execution if node.primitive is not None]
+        rank = {node: i for i, node in enumerate([*self.program.inputs, *steps])}
+        boxes = list(dict.fromkeys(box for view in self.found.values() for box in view.boxes))
+        opened = [box for key in self.found for box in key if box not in boxes]
+        boxes += dict.fromkeys(opened)
+        number = {box: i for i, box in enumerate(boxes)}
+        place = {key: i for i, key in enumerate(self.found)}
+        views = [self._view(key, number, place) for key in self.found]
+        return {
+            "box": [2 * HALF[0], 2 * HALF[1]],
+            "turn": TURN,
+            "order": [index[node] for node in rank],
+            "boxes": [_box(box, rank[box.nodes[0]]) for box in boxes],
+            "views": views,
+        }
+
+    def _view(
+        self, opened: Opened, number: dict[Box, int], place: dict[Opened, int]
+    ) -> dict[str, Any]:
+        folded = self.found[opened]
+        ways = {number[box]: self._unfolding(opened, box) for box in _folds(folded)}
+        back = {number[box]: self._folding(opened, box) for box in opened}
+        return _placed(folded, number, thorough=not opened) | {
+            "unfold": {box: place[way] for box, way in ways.items() if way is not None},
+            "fold": sorted([box, place[way]] for box, way in back.items() if way is not None),
+        }
+
+    def singles(self) -> Iterable[Any]:
+        """Yield the nodes that stand alone in some view."""
+        return {b.nodes[0] for view in self.found.values() for b in view.boxes if b.single}
+
+
+def _work(size: int) -> int:
+    """Return about how much work it is to lay out a view of so many boxes."""
+    return 500 + size**2
+
+
+def _first(program: Program) -> Folded:
+    """Return the view a page begins with: as little folded as a small screen allows."""
+    best = fold(program, legible=LEGIBLE[0])
+    for legible in LEGIBLE[1:]:
+        if _scale(best) >= READABLE:
+            break
+        other = fold(program, legible=legible)
+        if len(other) > len(program.inputs) + 2 and _scale(other) > _scale(best):
+            best = other
+    return best
+
+
+def _scale(folded: Folded) -> float:
+    """Return how large a view can be drawn on a small screen, across or down."""
+    width, height = _placed(folded, {box: i for i, box in enumerate(folded.boxes)}, False)["size"]
+    across = min(WINDOW[0] / width, WINDOW[1] / height)
+    return float(max(across, min(WINDOW[0] / (height * TURN[0]), WINDOW[1] / (width * TURN[1]))))
+
+
+def _folds(folded: Folded) -> list[Box]:
+    return [box for box in folded.boxes if not box.single]
+
+
+def _box(box: Box, start: int) -> dict[str, Any]:
+    record: dict[str, Any] = {"start": start, "size": len(box.nodes)}
+    if box.single:
+        return record
+    return record | {
+        "title": box.title,
+        "kind": box.kind,
+        "amount": amount(box),
+        "times": box.times,
+    }
+
+
+def _placed(folded: Folded, number: dict[Box, int], thorough: bool) -> dict[str, Any]:
+    name = {box: str(number[box]) for box in folded.boxes}
+    vertices = tuple(
+        Vertex(name[box], Line(name[box]), shape="box", size=HALF) for box in folded.boxes
+    )
+    edges = tuple(Edge(name[tail], name[head]) for tail, head in folded.edges)
+    layout = laid_out(Picture(vertices, edges, ""), thorough)
+    return {
+        "size": [round(layout.width), round(layout.height)],
+        "boxes": [[number[box], *map(_near, layout.places[name[box]])] for box in folded.boxes],
+        "edges": [
+            [number[tail], number[head], [_near(n) for point in route for n in point]]
+            for (tail, head), route in zip(folded.edges, layout.routes, strict=True)
+        ],
+    }
+
+
+def _near(length: float) -> float:
+    """Round to tenths of a pixel, and write whole ones as such."""
+    tenths = round(length, 1)
+    return int(tenths) if tenths == int(tenths) else tenths

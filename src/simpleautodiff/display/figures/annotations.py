@@ -1,0 +1,108 @@
+"""What can be added to any picture: the user's own names, and local derivatives on the edges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.figures.fold import Folded
+from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.display.notation import labels
+from simpleautodiff.display.notation.step_sentences import partial_symbols
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.values.functions import shape
+
+NAMES = ("numbered", "both")
+EDGES = ("plain", "derivatives")
+
+
+def check_additions(names: str, edges: str) -> None:
+    """Refuse what is no choice."""
+    for option, given, choices in (("names", names, NAMES), ("edges", edges, EDGES)):
+        if given not in choices:
+            told = " or ".join(map(repr, choices))
+            raise ArgumentError(f"{option} is {told}; got {given!r}")
+
+
+def with_variables(picture: Picture, folded: Folded) -> Picture:
+    """Write the user's own name of a step below it, where there is one."""
+    steps = _singles(folded)
+
+    def named(vertex: Vertex) -> Vertex:
+        own = folded.program.variables.get(steps[vertex.name], "") if vertex.name in steps else ""
+        below = (*vertex.below, Line(labels.cut(own), "quiet", code=True))
+        return replace(vertex, below=below) if own else vertex
+
+    return replace(picture, vertices=tuple(map(named, picture.vertices)))
+
+
+def with_derivatives(picture: Picture, folded: Folded) -> Picture:
+    """Write on each edge between two steps the local derivative that belongs to it.
+
+    What is written is a vertex in the middle of its edge: the layout keeps everything off it.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> print(ad.figure(ad.trace(lambda x: ad.sin(x), 0.0), "plain", edges="derivatives"))
+    ┌───┐                      ┌────┐
+    │ x ├──── cos(x) = 1 ─────▶│ v1 ├───▶ y = f(x)
+    └───┘                      └────┘
+    """
+    steps = _singles(folded)
+    vertices = list(picture.vertices)
+    edges: list[Edge] = []
+    hidden = set(picture.hidden)
+    count: Counter[tuple[str, str]] = Counter()
+    for edge in picture.edges:
+        if edge.back or edge.tail not in steps or edge.head not in steps:
+            edges.append(edge)
+            continue
+        twin = count[edge.tail, edge.head]
+        count[edge.tail, edge.head] += 1
+        text = _slope(folded, steps[edge.tail], steps[edge.head], twin)
+        name = f"{edge.tail}→{edge.head}→{twin}"
+        tone = "faded" if edge.tone == "faded" else ""
+        vertices.append(Vertex(name, Line(text, "quiet"), shape="label", tone=tone))
+        edges += _halves(edge, name)
+        hidden |= {name} if hidden & {edge.tail, edge.head} else set()
+    in_order = tuple(_topological(vertices, edges))
+    return replace(picture, vertices=in_order, edges=tuple(edges), hidden=frozenset(hidden))
+
+
+def _halves(edge: Edge, middle: str) -> list[Edge]:
+    return [replace(edge, head=middle, bare=True), replace(edge, tail=middle)]
+
+
+def _topological(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
+    """Put each label before the vertex its edge goes to, as a layout needs it."""
+    label = {vertex.name: vertex for vertex in vertices if vertex.shape == "label"}
+    into: dict[str, list[Vertex]] = {}
+    for edge in edges:
+        if edge.tail in label:
+            into.setdefault(edge.head, []).append(label[edge.tail])
+    for vertex in vertices:
+        if vertex.shape != "label":
+            yield from into.get(vertex.name, ())
+            yield vertex
+
+
+def _singles(folded: Folded) -> dict[str, Node]:
+    return {folded.name(box): box.nodes[0] for box in folded.boxes if box.single}
+
+
+def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> str:
+    """Write ∂head/∂tail in symbols and as a number: ``cos(x2) = 0.284``."""
+    k = [i for i, arg in enumerate(head.args) if arg is tail][twin]
+    derivative = dict(head.local_derivatives())[k]
+    if derivative is ZERO:
+        return "0"
+    symbols = partial_symbols(folded.program, head, k, derivative)
+    if type(derivative) is Linear or shape(derivative):
+        return symbols
+    number = labels.brief(derivative)
+    told = symbols if symbols == number else f"{symbols} = {number}"
+    return told if len(told) <= labels.LONG else number

@@ -1,0 +1,296 @@
+"""Figures in letters, for a terminal: boxes in layers, arrows in the gaps between them.
+
+A line that ends in ▶ is an edge; where two edges cross, the upright one passes over the other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from simpleautodiff.display.figures.layout.crossings import arranged
+from simpleautodiff.display.figures.layout.layering import layers
+from simpleautodiff.display.figures.picture import Picture, Vertex
+from simpleautodiff.display.notation.rich_text import letters
+
+LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
+_STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its place
+_NEW, _FADED = ("╔═╗║╚╝", "┌┄┐┊└┘")
+_PLAIN = "┌─┐│└┘"
+_TRIES = 200
+_SAID = {"reverse": "derivatives go back, against the arrows"}
+Links = list[tuple[str, str]]
+
+
+def sketch(picture: Picture) -> str:
+    """Draw a picture in letters.
+
+    Examples
+    --------
+    >>> from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
+    >>> vertices = tuple(Vertex(name, Line(name)) for name in ("x1", "v1"))
+    >>> print(sketch(Picture(vertices, (Edge("x1", "v1"),), "one step")))
+    ┌────┐    ┌────┐
+    │ x1 ├───▶│ v1 │
+    └────┘    └────┘
+    """
+    return _Sketch(picture).text()
+
+
+class _Sketch:
+    """One drawing in the making: rows for boxes and lanes, then strokes."""
+
+    def __init__(self, picture: Picture) -> None:
+        names = {vertex.name for vertex in picture.shown}
+        self.legend = [_SAID.get(tone, text) for tone, text in picture.legend if tone]
+        self.vertices = {vertex.name: vertex for vertex in picture.shown}
+        pairs = [(e.tail, e.head) for e in picture.edges if not e.back]
+        pairs = [(a, b) for a, b in pairs if a in names and b in names]
+        self.layer = layers(list(self.vertices), pairs)
+        self.links: Links = []
+        self.columns = self._columns(pairs)
+        self.row: dict[str, int] = {}
+        self._place_rows()
+        self.grid: dict[tuple[int, int], str] = {}
+        self.strokes: dict[tuple[int, int], tuple[int, int]] = {}
+
+    def _columns(self, pairs: Links) -> list[list[str]]:
+        columns: list[list[str]] = [[] for _ in range(max(self.layer.values(), default=0) + 1)]
+        for name, layer in self.layer.items():
+            columns[layer].append(name)
+        for a, b in pairs:
+            last = a
+            for i in range(self.layer[a] + 1, self.layer[b]):
+                lane = f"{a}\n{i}"  # one lane serves all that a node feeds later
+                if lane not in columns[i]:
+                    columns[i].append(lane)
+                    self.links.append((last, lane))
+                last = lane
+            self.links.append((last, b))
+        return arranged(columns, self.links)
+
+    def _lines(self, name: str) -> list[str]:
+        vertex = self.vertices[name]
+        face = f"{vertex.badge}: {vertex.face.text}" if vertex.badge else vertex.face.text
+        below = [line.text for line in vertex.below if line.text != face]
+        if below and below[0].startswith("= "):  # v1 = log(x1), and further signs below that one
+            indent = " " * (letters(face) + 1)
+            rest = [indent + text if text.startswith("= ") else text for text in below[1:]]
+            return [f"{face} {below[0]}", *rest]
+        return [face, *below]
+
+    def _height(self, name: str) -> int:
+        """Return the rows inside a box: for its lines, and one for each arrow that comes in."""
+        if name not in self.vertices:
+            return 1
+        return max(len(self._lines(name)), sum(b == name for _, b in self.links))
+
+    def _place_rows(self) -> None:
+        """Stack each layer, then move its boxes towards what they are linked with."""
+        for _ in range(4):
+            for column in self.columns:
+                self._stack(column, [(b, a) for a, b in self.links])
+            for column in reversed(self.columns):
+                self._stack(column, self.links)
+        self._make_way()
+        lowest = min(self.row.values())
+        self.row = {name: row - lowest + 1 for name, row in self.row.items()}
+
+    def _make_way(self) -> None:
+        """Move a box down, and all below it, while two lines would lie on one another."""
+        for _ in range(_TRIES):
+            for i, column in enumerate(self.columns):
+                _, stuck = self._plan(i).tracks()
+                if stuck:
+                    for name in column[column.index(stuck) :]:
+                        self.row[name] += 1
+                    break
+            else:
+                return
+
+    def _stack(self, column: list[str], links: Links) -> None:
+        """Place one layer from above: each box where its links are, or below the one before."""
+        wanted = []
+        for name in column:
+            near = [self.row[b] + self._middle(b) for a, b in links if a == name and b in self.row]
+            at = (
+                round(sum(near) / len(near)) - self._middle(name) if near else self.row.get(name, 0)
+            )
+            wanted.append(at)
+        needs = [self._height(name) + (3 if name in self.vertices else 1) for name in column]
+        rows = _spread(wanted, needs)
+        self.row |= dict(zip(column, rows, strict=True))
+
+    def _middle(self, name: str) -> int:
+        return (self._height(name) - 1) // 2
+
+    def text(self) -> str:
+        """Draw the boxes, then the links of each gap."""
+        x = 0
+        for i, column in enumerate(self.columns):
+            wide = max([0, *(self._width(name) for name in column if name in self.vertices)])
+            ends = {name: self._box(name, x, wide) for name in column}
+            if i + 1 < len(self.columns):
+                x = self._gap(i, ends, x + wide)
+        self._ink()
+        return "\n".join([*_lines_of(self.grid), *self.legend])
+
+    def _width(self, name: str) -> int:
+        return max(map(letters, self._lines(name))) + 4
+
+    def _box(self, name: str, x: int, wide: int) -> int:
+        """Draw one box, or the level line of a lane; return where it ends."""
+        if name not in self.vertices:
+            for column in range(x, x + wide):
+                self._stroke(self.row[name], column, LEFT | RIGHT, -1)
+            return x + wide
+        vertex, top = self.vertices[name], self.row[name]
+        width, lines = self._width(name), self._lines(name)
+        if vertex.shape in ("none", "label"):
+            self._write(top, x + 1, lines[0])
+            return x + letters(lines[0]) + (2 if vertex.shape == "label" else 1)
+        self._frame(vertex, top, x, width)
+        above = (self._height(name) - len(lines)) // 2
+        for i, line in enumerate(lines):
+            self._write(top + above + i, x + 2, line)
+        return x + width
+
+    def _frame(self, vertex: Vertex, top: int, x: int, width: int) -> None:
+        style = {"new": _NEW, "faded": _FADED}.get(vertex.tone, _PLAIN)
+        a, level, b, side, c, d = list(style)
+        bottom = top + self._height(vertex.name)
+        self._write(top - 1, x, a + level * (width - 2) + b)
+        self._write(bottom, x, c + level * (width - 2) + d)
+        for row in range(top, bottom):
+            self._write(row, x, side)
+            self._write(row, x + width - 1, side)
+
+    def _write(self, row: int, x: int, text: str) -> None:
+        at = x - 1
+        for letter in text:
+            if letters(letter):
+                at += 1
+                self.grid[row, at] = letter
+            else:
+                self.grid[row, at] += letter  # an accent
+
+    def _stroke(self, row: int, x: int, directions: int, net: int) -> None:
+        """Draw part of a line; of two lines that cross, the upright one is seen."""
+        before, owner = self.strokes.get((row, x), (0, net))
+        if before and owner != net:
+            upright = directions if directions & (UP | DOWN) else before
+            self.strokes[row, x] = (upright & (UP | DOWN), -2)
+        else:
+            self.strokes[row, x] = (before | directions, net)
+
+    def _plan(self, i: int) -> _Plan:
+        """Find out which rows the links between two layers leave and reach."""
+        here = set(self.columns[i])
+        arriving: dict[str, list[str]] = {}
+        for a, b in self.links:
+            if a in here:
+                arriving.setdefault(b, []).append(a)
+        plan = _Plan({}, {}, [])
+        for b, tails in arriving.items():
+            order = sorted(tails, key=lambda a: self.row[a] + self._middle(a))
+            first = self.row[b] + (self._height(b) - len(order)) // 2
+            for row, a in enumerate(order, first):
+                plan.reached.setdefault(a, []).append(row)
+                plan.left[a] = self.row[a] + self._middle(a)
+                plan.tips.extend([row] if self._has_tip(b) else [])
+        return plan
+
+    def _has_tip(self, name: str) -> bool:
+        return name in self.vertices and self.vertices[name].shape != "label"
+
+    def _gap(self, i: int, ends: dict[str, int], start: int) -> int:
+        """Route the links between two layers; return where the next one begins."""
+        plan = self._plan(i)
+        tracks, _ = plan.tracks()
+        stop = start + 2 * max(tracks.values(), default=0) + 4
+        for number, (a, rows) in enumerate(plan.reached.items()):
+            source = ends[a], plan.left[a]
+            self._net(number, source, start + 1 + 2 * tracks[a], rows, stop)
+        for row in plan.tips:
+            self.grid[row, stop - 1] = "▶"
+        return stop
+
+    def _net(
+        self, number: int, source: tuple[int, int], track: int, rows: list[int], stop: int
+    ) -> None:
+        """Draw one source's line to all its targets in the next layer."""
+        x, row = source
+        if (row, x - 1) in self.grid and self.grid[row, x - 1] in "│║":
+            self.grid[row, x - 1] = "├" if self.grid[row, x - 1] == "│" else "╟"
+        for column in range(x, track):
+            self._stroke(row, column, LEFT | RIGHT, number)
+        low, high = min([row, *rows]), max([row, *rows])
+        self._stroke(row, track, LEFT, number)
+        for at in range(low, high + 1):
+            sides = (UP if at > low else 0) | (DOWN if at < high else 0)
+            self._stroke(at, track, sides | (RIGHT if at in rows else 0), number)
+        for target in set(rows):
+            for column in range(track + 1, stop):
+                self._stroke(target, column, LEFT | RIGHT, number)
+
+    def _ink(self) -> None:
+        for place, (directions, _) in self.strokes.items():
+            self.grid.setdefault(place, _STROKES[directions])
+
+
+def _spread(wanted: list[int], needs: list[int]) -> list[int]:
+    """Return rows close to the wanted ones, each below the one before it."""
+    blocks: list[tuple[float, int, list[int]]] = []  # where a block begins, its items' offsets
+    for at, need in zip(wanted, needs, strict=True):
+        start, size, offsets = float(at), need, [0]
+        while blocks and blocks[-1][0] + blocks[-1][1] > start:
+            before, length, earlier = blocks.pop()
+            total = len(earlier) + len(offsets)
+            start = (before * len(earlier) + (start - length) * len(offsets)) / total
+            offsets = earlier + [offset + length for offset in offsets]
+            size += length
+        blocks.append((start, size, offsets))
+    rows: list[int] = []
+    bottom = -(10**9)
+    for start, size, offsets in blocks:
+        top = max(round(start), bottom)
+        rows += [top + offset for offset in offsets]
+        bottom = top + size
+    return rows
+
+
+class _Plan(NamedTuple):
+    """The links of one gap: for each source the row it leaves and the rows it reaches."""
+
+    left: dict[str, int]
+    reached: dict[str, list[int]]
+    tips: list[int]  # the rows at which an arrow ends
+
+    def tracks(self) -> tuple[dict[str, int], str]:
+        """Give each source an upright track such that no two lines lie on one another.
+
+        A source on the row of another one's target must turn before that one does. Where two wait
+        for each other, one of them is returned as well: it has to move.
+        """
+        waiting = sorted(self.left, key=lambda a: -self.left[a])
+        tracks = {a: 0 for a in waiting if set(self.reached[a]) == {self.left[a]}}
+        waiting = [a for a in waiting if a not in tracks]
+        used, stuck = 0, ""
+        while waiting:
+            free = [a for a in waiting if not self._blocked(a, waiting)]
+            stuck = stuck or ("" if free else waiting[0])
+            for a in free or waiting[:1]:
+                tracks[a] = used
+                used += 1
+                waiting.remove(a)
+        return tracks, stuck
+
+    def _blocked(self, a: str, waiting: list[str]) -> bool:
+        return any(self.left[b] in self.reached[a] for b in waiting if b != a)
+
+
+def _lines_of(grid: dict[tuple[int, int], str]) -> list[str]:
+    bottom = max(row for row, _ in grid)
+    rows: list[dict[int, str]] = [{} for _ in range(bottom + 1)]
+    for (row, x), letter in grid.items():
+        rows[row][x] = letter
+    return ["".join(r.get(x, " ") for x in range(max(r, default=-1) + 1)).rstrip() for r in rows]

@@ -1,0 +1,168 @@
+"""Figures of a program: SVG for pages and slides, TikZ for papers, text for the terminal."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
+from simpleautodiff.display.figures import fold as folding
+from simpleautodiff.display.figures.annotations import (
+    check_additions,
+    with_derivatives,
+    with_variables,
+)
+from simpleautodiff.display.figures.box_drawing import sketch
+from simpleautodiff.display.figures.fold import Folded
+from simpleautodiff.display.figures.layout.graphviz import best_layout
+from simpleautodiff.display.figures.layout.layout import Layout
+from simpleautodiff.display.figures.picture import Picture
+from simpleautodiff.display.figures.picture_kinds import pictures
+from simpleautodiff.display.figures.svg import svg
+from simpleautodiff.display.figures.tikz import tikz
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.program import Program
+
+FORMATS = ("svg", "tikz", "text")
+_ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
+
+
+class Figure:
+    """One drawing; `svg()`, `tikz()` and `text()` write it, `save` puts it into a file.
+
+    In a notebook it shows itself.
+    """
+
+    def __init__(self, picture: Picture, layout: Layout | None = None) -> None:
+        self.picture = picture
+        if layout is not None:
+            self.layout = layout
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where everything stands."""
+        return best_layout(self.picture)
+
+    @property
+    def title(self) -> str:
+        """What the figure shows, in a few words."""
+        return self.picture.title
+
+    def svg(self) -> str:
+        """Write the figure as SVG, complete in itself."""
+        return svg(self.picture, self.layout)
+
+    def tikz(self) -> str:
+        """Write the figure for LaTeX, as a document of its own in the paper's style."""
+        return tikz(self.picture, self.layout)
+
+    def text(self) -> str:
+        """Draw the figure in letters, for a terminal."""
+        return sketch(self.picture)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def to(self, format: str) -> str:
+        """Write the figure in a format: "svg", "tikz" or "text"."""
+        if format not in FORMATS:
+            raise ArgumentError(f"a figure is written as {', '.join(FORMATS)}; got {format!r}")
+        written: str = getattr(self, format)()
+        return written
+
+    def save(self, path: str | Path) -> Path:
+        """Write the figure to a file; its ending says how: .svg, .tex or .txt."""
+        path = Path(path)
+        if path.suffix not in _ENDINGS:
+            raise ArgumentError(
+                f"the file's ending says how to draw: {', '.join(_ENDINGS)}; got {path.name!r}"
+            )
+        path.write_text(self.to(_ENDINGS[path.suffix]), encoding="utf-8")
+        return path
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"image/svg+xml": self.svg(), "text/plain": self.text()}
+
+
+class Figures(list[Figure]):
+    """Several figures, one after the other; in a notebook they show themselves."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(f"{figure.title}\n{figure.text()}" for figure in self)
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": "\n".join(f.svg() for f in self), "text/plain": str(self)}
+
+
+def figure(
+    program: Program | Folded | Node,
+    show: str = "values",
+    *,
+    wrt: str | None = None,
+    output: str = "",
+    fold: str | None = "auto",
+    names: str = "numbered",
+    edges: str = "plain",
+) -> Any:
+    """Draw a program, as the paper draws its example.
+
+    Parameters
+    ----------
+    program
+        What `trace` returns, or what `fold` makes of it, or a node: that which it depends on.
+    show
+        `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
+        `wrt`; `"adjoints"`: derivatives of `output`, with dashed edges back; `"construction"`: a
+        list of figures, one for each step, the new node in red; `"reachable"`: what can be reached
+        from `wrt`; `"order"`: the order of the forward sweep and the first path of its search.
+    wrt, output
+        Names of nodes; the first input and the first output if not given.
+    fold
+        How a large program is folded (see `simpleautodiff.fold`); None: not at all.
+    names
+        `"numbered"`: v1, v2, ...; `"both"`: with them your own names of variables.
+    edges
+        `"plain"`, or `"derivatives"`: on each edge between two steps its local derivative.
+
+    Returns
+    -------
+    Figure
+        Or a list of them, for a construction.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2, 2.0, 5.0)
+    >>> print(ad.figure(program, "plain"))
+              ┌────┐
+    ┌────┐ ┌─▶│ v1 ├───┐
+    │ x1 ├─┤  └────┘   │  ┌────┐
+    └────┘ │           └─▶│ v3 ├───▶ y = f(x1, x2)
+           │  ┌────┐ ┌───▶│    │
+    ┌────┐ └─▶│ v2 ├─┘    └────┘
+    │ x2 ├───▶│    │
+    └────┘    └────┘
+    >>> ad.figure(program).svg().startswith("<svg")
+    True
+    """
+    check_additions(names, edges)
+    folded = _folded(program, fold)
+    found = pictures(folded, show, wrt, output)
+    if names == "both":
+        found = [with_variables(picture, folded) for picture in found]
+    if edges == "derivatives":
+        found = [with_derivatives(picture, folded) for picture in found]
+    if show != "construction":
+        return Figure(found[0])
+    whole = best_layout(found[-1])
+    return Figures(Figure(picture, whole) for picture in found)
+
+
+def _folded(program: Program | Folded | Node, by: str | None) -> Folded:
+    if isinstance(program, Folded):
+        return program
+    if isinstance(program, Node):
+        program = Program(execution_order(program))
+    return folding.unfolded(program) if by is None else folding.fold(program, by)

@@ -1,0 +1,322 @@
+"""Large programs in few boxes: one for each call, source line or loop, to be unfolded again.
+
+Every box is a stretch of the execution order, so a box never waits for what it feeds itself: a
+folded program is a graph without circles, like the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.figures.find_loops import passes, repeats
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.program import Program
+
+MOST = 49  # boxes of a folded program
+LEGIBLE = 24  # boxes that are shown at once, if nothing else is said
+DEPTH = 40  # calls inside calls that are told apart
+WAYS = ("auto", "call", "line", "loop")
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A stretch of a program: one step, or several under one title.
+
+    `kind` is "input", "step", "call", "line", "loop", "steps" or "inputs"; a loop is its body
+    `times` over. The title of a loop has a line for each of the first parts of its body.
+    """
+
+    kind: str
+    title: str
+    nodes: tuple[Node, ...]
+    parts: tuple[Box, ...] = ()
+    times: int = 1
+    mark: Any = None  # equal for boxes that do the same
+    line: int = 0
+
+    @property
+    def single(self) -> bool:
+        """Whether the box is one step or input alone."""
+        return not self.parts
+
+    @cached_property
+    def inside(self) -> tuple[Box, ...]:
+        """What stands there when the box is unfolded; of a loop the first and the last pass.
+
+        A box that holds nothing but another box is unfolded with it.
+        """
+        if len(self.parts) <= 1:
+            return self.parts and (self.parts[0].inside or self.parts)
+        if self.kind != "loop":
+            return tuple(_few(list(self.parts), MOST))
+        first, *between, last = self.parts
+        if len(between) > 1:
+            nodes = tuple(node for part in between for node in part.nodes)
+            rest = replace(self, nodes=nodes, parts=tuple(between), times=len(between))
+            return (*_flat(first), rest, *_flat(last))
+        return tuple(inner for part in self.parts for inner in _flat(part))
+
+
+class Folded:
+    """A program as boxes; `figure` draws it.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def f(x):
+    ...     for _ in range(500):
+    ...         x = ad.sin(x) * x
+    ...     return x + 1
+    >>> folded = fold(ad.trace(f, 0.5))
+    >>> print(folded)
+    x
+    loop@v1 (×500, 1,000 steps)
+    v1001
+    >>> len(folded.unfold("loop@v1"))
+    7
+    """
+
+    def __init__(self, program: Program, boxes: Iterable[Box]) -> None:
+        self.program = program
+        self.boxes = list(boxes)
+
+    def __len__(self) -> int:
+        return len(self.boxes)
+
+    def __str__(self) -> str:
+        """Write the boxes, one a line."""
+        return "\n".join(map(self._line, self.boxes))
+
+    def _line(self, box: Box) -> str:
+        return self.name(box) if box.single else f"{self.name(box)} ({amount(box)})"
+
+    def name(self, box: Box) -> str:
+        """Return the name of a box: that of its step, or its kind and its first step."""
+        first = self.program.names[box.nodes[0]]
+        return first if box.single else f"{box.kind}@{first}"
+
+    @cached_property
+    def owner(self) -> dict[Node, Box]:
+        """The box in which each node stands."""
+        return {node: box for box in self.boxes for node in box.nodes}
+
+    @cached_property
+    def edges(self) -> list[tuple[Box, Box]]:
+        """The arrows between boxes; between two single steps, one for each argument."""
+        found = []
+        seen = set()
+        for box in self.boxes:
+            for node in box.nodes:
+                for arg in node.args:
+                    if type(arg) is not Node:
+                        continue
+                    tail = self.owner[arg]
+                    pair = (id(tail), id(box))
+                    if tail is not box and (pair not in seen or (tail.single and box.single)):
+                        seen.add(pair)
+                        found.append((tail, box))
+        return found
+
+    def unfold(self, box: str | Box) -> Folded:
+        """Return the program with one box replaced by what is in it.
+
+        A loop becomes its first pass, the passes between, and its last.
+        """
+        wanted = box if isinstance(box, Box) else self._find(box)
+        at = self.boxes.index(wanted)
+        return Folded(self.program, [*self.boxes[:at], *wanted.inside, *self.boxes[at + 1 :]])
+
+    def _find(self, name: str) -> Box:
+        for box in self.boxes:
+            if self.name(box) == name and not box.single:
+                return box
+        folded = ", ".join(self.name(box) for box in self.boxes if not box.single)
+        raise ArgumentError(f"there is no box {name!r} to unfold; there are: {folded or 'none'}")
+
+
+def amount(box: Box) -> str:
+    """Say how much is in a box: ``×500, 1,000 steps``."""
+    what = "inputs" if box.kind == "inputs" else "steps"
+    steps = f"{len(box.nodes):,} {what}"
+    return f"×{box.times:,}, {steps}" if box.times > 1 else steps
+
+
+def _flat(one: Box) -> tuple[Box, ...]:
+    """Return what is done in one pass of a loop."""
+    return one.parts if one.kind == "pass" else (one,)
+
+
+def fold(program: Program, by: str = "auto", legible: int = LEGIBLE) -> Folded:
+    """Fold a program into fewer than 50 boxes.
+
+    Parameters
+    ----------
+    by
+        `"call"`: a box for each call of a function; `"line"`: for each source line; `"loop"`: for
+        each repeated structure; `"auto"`: all of these, and a small program as it is.
+    legible
+        How many boxes `"auto"` shows at once: calls and lines are unfolded up to that.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def layer(w, x):
+    ...     return ad.tanh(w * x)
+    >>> program = ad.trace(lambda w, x: layer(w, layer(w, x)), 0.5, 2.0)
+    >>> print(fold(program, by="call"))
+    w
+    x
+    call@v1 (2 steps)
+    call@v3 (2 steps)
+    """
+    if by not in WAYS:
+        raise ArgumentError(f"by is one of {', '.join(map(repr, WAYS))}; got {by!r}")
+    if by == "auto" and len(program) <= legible:
+        return unfolded(program)
+    steps = [_step(program, node) for node in program.execution if node.primitive is not None]
+    inputs = _few_inputs([_step(program, node) for node in program.inputs])
+    boxes = _folded(program, steps, by, 1)
+    if by == "auto":
+        boxes = _opened(boxes, legible - len(inputs))
+    return Folded(program, [*inputs, *_few(boxes, MOST - len(inputs))])
+
+
+def unfolded(program: Program) -> Folded:
+    """Return the program with a box for each step, in its own numbering."""
+    return Folded(program, [_step(program, node) for node in program.nodes])
+
+
+def _step(program: Program, node: Node) -> Box:
+    line = program.lines.get(node, "")
+    number = line.split(":", 2)[1] if line.count(":") else ""
+    place = int(number) if number.isdigit() else 0
+    kind = "input" if node.primitive is None else "step"
+    return Box(kind, program.names[node], (node,), mark=(node.operator, line), line=place)
+
+
+def _folded(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
+    boxes = list(steps)
+    if by in ("auto", "call") and depth < DEPTH:
+        boxes = _by_call(program, steps, by, depth)
+    if by in ("auto", "line"):
+        boxes = _by_line(program, boxes)
+    return _by_loop(boxes) if by in ("auto", "loop") else boxes
+
+
+def _by_loop(boxes: list[Box]) -> list[Box]:
+    """Fold repetitions; where they differ from pass to pass, by the lines that jump back."""
+    folded = repeats(boxes, _loop)
+    if len(folded) <= MOST:
+        return folded
+    return min(folded, passes(repeats(boxes, _loop, 1), _loop), key=len)
+
+
+def _by_call(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
+    boxes: list[Box] = []
+    for call, group in _runs(steps, lambda box: _call(program, box, depth)):
+        if call is None or len(group) == 1:
+            boxes += group
+            continue
+        parts = _folded(program, group, by, depth + 1)
+        mark = ("call", call.function, call.place)
+        title = "lambda" if call.function == "<lambda>" else f"{call.function}()"
+        boxes.append(_box("call", title, parts, mark, group[0].line and call.place[1]))
+    return boxes
+
+
+def _call(program: Program, box: Box, depth: int) -> Any:
+    calls = program.calls.get(box.nodes[0], ())
+    return calls[depth] if len(calls) > depth else None
+
+
+def _by_line(program: Program, boxes: Sequence[Box]) -> list[Box]:
+    result: list[Box] = []
+    for line, group in _runs(boxes, lambda box: _line_of(program, box)):
+        if not line or len(group) == 1:
+            result += group
+            continue
+        parts = repeats(group, _loop)
+        text = line.split(":", 2)[-1].strip()
+        if len(parts) == 1:  # the line is a loop, and nothing else
+            result.append(replace(parts[0], title=text))
+        else:
+            result.append(_box("line", text, parts, ("line", line), group[0].line))
+    return result
+
+
+def _line_of(program: Program, box: Box) -> str:
+    return program.lines.get(box.nodes[0], "") if box.single else ""
+
+
+def _runs(boxes: Sequence[Box], key: Any) -> list[tuple[Any, list[Box]]]:
+    """Cut a list where its key changes."""
+    result: list[tuple[Any, list[Box]]] = []
+    for box in boxes:
+        what = key(box)
+        if result and result[-1][0] == what:
+            result[-1][1].append(box)
+        else:
+            result.append((what, [box]))
+    return result
+
+
+def _box(kind: str, title: str, parts: Sequence[Box], mark: Any = None, line: int = 0) -> Box:
+    nodes = tuple(node for part in parts for node in part.nodes)
+    return Box(kind, title, nodes, tuple(parts), mark=mark, line=line)
+
+
+def _loop(bodies: Sequence[Sequence[Box]]) -> Box:
+    """Make one box of the passes of a loop."""
+    body = bodies[0]
+    each = [one[0] if len(one) == 1 else _box("pass", "", one) for one in bodies]
+    nodes = tuple(node for one in each for node in one.nodes)
+    titles = list(dict.fromkeys(_said(box) for box in body))
+    title = "\n".join(titles[:4]) + "\n…" * (len(titles) > 4)
+    mark = ("loop", tuple(box.mark for box in body))
+    return Box("loop", title, nodes, tuple(each), len(each), mark, min(b.line for b in body))
+
+
+def _said(box: Box) -> str:
+    return box.nodes[0].operator if box.single else box.title
+
+
+def _opened(boxes: list[Box], room: int) -> list[Box]:
+    """Unfold calls and lines, the outer ones first, while there is room."""
+    opened = True
+    while opened:
+        opened = False
+        for i, box in enumerate(boxes):
+            if box.kind in ("call", "line") and len(boxes) - 1 + len(box.parts) <= room:
+                boxes = [*boxes[:i], *box.parts, *boxes[i + 1 :]]
+                opened = True
+                break
+    return boxes
+
+
+def _few(boxes: list[Box], most: int) -> list[Box]:
+    """Fold what is still too long: repetitions, irregular loops, and at last equal stretches."""
+    if len(boxes) > most:
+        boxes = _by_loop(boxes)
+    if len(boxes) > most:
+        size = -(-len(boxes) // most)
+        stretches = [boxes[i : i + size] for i in range(0, len(boxes), size)]
+        boxes = [s[0] if len(s) == 1 else _box("steps", _span(s), s) for s in stretches]
+    return boxes
+
+
+def _span(boxes: Sequence[Box]) -> str:
+    return f"{boxes[0].title} … {boxes[-1].title}"
+
+
+def _few_inputs(inputs: list[Box]) -> list[Box]:
+    """Fold the elements of one argument, where there are many inputs."""
+    if len(inputs) <= MOST // 4:
+        return inputs
+    groups = [group for _, group in _runs(inputs, lambda box: box.title.split("[")[0])]
+    if len(groups) > MOST // 4:
+        groups = [inputs]
+    return [g[0] if len(g) == 1 else _box("inputs", _span(g), g) for g in groups]

@@ -1,0 +1,1 @@
+"""Where the boxes of a figure stand."""

@@ -1,0 +1,74 @@
+"""Layouts of larger graphs by Graphviz, where pygraphviz is installed; else by our own."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import warnings
+from typing import Any
+
+from simpleautodiff.display.figures.layout.layout import MARGIN, Layout, Point, laid_out
+from simpleautodiff.display.figures.picture import Picture, Vertex
+
+LARGE = 60  # vertices from which Graphviz is asked
+_INCH = 72.0
+
+
+def best_layout(picture: Picture) -> Layout:
+    """Lay a picture out by Graphviz if it is large and pygraphviz is there; else by our own."""
+    if len(picture.vertices) > LARGE and importlib.util.find_spec("pygraphviz"):
+        return by_graphviz(picture)
+    return laid_out(picture)
+
+
+def by_graphviz(picture: Picture) -> Layout:
+    """Lay a picture out by Graphviz' dot, through pygraphviz."""
+    pygraphviz = importlib.import_module("pygraphviz")
+    graph = pygraphviz.AGraph(directed=True, strict=False, rankdir="LR", ranksep="0.5")
+    for i, vertex in enumerate(picture.vertices):
+        wide, up, down = vertex.extent
+        size = {"width": 2 * wide / _INCH, "height": 2 * max(up, down) / _INCH}
+        graph.add_node(str(i), shape="box", fixedsize="true", label="", **size)
+    number = {vertex.name: str(i) for i, vertex in enumerate(picture.vertices)}
+    for k, edge in enumerate(picture.edges):
+        ends = (edge.head, edge.tail) if edge.back else (edge.tail, edge.head)
+        graph.add_edge(*[number[name] for name in ends], key=str(k))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Graphviz, about labels that are not there
+        graph.layout(prog="dot")
+    return _read(picture, graph, number)
+
+
+def _read(picture: Picture, graph: Any, number: dict[str, str]) -> Layout:
+    """Turn what Graphviz found upside down, as its y runs upwards, and move it into the frame."""
+    left, bottom, right, top = map(float, graph.graph_attr["bb"].split(","))
+
+    def moved(text: str) -> Point:
+        x, y = text.split(",")
+        return round(float(x) - left + MARGIN, 2), round(top - float(y) + MARGIN, 2)
+
+    places = {name: moved(graph.get_node(i).attr["pos"]) for name, i in number.items()}
+    vertices = {vertex.name: vertex for vertex in picture.vertices}
+    routes = []
+    for k, edge in enumerate(picture.edges):
+        tail, head = (edge.head, edge.tail) if edge.back else (edge.tail, edge.head)
+        line = graph.get_edge(number[tail], number[head], key=str(k)).attr["pos"]
+        points = [moved(text) for text in line.split() if text[0] not in "es"]
+        route = _joined(vertices[tail], places[tail], points, vertices[head], places[head])
+        routes.append(route[::-1] if edge.back else route)
+    return Layout(places, routes, right - left + 2 * MARGIN, top - bottom + 2 * MARGIN)
+
+
+def _joined(
+    tail: Vertex, start: Point, points: list[Point], head: Vertex, end: Point
+) -> list[Point]:
+    """Lead a curve, which ends at the room of a vertex, on to its outline."""
+    first = start[0] + tail.body[0], start[1]
+    last = end[0] - head.body[0], end[1]
+    return [*_straight(first, points[0]), *points[1:], *_straight(points[-1], last)[1:]]
+
+
+def _straight(a: Point, b: Point) -> list[Point]:
+    """Write a straight line as a curve."""
+    dx, dy = (b[0] - a[0]) / 3, (b[1] - a[1]) / 3
+    return [a, (a[0] + dx, a[1] + dy), (a[0] + 2 * dx, a[1] + 2 * dy), b]

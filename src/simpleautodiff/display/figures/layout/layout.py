@@ -1,0 +1,195 @@
+"""Where everything stands: a layered layout, from left to right, the same every time.
+
+Layers by the longest path from the inputs; few crossings by medians and exchanges of neighbours;
+heights by least squares under the condition that nothing overlaps. Between layers an edge is a
+smooth curve, inside one it is level, so that it never runs through a label.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+from simpleautodiff.display.figures.layout.heights import Item, settled
+from simpleautodiff.display.figures.layout.layering import layered
+from simpleautodiff.display.figures.picture import Edge, Picture, Vertex
+
+Point = tuple[float, float]
+MARGIN, ROW_GAP, LANE_GAP = 18.0, 26.0, 16.0
+LANES, TWINS = 13.0, 8.0  # between edges at one side of a vertex; between edges of one pair
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Places of vertices (the middle of the circle), one route for each edge, and the size.
+
+    A route is a point and then, three by three, the control points and ends of cubic curves.
+    """
+
+    places: dict[str, Point]
+    routes: list[list[Point]]
+    width: float
+    height: float
+
+
+def laid_out(picture: Picture, thorough: bool = True) -> Layout:
+    """Lay a picture out; quickly, with perhaps a few more crossings, if not thoroughly.
+
+    Examples
+    --------
+    >>> from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
+    >>> vertices = tuple(Vertex(name, Line(name)) for name in ("x1", "v1"))
+    >>> layout = laid_out(Picture(vertices, (Edge("x1", "v1"),), "one step"))
+    >>> layout.places["x1"][0] < layout.places["v1"][0]
+    True
+    >>> layout.places["x1"][1] == layout.places["v1"][1]
+    True
+    """
+    return _Plan(picture, thorough).layout()
+
+
+class _Plan:
+    """One layout in the making: vertices and, where an edge passes a layer, its lanes."""
+
+    def __init__(self, picture: Picture, thorough: bool) -> None:
+        self.picture = picture
+        self.vertex = {vertex.name: vertex for vertex in picture.vertices}
+        self.pairs = list(dict.fromkeys(_pair(edge) for edge in picture.edges))
+        self.twins = {pair: 0 for pair in self.pairs}
+        for edge in picture.edges:
+            self.twins[_pair(edge)] += 1
+        layering = layered([v.name for v in picture.vertices], self.pairs, thorough)
+        self.layer, self.columns, self.chains = layering
+        self.links = list(layering.links())
+        self.y = self._heights()
+        self.x, self.bounds = self._across()
+
+    def _heights(self) -> dict[str, float]:
+        items = [[self._item(name) for name in column] for column in self.columns]
+        links = [(a, b, self._pull(a, b)) for a, b in self.links]
+        return settled(items, links, list(self.chains.values()))
+
+    def _item(self, name: str) -> Item:
+        if name in self.vertex:
+            _, up, down = self.vertex[name].extent
+            return Item(name, up + ROW_GAP / 2, down + ROW_GAP / 2)
+        spread = TWINS * (self.twins[_ends(name)] - 1) / 2
+        return Item(name, LANE_GAP / 2 + spread, LANE_GAP / 2 + spread)
+
+    def _pull(self, a: str, b: str) -> float:
+        """Long edges are kept straight before short ones."""
+        return (1.0, 2.0, 8.0)[(a not in self.vertex) + (b not in self.vertex)]
+
+    def _across(self) -> tuple[dict[str, float], list[tuple[float, float]]]:
+        """Return the middle of each column, and where it begins and ends."""
+        x: dict[str, float] = {}
+        bounds = []
+        left = 0.0
+        for i, column in enumerate(self.columns):
+            half = max([0.0, *(self.vertex[n].extent[0] for n in column if n in self.vertex)])
+            x |= {name: left + half for name in column}
+            bounds.append((left, left + 2 * half))
+            left += 2 * half + self._gap(i)
+        return x, bounds
+
+    def _gap(self, layer: int) -> float:
+        """Leave room between two layers: more where edges must climb."""
+        here = set(self.columns[layer])
+        climbs = [abs(self.y[a] - self.y[b]) for a, b in self.links if a in here]
+        return min(48 + 0.25 * max(climbs, default=0.0), 130.0)
+
+    def _ports(self, name: str, incoming: bool) -> dict[tuple[str, str], float]:
+        """Spread the edges at one side of a vertex, in the order in which they arrive."""
+        near = {}
+        for pair, chain in self.chains.items():
+            if chain[-1 if incoming else 0] == name:
+                near[pair] = self.y[chain[-2 if incoming else 1]]
+        order = sorted(near, key=lambda pair: (near[pair], self.pairs.index(pair)))
+        wide = [TWINS * (self.twins[pair] - 1) for pair in order]
+        total = sum(wide) + LANES * max(len(order) - 1, 0)
+        scale = min(1.0, 1.3 * self.vertex[name].body[1] / total) if total else 1.0
+        ports, at = {}, -total / 2
+        for pair, own in zip(order, wide, strict=True):
+            ports[pair] = (at + own / 2) * scale
+            at += own + LANES
+        return ports
+
+    def layout(self) -> Layout:
+        """Put places and routes together, with a margin around them."""
+        out = {name: self._ports(name, False) for name in self.vertex}
+        into = {name: self._ports(name, True) for name in self.vertex}
+        count = dict.fromkeys(self.pairs, 0)
+        routes = []
+        for edge in self.picture.edges:
+            pair = _pair(edge)
+            shift = TWINS * (count[pair] - (self.twins[pair] - 1) / 2)
+            count[pair] += 1
+            leaves, arrives = out[pair[0]][pair] + shift, into[pair[1]][pair] + shift
+            route = self._route(pair, leaves, arrives, shift)
+            routes.append(route[::-1] if edge.back else route)
+        return self._framed(routes)
+
+    def _route(
+        self, pair: tuple[str, str], leaves: float, arrives: float, shift: float
+    ) -> list[Point]:
+        chain = self.chains[pair]
+        start, end = self.vertex[pair[0]], self.vertex[pair[1]]
+        at = self.x[start.name] + _reach(start, leaves), self.y[start.name] + leaves
+        route = [at]
+        for a, b in pairwise(chain):
+            offset = arrives if b == chain[-1] else shift
+            _level(route, self.bounds[self._layer_of(a)][1])
+            x0, y0 = route[-1]
+            x1, y1 = self.bounds[self._layer_of(b)][0], self.y[b] + offset
+            bend = (x1 - x0) * 0.5
+            route += [(x0 + bend, y0), (x1 - bend, y1), (x1, y1)]
+        _level(route, self.x[end.name] - _reach(end, arrives))
+        return route
+
+    def _layer_of(self, name: str) -> int:
+        return self.layer[name] if name in self.layer else int(name.rpartition("\n")[2])
+
+    def _framed(self, routes: list[list[Point]]) -> Layout:
+        boxes = [self._box(vertex) for vertex in self.picture.vertices]
+        ys = [y for route in routes for _, y in route]
+        top = min([*(box[1] for box in boxes), *ys], default=0.0)
+        bottom = max([*(box[3] for box in boxes), *ys], default=0.0)
+        right = max((box[2] for box in boxes), default=0.0)
+        dx, dy = MARGIN, MARGIN - top
+
+        def moved(point: Point) -> Point:
+            return round(point[0] + dx, 2), round(point[1] + dy, 2)
+
+        places = {name: moved((self.x[name], self.y[name])) for name in self.vertex}
+        moved_routes = [[moved(point) for point in route] for route in routes]
+        return Layout(places, moved_routes, right + 2 * MARGIN, bottom - top + 2 * MARGIN)
+
+    def _box(self, vertex: Vertex) -> tuple[float, float, float, float]:
+        x, y = self.x[vertex.name], self.y[vertex.name]
+        wide, up, down = vertex.extent
+        return x - wide, y - up, x + wide, y + down
+
+
+def _pair(edge: Edge) -> tuple[str, str]:
+    return (edge.head, edge.tail) if edge.back else (edge.tail, edge.head)
+
+
+def _ends(lane: str) -> tuple[str, str]:
+    tail, head, _ = lane.split("\n")
+    return tail, head
+
+
+def _reach(vertex: Vertex, offset: float) -> float:
+    """Return how far from its middle the outline of a vertex is, `offset` above or below it."""
+    wide, high = vertex.body
+    if vertex.shape != "circle" or abs(offset) >= high:
+        return wide
+    return wide - high + math.sqrt(high * high - offset * offset)
+
+
+def _level(route: list[Point], x: float) -> None:
+    """Continue a route on its level."""
+    (x0, y), third = route[-1], (x - route[-1][0]) / 3
+    if abs(third) > 0.01:
+        route += [(x0 + third, y), (x0 + 2 * third, y), (x, y)]

@@ -1,0 +1,107 @@
+"""A graph to be drawn: vertices with what is written on them, and edges; no coordinates yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from simpleautodiff.display.notation.rich_text import width
+
+RADIUS = 24.0  # of a circle, in pixels
+FACE, LABEL, CODE = 19.0, 13.0, 12.0  # sizes of letters
+BOLD = ("value", "tangent", "adjoint", "times")  # tones of heavier letters
+LEADING = 17.0  # from one line of a label to the next
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of text: a formula, or code; its tone says what it is about."""
+
+    text: str
+    tone: str = ""
+    code: bool = False
+
+    def width(self, size: float) -> float:
+        """Return how wide the line will be."""
+        return width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
+
+
+@dataclass(frozen=True)
+class Vertex:
+    """What is drawn for one node: its face in a circle or box, and lines below it.
+
+    Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone,
+    and so is the `label` in the middle of an edge.
+    """
+
+    name: str
+    face: Line
+    below: tuple[Line, ...] = ()
+    shape: str = "circle"
+    tone: str = ""
+    badge: str = ""
+    hint: str = ""
+    size: tuple[float, float] | None = None  # half the width and the height, where they are given
+
+    @cached_property
+    def body(self) -> tuple[float, float]:
+        """Half the width and half the height of the circle or box."""
+        if self.size is not None:
+            return self.size
+        face = self.face.width(CODE if self.face.code else FACE)
+        if self.shape == "box":
+            wide = max([self.face.width(CODE), *(line.width(CODE) for line in self.below)])
+            return wide / 2 + 14, (1 + len(self.below)) * LEADING / 2 + 9
+        if self.shape == "none":
+            return face / 2 + 7, FACE / 2
+        if self.shape == "label":
+            return self.face.width(LABEL) / 2 + 5, LABEL / 2
+        return max(RADIUS, face / 2 + 11), RADIUS
+
+    @cached_property
+    def extent(self) -> tuple[float, float, float]:
+        """Half the width of all that is drawn; how far it reaches up, and down."""
+        wide, high = self.body
+        if self.shape == "box":
+            return wide, high + 8 * bool(self.badge), high
+        label = max([0.0, *(line.width(LABEL) / 2 for line in self.below)])
+        down = high + len(self.below) * LEADING + 5 * bool(self.below)
+        return max(wide, label), high + 8 * bool(self.badge), down
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail).
+
+    A `bare` one has no head: it ends at a label, behind which it goes on.
+    """
+
+    tail: str
+    head: str
+    tone: str = ""
+    bare: bool = False
+
+    @property
+    def back(self) -> bool:
+        """Whether the arrow points from a node to its parent."""
+        return self.tone == "reverse"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All that a figure shows. `legend` explains tones of edges, or is a line of text.
+
+    Vertices that are `hidden` keep their places and are not drawn.
+    """
+
+    vertices: tuple[Vertex, ...]
+    edges: tuple[Edge, ...]
+    title: str
+    description: str = ""
+    legend: tuple[tuple[str, str], ...] = ()
+    hidden: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def shown(self) -> list[Vertex]:
+        """The vertices that are drawn."""
+        return [vertex for vertex in self.vertices if vertex.name not in self.hidden]

@@ -1,0 +1,308 @@
+"""What each kind of figure shows: the vertices and edges of a program, with their words and tones.
+
+Everything is drawn from a folded program, of which a program with one box for each step is a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
+from simpleautodiff.display.figures.fold import Box, Folded, amount
+from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.display.notation import labels
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.program import Program
+
+Lines = tuple[Line, ...]
+FORWARD = "forward calculation of function value"
+REVERSE = "reverse calculation of derivative value"
+
+
+def plain(folded: Folded) -> Picture:
+    """Show the names alone; of arrays their shape."""
+
+    def below(node: Node) -> Lines:
+        size = labels.shape_label(node.value)
+        return (Line(size, "quiet"),) if size else ()
+
+    return _picture(folded, below, "Computational graph")
+
+
+def values(folded: Folded) -> Picture:
+    """Show each step in symbols and in numbers, and its value."""
+    return _picture(folded, lambda node: _values(folded, node), "Values in the computational graph")
+
+
+def _values(folded: Folded, node: Node) -> Lines:
+    value = Line(f"= {labels.brief(node.value)}", "value")
+    if node.primitive is None:
+        return (value,)
+    texts = (labels.symbolic(folded.program, node), labels.numeric(node))
+    told = [Line(f"= {text}") for text in dict.fromkeys(texts) if text]
+    return (*told, value)
+
+
+def tangents(folded: Folded, wrt: str) -> Picture:
+    """Show the values, and the derivative of every step with respect to one of them."""
+    dot = Program.tangents(folded.program, wrt)  # the numbers; a trace makes a table of them
+
+    def below(node: Node) -> Lines:
+        name = folded.program.names[node]
+        told = _short_values(folded, node)
+        return (*told, Line(f"{labels.dotted(name)} = {labels.brief(dot[name])}", "tangent"))
+
+    return _picture(folded, below, f"Values and derivatives with respect to {wrt}")
+
+
+def _short_values(folded: Folded, node: Node) -> Lines:
+    value = Line(f"= {labels.brief(node.value)}", "value")
+    if node.primitive is None:
+        return (value,)
+    return (Line(f"= {labels.symbolic(folded.program, node)}"), value)
+
+
+def adjoints(folded: Folded, output: str = "") -> Picture:
+    """Show the derivative of one output with respect to every step, and dashed edges back."""
+    program = folded.program
+    output = program.proper(output) if output else ""
+    bar = Program.adjoints(program, output)
+
+    def below(node: Node) -> Lines:
+        name = program.names[node]
+        told = _short_values(folded, node)[:1]
+        return (*told, Line(f"{labels.barred(name)} = {labels.brief(bar[name])}", "adjoint"))
+
+    wanted = output or program.names[program.outputs[0]]
+    named = {program.names[node]: name for name, node in labels.output_names(program)}
+    picture = _picture(folded, below, f"Derivatives of {named.get(wanted, wanted)}")
+    counts = _reached_back(folded, wanted)
+    real = {vertex.name for vertex in picture.vertices if vertex.shape != "none"}
+    back = tuple(
+        Edge(edge.head, edge.tail, "reverse")
+        for edge in picture.edges
+        if edge.head in counts and edge.head in real
+    )
+    legend = (("", FORWARD), ("reverse", REVERSE))
+    return replace(picture, edges=picture.edges + back, legend=legend)
+
+
+def _reached_back(folded: Folded, output: str) -> set[str]:
+    """Return the boxes that an output depends on."""
+    end = folded.program.node(output)
+    return {folded.name(folded.owner[node]) for node in execution_order(end)}
+
+
+def construction(folded: Folded) -> list[Picture]:
+    """Show the graph after each step: the new node in red, what it does not need in grey."""
+    written = labels.expanded(folded.program)
+    whole = _picture(folded, lambda node: _built(folded, node, written), "", outputs=False)
+    vertices = [
+        _operator_face(folded, box, v) for box, v in zip(folded.boxes, whole.vertices, strict=True)
+    ]
+    parents: dict[str, set[str]] = {vertex.name: set() for vertex in vertices}
+    for edge in whole.edges:
+        parents[edge.head] |= {edge.tail, *parents[edge.tail]}
+    inputs = {
+        v.name
+        for v, box in zip(vertices, folded.boxes, strict=True)
+        if box.kind.startswith("input")
+    }
+    order = [v.name for v in _in_execution(folded, vertices) if v.name not in inputs]
+    built = set(inputs)
+    result = [_stage(whole, vertices, built, built, "", "The inputs")]
+    for number, name in enumerate(order, 1):
+        built.add(name)
+        title = f"Step {number} of {len(order)}: {name}"
+        result.append(_stage(whole, vertices, built, {name, *parents[name]}, name, title))
+    return result
+
+
+def _in_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
+    rank = {node: i for i, node in enumerate(folded.program.execution)}
+    pairs = sorted(
+        zip(folded.boxes, vertices, strict=True), key=lambda pair: rank[pair[0].nodes[0]]
+    )
+    return [vertex for _, vertex in pairs]
+
+
+def _built(folded: Folded, node: Node, written: dict[Node, str]) -> Lines:
+    name = folded.program.names[node]
+    return (Line(name if node.primitive is None else f"{name} = {written[node]}"),)
+
+
+def _operator_face(folded: Folded, box: Box, vertex: Vertex) -> Vertex:
+    """Write the operation on a vertex, as on the node the wrapping function makes."""
+    if not box.single:
+        return vertex
+    node = box.nodes[0]
+    text = folded.program.names[node] if node.primitive is None else labels.sign(node)
+    return replace(vertex, face=Line(text, code=text.isidentifier()))
+
+
+def _stage(
+    whole: Picture, vertices: list[Vertex], built: set[str], needed: set[str], new: str, title: str
+) -> Picture:
+    def tone(vertex: Vertex) -> str:
+        return "new" if vertex.name == new else vertex.tone if vertex.name in needed else "faded"
+
+    toned = tuple(replace(vertex, tone=tone(vertex)) for vertex in vertices)
+    edges = tuple(
+        replace(edge, tone="new" if edge.head == new else "" if edge.head in needed else "faded")
+        for edge in whole.edges
+    )
+    hidden = frozenset(vertex.name for vertex in vertices) - built
+    said = "; ".join(line.text for v in vertices if v.name == new for line in v.below)
+    return replace(whole, vertices=toned, edges=edges, title=title, hidden=hidden, description=said)
+
+
+def reachable(folded: Folded, wrt: str) -> Picture:
+    """Show what can be reached from one node: the subgraph G_R, the rest in grey."""
+    start, children = _search(folded, wrt)
+    reached = set(_order(start, children))
+    picture = _picture(folded, lambda node: (), f"What is reachable from {wrt}", outputs=False)
+    picture = _highlighted(picture, reached, set(_pairs(children, reached)))
+    names = [vertex.name for vertex in picture.vertices if vertex.name in reached]
+    return replace(picture, legend=(("text", f"V_R = {{ {', '.join(names)} }}"),))
+
+
+def order(folded: Folded, wrt: str) -> Picture:
+    """Show the order of the forward sweep from one node, and the first path of the search."""
+    start, children = _search(folded, wrt)
+    found = _order(start, children)
+    path = [start]
+    while children[path[-1]]:
+        path.append(children[path[-1]][0])
+    picture = _picture(folded, lambda node: (), f"Topological order from {wrt}", outputs=False)
+    picture = _highlighted(picture, set(found), set(_pairs(children, set(found))))
+    number = {name: str(i) for i, name in enumerate(found, 1)}
+    steps = set(pairwise(path))
+    return replace(
+        picture,
+        vertices=tuple(replace(v, badge=number.get(v.name, "")) for v in picture.vertices),
+        edges=tuple(
+            replace(edge, tone="path") if (edge.tail, edge.head) in steps else edge
+            for edge in picture.edges
+        ),
+        legend=(
+            ("path", f"first path of the search: {' → '.join(path)}"),
+            ("text", f"order: {', '.join(found)}"),
+        ),
+    )
+
+
+def _pairs(children: dict[str, list[str]], inside: set[str]) -> list[tuple[str, str]]:
+    return [(tail, head) for tail in inside for head in children[tail]]
+
+
+def _search(folded: Folded, wrt: str) -> tuple[str, dict[str, list[str]]]:
+    """Return where a search begins, and the children of every box as they were made."""
+    children: dict[str, list[str]] = {folded.name(box): [] for box in folded.boxes}
+    rank = {node: i for i, node in enumerate(folded.program.execution)}
+    for tail, head in sorted(folded.edges, key=lambda edge: rank[edge[1].nodes[0]]):
+        name = folded.name(head)
+        if name not in children[folded.name(tail)]:
+            children[folded.name(tail)].append(name)
+    return folded.name(folded.owner[folded.program.node(wrt)]), children
+
+
+def _order(start: str, children: dict[str, list[str]]) -> list[str]:
+    """Search depth first, as the paper does; each box before its children."""
+    found: list[str] = []
+    seen = {start}
+    stack = [(start, iter(children[start]))]
+    while stack:
+        name, rest = stack[-1]
+        child = next((child for child in rest if child not in seen), None)
+        if child is None:
+            found.append(name)
+            stack.pop()
+        else:
+            seen.add(child)
+            stack.append((child, iter(children[child])))
+    return found[::-1]
+
+
+def _highlighted(picture: Picture, names: set[str], edges: set[tuple[str, str]]) -> Picture:
+    return replace(
+        picture,
+        vertices=tuple(
+            replace(v, tone="reached" if v.name in names else "faded") for v in picture.vertices
+        ),
+        edges=tuple(
+            replace(edge, tone="" if (edge.tail, edge.head) in edges else "faded")
+            for edge in picture.edges
+        ),
+    )
+
+
+def _picture(
+    folded: Folded, below: Callable[[Node], Lines], title: str, outputs: bool = True
+) -> Picture:
+    vertices = [_vertex(folded, box, below) for box in folded.boxes]
+    edges = [Edge(folded.name(tail), folded.name(head)) for tail, head in folded.edges]
+    if outputs:
+        for name, node in labels.output_names(folded.program):
+            end = f"→{name}"
+            vertices.append(Vertex(end, Line(_output(folded, name)), shape="none"))
+            edges.append(Edge(folded.name(folded.owner[node]), end))
+    return Picture(tuple(vertices), tuple(edges), title, _description(folded))
+
+
+def _output(folded: Folded, name: str) -> str:
+    inputs = [folded.program.names[node] for node in folded.program.inputs]
+    text = f"{name} = f({', '.join(inputs)})"
+    return text if len(text) <= 16 and len(folded.program.outputs) == 1 else name
+
+
+def _vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
+    name = folded.name(box)
+    if not box.single:
+        told = [Line(labels.cut(text, 44), code=True) for text in box.title.split("\n")]
+        told += [Line(amount(box), "times" if box.times > 1 else "quiet")]
+        told += [Line(line.text, line.tone) for line in below(box.nodes[-1])[-1:]]
+        return Vertex(name, told[0], tuple(told[1:]), "box", hint=f'unfold("{name}")')
+    node = box.nodes[0]
+    tone = "input" if node.primitive is None else ""
+    hint = folded.program.lines.get(node, "")
+    return Vertex(name, Line(name), below(node), tone=tone, hint=hint)
+
+
+def _description(folded: Folded) -> str:
+    program = folded.program
+    inputs = [program.names[node] for node in program.inputs]
+    shown = [node for node in program.nodes if node.primitive is not None]
+    steps = [f"{program.names[node]} = {labels.symbolic(program, node)}" for node in shown[:20]]
+    more = f"; and {len(shown) - 20:,} more steps" * (len(shown) > 20)
+    return f"Inputs {labels.cut(', '.join(inputs), 200)}; {'; '.join(steps)}{more}."
+
+
+def chosen(folded: Folded, wrt: str | None) -> str:
+    """Return the node that derivatives are with respect to: the first input if none is named."""
+    program = folded.program
+    if wrt is None:
+        return program.names[program.inputs[0]]
+    name = program.proper(wrt)
+    program.node(name)
+    return name
+
+
+def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Picture]:
+    """Return what a figure shows: one picture, or one for each step of a construction."""
+    kinds: dict[str, Callable[[], Any]] = {
+        "plain": lambda: [plain(folded)],
+        "values": lambda: [values(folded)],
+        "tangents": lambda: [tangents(folded, chosen(folded, wrt))],
+        "adjoints": lambda: [adjoints(folded, output)],
+        "construction": lambda: construction(folded),
+        "reachable": lambda: [reachable(folded, chosen(folded, wrt))],
+        "order": lambda: [order(folded, chosen(folded, wrt))],
+    }
+    if show not in kinds:
+        raise ArgumentError(f"show is one of {', '.join(map(repr, kinds))}; got {show!r}")
+    found: list[Picture] = kinds[show]()
+    return found

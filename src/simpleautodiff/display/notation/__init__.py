@@ -1,0 +1,1 @@
+"""Formulas, sentences and names."""

@@ -1,0 +1,245 @@
+"""The derivative of one step in words: what it is, why, and how the numbers come together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+from inspect import signature
+from typing import Any
+
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import SIGN, SUM, Primitive
+from simpleautodiff.display.notation.formulas import (
+    adjoint_term,
+    adjoint_terms,
+    barred,
+    derivative_term,
+    dotted,
+    quietly,
+    tangent_terms,
+    value_terms,
+)
+from simpleautodiff.display.tables.tables import output_names, together
+from simpleautodiff.program.notation import Term, short, shown
+from simpleautodiff.program.program import Program
+from simpleautodiff.transforms.kinks import happens
+
+
+class Words(str):
+    r"""Sentences, one on each line; a notebook shows them as such.
+
+    Examples
+    --------
+    >>> Words("One.\nTwo.")._repr_mimebundle_()["text/html"]
+    '<p>One.</p><p>Two.</p>'
+    """
+
+    __slots__ = ()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = "".join(f"<p>{escape(line)}</p>" for line in self.splitlines())
+        return {"text/html": shown, "text/plain": str(self)}
+
+
+@quietly()
+def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Words:
+    """Say in words how the derivatives of one step come about, forward and in reverse.
+
+    Parameters
+    ----------
+    program
+        What `trace` returned.
+    name
+        The step, by its name or by the user's own name for it.
+    wrt, output
+        The input that forward mode starts from and the output that reverse mode does; the first
+        ones if not given.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> t = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
+    >>> print(explain(t, "v5"))
+    v5 = v4 - v3 = 11.652: a difference grows with its first term and shrinks with its second.
+    Forward from x1: v5 = v4 - v3, so ∂v5/∂v4 = 1 and ∂v5/∂v3 = -1; v3 is not reachable from
+    x1, so its derivative is 0; 1 × 5.5 + (-1) × 0 = 5.5.
+    Reverse from y: v5 is y, so its adjoint is 1.
+    """
+    node = program.node(program.proper(name))
+    wrt = program.proper(wrt) if wrt else program.names[program.inputs[0]]
+    output = program.proper(output) if output else ""
+    sentences = [_value(program, node), *_kinks(node), _forward(program, node, wrt)]
+    return Words("\n".join([*sentences, _reverse(program, node, output)]))
+
+
+def _value(program: Program, node: Node) -> str:
+    name, value = program.names[node], shown(node.value)
+    if node.primitive is None:
+        return f"{name} = {value} is an input."
+    line = program.lines.get(node, "")
+    line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
+    own = f", which you call {program.variables[node]}" if node in program.variables else ""
+    symbols = value_terms(program, node)[0].text
+    return f"{name} = {symbols} = {value}{own}{line}: {_reason(program, node)}."
+
+
+def _reason(program: Program, node: Node) -> str:
+    """Give the reason of a rule, and say what its letters stand for here."""
+    assert node.primitive is not None
+    row, own = node.primitive, program.names[node]
+    names = [program.names[arg] if type(arg) is Node else short(arg) for arg in node.args]
+    result, *letters = _letters(row) or [""]
+    meant = [
+        f"{letter} is {name}"
+        for letter, name in (*zip(letters, names, strict=False), (result, own))
+        if letter != name and _mentions(row.reason, letter)
+    ]
+    return f"{row.reason}; here {_and(meant)}" if meant else row.reason
+
+
+def _letters(row: Primitive) -> list[str]:
+    """Return what a rule calls the result and the arguments: v, x, y; of matrices V, A, B."""
+    for rule in row.partials:
+        if not callable(rule) and not isinstance(rule, LinearRule):
+            continue
+        linear = isinstance(rule, LinearRule)
+        parameters = list(signature(rule.push if linear else rule).parameters.values())
+        if all(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters):
+            names = [one.name.strip("_") for one in parameters]
+            return [name.upper() for name in names] if row.arrays else names
+    return []
+
+
+def _mentions(reason: str, letter: str) -> bool:
+    """Tell whether a letter, or d before it, stands in a reason; the word "a" is no letter."""
+    word = r"(?! [a-z]{2})" if letter == "a" else ""
+    return (
+        bool(letter) and re.search(rf"(?<![^\W\d_d]){letter}(?![^\W\d_]){word}", reason) is not None
+    )
+
+
+def _kinks(node: Node) -> list[str]:
+    """Say where the derivative is a choice, if this is such a place."""
+    if node.primitive is None:
+        return []
+    return [
+        f"A kink of {node.operator}, {kink.text}: the derivative is a choice, {kink.choice}."
+        for kink in node.primitive.kinks
+        if happens(node.primitive, kink, node.values())
+    ]
+
+
+def _forward(program: Program, node: Node, wrt: str) -> str:
+    """Say how the tangent of a step follows from those of its parents."""
+    whole = ", all elements together" if together(program, wrt) else ""
+    name, head = program.names[node], f"Forward from {wrt}{whole}: "
+    if node.primitive is None:
+        same = name == wrt.partition("[")[0]
+        reason = f"{name} is where the sweep starts" if same else f"{name} is another input"
+        return (
+            f"{head}{reason}, so its derivative is {shown(Program.tangents(program, wrt)[name])}."
+        )
+    dot, reached = Program.tangents(program, wrt), _reached(program, wrt)
+    derivatives = node.local_derivatives()
+    parts = [
+        f"{name} = {value_terms(program, node)[0].text}, so {_slopes(program, node, derivatives)}"
+    ]
+    for k, derivative in derivatives:
+        parent = node.args[k]
+        if derivative is ZERO:
+            continue
+        if parent not in reached:
+            parts.append(
+                f"{program.names[parent]} is not reachable from {wrt}, so its derivative is 0"
+            )
+    return f"{head}{'; '.join([*dict.fromkeys(parts), _total(program, node, derivatives, dot)])}."
+
+
+def _slopes(program: Program, node: Node, derivatives: list[tuple[int, Any]]) -> str:
+    name = program.names[node]
+    if derivatives and all(isinstance(derivative, Linear) for _, derivative in derivatives):
+        maps = [f"∂{name}/∂{program.names[node.args[k]]}" for k, _ in derivatives]
+        return f"{_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+    twice = len({node.args[k] for k, _ in derivatives}) < len(derivatives)
+    said = []
+    for k, derivative in derivatives:
+        place = f" (as argument {k + 1})" if twice else ""
+        said.append(f"{_slope(program, node, name, k, derivative)}{place}")
+    return _and(said)
+
+
+def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> str:
+    """Write ∂v/∂u = formula = number; of a linear map, what it does to a tangent."""
+    parent = program.names[node.args[k]]
+    partial = f"∂{name}/∂{parent}"
+    if derivative is ZERO:
+        return f"{partial} is known to be 0, whatever it is multiplied by"
+    if isinstance(derivative, Linear):
+        return f"{partial} is a linear map"
+    formula, number = derivative_term(program, node, k, derivative).text, short(derivative)
+    return f"{partial} = {number}" if formula == number else f"{partial} = {formula} = {number}"
+
+
+def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot: Any) -> str:
+    """Write the sum of products that the tangent is."""
+    name = program.names[node]
+    live = [(k, d) for k, d in derivatives if d is not ZERO]
+    if not live:
+        return f"so the derivative of {name} is 0"
+    if any(isinstance(d, Linear) for _, d in live):
+        return f"{dotted(name)} = {tangent_terms(program, node, dot)[0].text} = {shown(dot[name])}"
+    products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
+    return f"{' + '.join(products)} = {shown(dot[name])}"
+
+
+def _times(slope: Any, derivative: Any) -> str:
+    factors = [
+        f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (Term(slope), Term(derivative))
+    ]
+    return " × ".join(factors)
+
+
+def _reverse(program: Program, node: Node, output: str) -> str:
+    """Say how the adjoint of a step follows from those of its children."""
+    output = output or program.names[program.outputs[0]]
+    place, seed = program.seed(output)
+    ends = {program.names[end]: name for name, end in output_names(program)}
+    base = program.steps[place].name
+    end = ends.get(base, base) + output.removeprefix(base)
+    name, head = program.names[node], f"Reverse from {end}: "
+    bar = Program.adjoints(program, output)
+    items = [item for item in program.accumulations(output) if item.parent == name]
+    if name == base and not items:
+        return f"{head}{name} is {end}, so its adjoint is {shown(seed)}."
+    if not items:
+        return f"{head}no way leads from {name} to {end} that counts, so its adjoint is 0."
+    terms = []
+    for item in items:
+        child = program.node(item.child)
+        terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
+    children = _and(list(dict.fromkeys(item.child for item in items)))
+    chain = " + ".join(
+        f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
+    )
+    symbols, numbers = (
+        " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
+    )
+    return (
+        f"{head}{name} goes into {children}, so {barred(name)} = {chain} = {symbols} = {numbers} = "
+        f"{shown(bar[name])}."
+    )
+
+
+def _reached(program: Program, wrt: str) -> set[Node]:
+    """Return the nodes that a change of `wrt` can change."""
+    reached = {program.nodes[program.seed(wrt)[0]]}
+    for node in program.nodes:
+        if any(type(arg) is Node and arg in reached for arg in node.args):
+            reached.add(node)
+    return reached
+
+
+def _and(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,250 @@
+"""Values and derivatives in symbols: what stands on the right-hand sides of the tables.
+
+A rule is given terms in place of numbers, so a formula is what the rule itself says. Where a rule
+is more than a formula, its number or ∂v/∂u is written instead.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.core.level import Level, Traced
+from simpleautodiff.core.linear import ZERO, Linear, filled
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import AutodiffError, DomainWarning
+from simpleautodiff.program.notation import Term, as_term, latex_name, render
+from simpleautodiff.program.program import Program
+from simpleautodiff.rules.array.shapes import fit
+
+DOT, BAR = "\u0307", "\u0304"
+_NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Show infinite slopes without warning of them: they are there to be seen."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore", DomainWarning)
+        yield
+
+
+def dotted(name: str) -> str:
+    """Write ẋ1: the tangent of x1."""
+    return unicodedata.normalize("NFC", name[0] + DOT + name[1:])
+
+
+def barred(name: str) -> str:
+    """Write x̄1: the adjoint of x1."""
+    return unicodedata.normalize("NFC", name[0] + BAR + name[1:])
+
+
+def tangent_term(name: str, value: Any = None) -> Term:
+    """Return ẋ1 as a term."""
+    return Term(dotted(name), value=value, latex=lambda: latex_name(name, "dot"))
+
+
+def adjoint_term(name: str, value: Any = None) -> Term:
+    """Return x̄1 as a term."""
+    return Term(barred(name), value=value, latex=lambda: latex_name(name, "bar"))
+
+
+def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
+    """Return the right-hand side of a step in symbols, and with the numbers put in."""
+    assert node.primitive is not None
+    symbols = render(node.primitive, tuple(_names(program, node)))
+    return symbols, render(node.primitive, tuple(_numbers(node)))
+
+
+def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
+    """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with the numbers put in."""
+    symbols: list[Term] = []
+    numbers: list[Term] = []
+    for k, derivative in node.local_derivatives():
+        if derivative is ZERO:
+            continue
+        name = program.names[node.args[k]]
+        seed = fit(dot[name], node.args[k].value)  # of what was not reached it is a plain 0
+        named = tangent_term(name, seed)
+        symbols.append(_pushed(program, node, k, derivative, named, False))
+        numbers.append(_pushed(program, node, k, derivative, Term(seed), True))
+    nothing = Term("0", value=0, latex="0")
+    return (_sum(symbols), _sum(numbers)) if symbols else (nothing, Term("", latex=""))
+
+
+def adjoint_terms(
+    program: Program, child: Node, k: int, derivative: Any, bar: Any
+) -> tuple[Term, Term]:
+    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with the numbers put in."""
+    named = adjoint_term(program.names[child], bar)
+    return (
+        _pulled(program, child, k, derivative, named, False),
+        _pulled(program, child, k, derivative, Term(bar), True),
+    )
+
+
+def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Term:
+    """Return the local derivative ∂v/∂u as a formula; of a linear map, its name."""
+    if derivative is ZERO:
+        return Term("0", value=0, latex="0")
+    return as_term(_symbolic(program, node, k, derivative, False))
+
+
+def partial_name(of: str, wrt: str) -> Term:
+    """Return ∂v/∂u as a term."""
+
+    def latex() -> str:
+        return rf"\frac{{\partial {latex_name(of)}}}{{\partial {latex_name(wrt)}}}"
+
+    return Term(f"∂{of}/∂{wrt}", latex=latex)
+
+
+def _names(program: Program, node: Node) -> list[Any]:
+    return [
+        Term(program.names[arg], value=arg.value) if type(arg) is Node else _constant(arg)
+        for arg in node.args
+    ]
+
+
+def _numbers(node: Node) -> list[Any]:
+    return [Term(arg.value) if type(arg) is Node else _constant(arg) for arg in node.args]
+
+
+def _constant(arg: Any) -> Any:
+    return arg.value if type(arg) is Constant else arg
+
+
+def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers: bool) -> Any:
+    """Return ∂node/∂args[k] as a term, by giving its rule terms for numbers."""
+    assert node.primitive is not None
+    if isinstance(derivative, Linear):
+        return partial_name(program.names[node], program.names[node.args[k]])
+    args = _numbers(node) if in_numbers else _names(program, node)
+    value = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
+    try:
+        slope = node.primitive.partial(k, value, tuple(args))
+    except _NO_FORMULA:
+        return Term(derivative)  # a rule that is more than a formula
+    known = isinstance(slope, int) or (isinstance(slope, Term) and _same(slope.value, derivative))
+    return slope if known else Term(derivative)
+
+
+def _same(value: Any, expected: Any) -> bool:
+    if value is None:
+        return True  # nobody knows better
+    if type(value) is float is type(expected):
+        return math.isclose(value, expected) or value == expected or value != value
+    try:
+        return bool(np.allclose(value, expected, equal_nan=True))
+    except (TypeError, ValueError):
+        return bool(value == expected)
+
+
+class Writer(Level):
+    """A level on which operations write themselves down: rules of arrays as formulas."""
+
+    def result(
+        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
+    ) -> Written:
+        """Return the value together with its formula."""
+        terms = [arg.term if isinstance(arg, Written) else arg for arg in args]
+        return Written(value, render(primitive, tuple(terms)), self)
+
+
+@final
+class Written(Traced):
+    """A value that knows the formula it was computed by."""
+
+    __slots__ = ("term",)
+
+    def __init__(self, value: Any, term: Term, level: Level) -> None:
+        self.value = value
+        self.term = term
+        self.level = level
+
+
+_LONGEST = 72  # a formula of more characters says less than ∂v/∂u
+
+
+def _mapped(
+    program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
+) -> Term:
+    """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u.
+
+    The symbols decide which, so that the numbers beside them say the same.
+    """
+    own, parent = program.names[node], program.names[node.args[k]]
+    named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
+    symbols = _formula(program, node, k, named, False, forward)
+    if symbols is None or len(symbols.text) > _LONGEST:
+        return _named_product(program, node, k, seed)
+    if not in_numbers:
+        return symbols
+    numbers = _formula(program, node, k, seed, True, forward)
+    return _named_product(program, node, k, seed) if numbers is None else numbers
+
+
+def _formula(
+    program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
+) -> Term | None:
+    """Return what a linear map makes of a seed, if its rule is a formula."""
+    assert node.primitive is not None
+    named = _numbers(node) if in_numbers else _names(program, node)
+    own = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
+    level = Writer()
+    with level:
+        args = [Written(t.value, t, level) if isinstance(t, Term) else t for t in named]
+        try:
+            linear = node.primitive.partial(k, Written(node.value, own, level), tuple(args))
+            start = Written(seed.value, seed, level)
+            result = filled(linear.push(start) if forward else linear.pull(start))
+        except _NO_FORMULA:
+            return None
+    return result.term if isinstance(result, Written) else None
+
+
+def _pushed(program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool) -> Term:
+    if isinstance(derivative, Linear):
+        return _mapped(program, node, k, seed, n, forward=True)
+    return _product(seed, _symbolic(program, node, k, derivative, n))
+
+
+def _pulled(program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool) -> Term:
+    if isinstance(derivative, Linear):
+        return _mapped(program, node, k, seed, n, forward=False)
+    product: Term = seed * _symbolic(program, node, k, derivative, n)
+    return product
+
+
+def _named_product(program: Program, node: Node, k: int, seed: Term) -> Term:
+    product: Term = seed * partial_name(program.names[node], program.names[node.args[k]])
+    return product
+
+
+def _product(seed: Term, derivative: Any) -> Term:
+    """Write seed × derivative; a factor 1 or -1 is only a sign."""
+    if isinstance(derivative, int) and derivative in (1, -1):
+        return seed if derivative == 1 else -seed
+    product: Term = seed * derivative
+    return product
+
+
+def _sum(terms: Sequence[Term]) -> Term:
+    return reduce(joined, terms)
+
+
+def joined(a: Term, b: Term) -> Term:
+    """Write a + b, or a - b where b begins with a minus."""
+
+    def both(first: str, second: str) -> str:
+        return f"{first} - {second[1:]}" if second.startswith("-") else f"{first} + {second}"
+
+    return Term(both(a.text, b.text), latex=lambda: both(a.latex, b.latex))

@@ -1,0 +1,123 @@
+"""Single steps in symbols and numbers: ``v4 = v1 + v2 = 0.693 + 10 = 10.693``."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.node import Node
+from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.notation import Term, render, short
+from simpleautodiff.program.program import Program
+from simpleautodiff.values.functions import shape
+
+DOT, BAR = "\u0307", "\u0304"
+
+
+def marked(name: str, mode: str) -> str:
+    """Write ẋ1, the tangent of x1, or x̄1, its adjoint."""
+    return unicodedata.normalize("NFC", name[0] + (DOT if mode == "forward" else BAR) + name[1:])
+
+
+def brief(number: Any) -> str:
+    """Write a number in a few digits; an array as its shape, its kind and its first elements.
+
+    Examples
+    --------
+    >>> brief(2 / 3), brief(np.arange(6.0).reshape(2, 3))
+    ('0.667', '(2, 3) float64: 0, 1, 2, 3, …')
+    """
+    size = shape(number)
+    if not size:
+        return short(number[()] if isinstance(number, np.ndarray) else number)
+    kind = getattr(number, "dtype", type(number).__name__)
+    try:
+        first = [short(x) for x in np.asarray(number).ravel()[:5]]
+    except (TypeError, ValueError):
+        return f"{size} {kind}"
+    return f"{size} {kind}: {', '.join(first[:4])}{', …' * (len(first) > 4)}"
+
+
+def symbols(program: Program, node: Node) -> str:
+    """Write the right-hand side of a node in names."""
+    if node.primitive is None:
+        return ""
+    args = [
+        Term(program.names[arg], value=_single(arg.value)) if type(arg) is Node else _constant(arg)
+        for arg in node.args
+    ]
+    return render(node.primitive, tuple(args)).text
+
+
+def numbers(node: Node) -> str:
+    """Write the right-hand side of a node in numbers; empty where they are arrays."""
+    if node.primitive is None or any(shape(value) for value in node.values()):
+        return ""
+    return render(node.primitive, tuple(map(_constant, node.values()))).text
+
+
+def _single(value: Any) -> Any:
+    return None if shape(value) else value
+
+
+def _constant(arg: Any) -> Any:
+    if isinstance(arg, (float, int, complex, np.number)) and not isinstance(arg, bool):
+        return arg
+    return Term(brief(arg) if shape(arg) else str(arg))
+
+
+def value_line(program: Program, name: str) -> str:
+    """Say how a value came about, in one line."""
+    node = program.node(name)
+    return " = ".join(
+        filter(None, (name, symbols(program, node), numbers(node), brief(node.value)))
+    )
+
+
+def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> str:
+    """Write ∂node/∂args[k] in names, as its rule says it; a linear map as the quotient itself."""
+    quotient = f"∂{program.names[node]}/∂{program.names[node.args[k]]}"
+    if isinstance(derivative, Linear) or shape(derivative) or node.primitive is None:
+        return quotient
+    args = [
+        Term(program.names[arg], value=arg.value) if type(arg) is Node else arg for arg in node.args
+    ]
+    value = Term(program.names[node], value=node.value)
+    try:
+        term = node.primitive.partial(k, value, tuple(args))
+    except (AutodiffError, TypeError, ValueError, AttributeError):
+        return quotient
+    return "0" if term is ZERO else term.text if isinstance(term, Term) else short(term)
+
+
+def derivative_line(program: Program, mode: str, name: str, event: Any, result: Any) -> str:
+    """Say how a tangent or an adjoint came about, in one line; a seed has no event."""
+    left = marked(name, mode)
+    if event is None:
+        return f"{left} = {result}, the seed"
+    if mode == "forward":
+        return f"{left} = {_tangent(program, program.node(name))} = {brief(result)}"
+    child = program.node(event.child)
+    derivative = dict(child.local_derivatives())[event.index]
+    before = "" if event.first else f"{left} + "
+    partial = partial_symbols(program, child, event.index, derivative)
+    product = f"{marked(event.child, mode)} × {_inside(partial)}"
+    return f"{left} = {before}{product} = {brief(result)}"
+
+
+def _tangent(program: Program, node: Node) -> str:
+    terms = [
+        f"{marked(program.names[node.args[k]], 'forward')} × "
+        f"{_inside(partial_symbols(program, node, k, derivative))}"
+        for k, derivative in node.local_derivatives()
+        if derivative is not ZERO
+    ]
+    return " + ".join(terms) or "0"
+
+
+def _inside(text: str) -> str:
+    """Put what is more than one symbol into parentheses."""
+    return f"({text})" if " " in text or text.startswith("-") else text

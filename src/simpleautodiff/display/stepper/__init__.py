@@ -1,0 +1,1 @@
+"""A sweep, step by step."""

@@ -1,0 +1,361 @@
+"""A derivative one step at a time, forward and back: build the graph, order it, sweep along it.
+
+The numbers are those of the program and its sweeps; a step only shows the next of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.notation.step_sentences import brief, derivative_line, value_line
+from simpleautodiff.display.tables.formats import grid
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.program import Program, trace
+
+MODES = ("forward", "reverse")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One step of a derivative: in which phase, of which kind, to which node.
+
+    `phase` is "build", "order" or "sweep". `kind` is "value" in the first; "visit" and "place" in
+    the second; "seed", "tangent" and "accumulate" in the third. `number` is what the step found;
+    an accumulation came from `child`, whose argument number `index` the node is.
+    """
+
+    phase: str
+    kind: str
+    name: str
+    number: Any = None
+    child: str = ""
+    index: int = 0
+    first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """Where to stop: at a node, at a source line, at a large number, at a number that is nan."""
+
+    node: str = ""
+    line: int | str = ""
+    over: float | None = None
+    nan: bool = False
+
+    def meets(self, event: Event, line: str) -> bool:
+        """Tell whether an event, on a source line, is one to stop at."""
+        return (
+            (self.node != "" and event.name == self.node)
+            or (self.line != "" and _is_on(line, self.line))
+            or (self.over is not None and _any(event.number, lambda a: np.abs(a) > self.over))
+            or (self.nan and _any(event.number, lambda a: a != a))
+        )
+
+
+def _is_on(line: str, wanted: int | str) -> bool:
+    if isinstance(wanted, int):
+        return re.match(rf"[^:]*:{wanted}(:|$)", line) is not None
+    return wanted in line
+
+
+def _any(number: Any, test: Callable[[Any], Any]) -> bool:
+    return number is not None and bool(np.any(test(np.asarray(number))))
+
+
+class Stepper:
+    """A program that is built, ordered and swept one step at a time.
+
+    Parameters
+    ----------
+    program
+        What is stepped through.
+    mode
+        "forward", with respect to the input `wrt` (the first if not given); or "reverse", from
+        `output` (the first if not given).
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> s = ad.step(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
+    >>> for _ in range(3):
+    ...     print(s.tell(s.next()))
+    x1 = 2
+    x2 = 5
+    v1 = log(x1) = log(2) = 0.693
+    >>> s.stop(node="v4")
+    >>> print(s.tell(s.run()))
+    v4 = v1 + v2 = 0.693 + 10 = 10.693
+    >>> len(s.values), s.back(2).name, len(s.values)
+    (6, 'v2', 4)
+    """
+
+    def __init__(
+        self, program: Program, mode: str = "forward", wrt: str = "", output: str = ""
+    ) -> None:
+        if mode not in MODES:
+            raise ArgumentError(f"a sweep is 'forward' or 'reverse'; got {mode!r}")
+        self.program = program
+        self.mode = mode
+        first = program.inputs if mode == "forward" else program.outputs
+        root = wrt if mode == "forward" else output
+        self.root = program.proper(root or program.names[first[0]])
+        self.events = list(events(program, mode, self.root))
+        self.breakpoints: list[Breakpoint] = []
+        self.position = 0
+        self.values: dict[str, Any] = {}
+        self.visited: dict[str, bool] = {}
+        self.placed: dict[str, bool] = {}
+        self.derivatives: dict[str, Any] = {}
+        self._before: list[Any] = []  # what each step done has replaced
+        self._lines = {step.name: step.line for step in program.steps}
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @property
+    def done(self) -> bool:
+        """Whether the last step is done."""
+        return self.position == len(self.events)
+
+    @property
+    def event(self) -> Event | None:
+        """The step done last, or None before the first."""
+        return self.events[self.position - 1] if self.position else None
+
+    @property
+    def order(self) -> list[str]:
+        """The names ordered so far; a depth-first search finds the last one first."""
+        return list(self.placed)[:: -1 if self.mode == "forward" else 1]
+
+    def next(self, steps: int = 1) -> Event | None:
+        """Go on by some steps, or to the end, and return the last one done."""
+        for _ in range(min(steps, len(self.events) - self.position)):
+            event = self.events[self.position]
+            table, value = self._change(event)
+            self._before.append(table.get(event.name))
+            table[event.name] = value
+            self.position += 1
+        return self.event
+
+    def back(self, steps: int = 1) -> Event | None:
+        """Undo some steps, or all of them, and return the last one that still stands."""
+        for _ in range(min(steps, self.position)):
+            self.position -= 1
+            event = self.events[self.position]
+            table, _ = self._change(event)
+            before = self._before.pop()
+            if before is None:
+                del table[event.name]
+            else:
+                table[event.name] = before
+        return self.event
+
+    def _change(self, event: Event) -> tuple[dict[str, Any], Any]:
+        match event.kind:
+            case "value":
+                return self.values, event.number
+            case "visit":
+                return self.visited, True
+            case "place":
+                return self.placed, True
+        return self.derivatives, event.number
+
+    def run(self) -> Event | None:
+        """Go on to the next breakpoint, or to the end, and return the last step done."""
+        while not self.done:
+            event = self.next()
+            if event and any(b.meets(event, self._lines[event.name]) for b in self.breakpoints):
+                break
+        return self.event
+
+    def rewind(self) -> None:
+        """Undo everything."""
+        self.back(self.position)
+
+    def stop(
+        self,
+        node: str = "",
+        line: int | str = "",
+        over: float | None = None,
+        nan: bool = False,
+    ) -> None:
+        """Let `run` stop after steps of a node, on a source line, to a large number, or to a nan.
+
+        Parameters
+        ----------
+        node
+            The name of a node.
+        line
+            The number of a source line, or a part of its text.
+        over
+            A size that no value and no derivative should pass.
+        nan
+            Whether to stop at a nan.
+        """
+        if not (node or line != "" or over is not None or nan):
+            raise ArgumentError("say where to stop: node=, line=, over= or nan=True")
+        if line != "" and not any(_is_on(text, line) for text in self._lines.values()):
+            raise ArgumentError(f"no step is on the line {line!r}, so it would never stop there")
+        wanted = self.program.proper(node) if node else ""
+        self.breakpoints.append(Breakpoint(wanted, line, over, nan))
+
+    def result(self) -> dict[str, Any]:
+        """Return the derivatives found so far, by name, with 0 for nodes that were not reached."""
+        return {step.name: self.derivatives.get(step.name, 0) for step in self.program.steps}
+
+    def tell(self, event: Event | None) -> str:
+        """Say in one line what a step does, in symbols and in numbers."""
+        if event is None:
+            return "Nothing is done yet."
+        match event.kind:
+            case "value":
+                return value_line(self.program, event.name)
+            case "visit":
+                return f"visit {event.name}"
+            case "place":
+                return f"{event.name} takes its place in the order"
+            case "seed":
+                return derivative_line(self.program, self.mode, event.name, None, 1)
+        number = event.number
+        return derivative_line(self.program, self.mode, event.name, event, number)
+
+    def __str__(self) -> str:
+        """Write where the stepper stands: the step, then everything known so far."""
+        lines = [self._head()]
+        lines += [
+            f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
+            for name, value, derivative in self._known()
+        ]
+        if self.placed:
+            lines.append(f"  order: {' '.join(self.order)}")
+        return "\n".join(lines)
+
+    def _head(self) -> str:
+        event = self.event
+        phase = {"build": "build", "order": "order", "sweep": f"{self.mode} sweep"}
+        where = phase[event.phase] if event else "start"
+        return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
+
+    def _known(self) -> list[tuple[str, str, str]]:
+        """Return what is known so far: names, values and derivatives."""
+        found = self.derivatives
+        return [
+            (name, brief(value), brief(found[name]) if name in found else "")
+            for name, value in self.values.items()
+        ]
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
+        table = grid("html", "", ("name", "value", "derivative"), self._known())
+        head = f"<p>{escape(self._head())}</p>\n"
+        return {"text/html": head + table + order, "text/plain": str(self)}
+
+    def __repr__(self) -> str:
+        return f"<Stepper at step {self.position} of {len(self)}: {self.tell(self.event)}>"
+
+
+def events(program: Program, mode: str, root: str) -> Iterator[Event]:
+    """Yield every step of a program: its building, its order, one sweep along it."""
+    for step in program.steps:
+        yield Event("build", "value", step.name, step.value)
+    search = search_down if mode == "forward" else search_up
+    order = []
+    for kind, name in search(program, root):
+        yield Event("order", kind, name)
+        if kind == "place":
+            order.append(name)
+    yield Event("sweep", "seed", root, 1)
+    if mode == "forward":
+        tangents = Program.tangents(program, root)  # the numbers; a trace makes a table of them
+        for name in order[-2::-1]:
+            yield Event("sweep", "tangent", name, tangents[name])
+        return
+    for item in program.accumulations(root):
+        yield Event(
+            "sweep", "accumulate", item.parent, item.total, item.child, item.index, item.first
+        )
+
+
+def search_down(program: Program, root: str) -> Iterator[tuple[str, str]]:
+    """Walk the paper's depth-first search from a node to its children, and theirs.
+
+    Yields ("visit", name) when a node is entered and ("place", name) when it is left, all of its
+    children having been placed; the reverse of the latter is a topological order.
+    """
+    names = program.names
+    children: dict[str, dict[str, None]] = {name: {} for name in names.values()}
+    for node in program.nodes:
+        for parent in node.parent_nodes:
+            children[names[parent]][names[node]] = None
+    seen = {root}
+    yield "visit", root
+    stack = [(root, iter(children[root]))]
+    while stack:
+        name, following = stack[-1]
+        child = next((child for child in following if child not in seen), None)
+        if child is None:
+            yield "place", name
+            stack.pop()
+        else:
+            seen.add(child)
+            yield "visit", child
+            stack.append((child, iter(children[child])))
+
+
+def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
+    """Walk from a node to its parents, and theirs; then place those found, as they are numbered.
+
+    The numbers are a topological order already: a reverse sweep reads it from its end.
+    """
+    seen = set()
+    stack = [program.node(root)]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            yield "visit", program.names[node]
+            stack += [arg for arg in reversed(node.args) if type(arg) is Node]
+    for node in program.nodes:
+        if node in seen:
+            yield "place", program.names[node]
+
+
+def step(
+    f: Callable[..., Any],
+    *args: Any,
+    mode: str = "forward",
+    wrt: str = "",
+    output: str = "",
+    numbering: str = "paper",
+) -> Stepper:
+    """Run `f` once and return a `Stepper` through its derivative.
+
+    Parameters
+    ----------
+    f, args
+        A function, and where to differentiate it.
+    mode
+        "forward", with respect to the input `wrt`; or "reverse", from `output`.
+    numbering
+        "paper" or "execution", as `trace` takes it.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> s = ad.step(lambda x: ad.sin(x) * x, 2.0, mode="reverse")
+    >>> s.next(len(s)).name, s.done
+    ('x', True)
+    >>> s.result()["x"] == ad.grad(lambda x: ad.sin(x) * x)(2.0)
+    True
+    >>> s.rewind()
+    >>> s
+    <Stepper at step 0 of 13: Nothing is done yet.>
+    """
+    return Stepper(trace(f, *args, numbering=numbering), mode, wrt, output)

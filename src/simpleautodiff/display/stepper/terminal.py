@@ -1,0 +1,150 @@
+"""The stepper in a terminal: one key for each step, forward and back."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from simpleautodiff.display.stepper.stepper import Stepper
+from simpleautodiff.errors import AutodiffError
+
+HELP = """\
+  n  next step (also space, enter)      p  previous step (undo)
+  c  continue to a breakpoint           r  rewind to the start
+  b  breakpoint: b v4 | b line 12 | b > 100 | b nan
+  w  where: everything known so far     ?  these keys                 q  quit"""
+NEXT, BACK = "n \r\n", "p\x7f\b"
+
+
+def interact(stepper: Stepper, keys: TextIO | None = None, screen: TextIO | None = None) -> Stepper:
+    """Step through a derivative by keys until `q` or the end of the input.
+
+    In a terminal a key works at once; from a pipe each character is a key, line ends are skipped.
+
+    Parameters
+    ----------
+    stepper
+        What `step` returned.
+    keys, screen
+        Where keys come from and text goes to; the standard streams if not given.
+
+    Examples
+    --------
+    >>> import io, sys
+    >>> import simpleautodiff as ad
+    >>> s = interact(ad.step(lambda x: x * x, 3.0), io.StringIO("nnpq"), sys.stdout)
+    ... # doctest: +ELLIPSIS
+    build, order, forward sweep with respect to x: 8 steps
+      n  next step...
+    [1/8] build: x = 3
+    [2/8] build: v1 = x × x = 3 × 3 = 9
+    [1/8] build: x = 3
+    """
+    keys, screen = keys or sys.stdin, screen or sys.stdout
+    about = "with respect to" if stepper.mode == "forward" else "of"
+    print(
+        f"build, order, {stepper.mode} sweep {about} {stepper.root}: {len(stepper)} steps",
+        HELP,
+        sep="\n",
+        file=screen,
+        flush=True,
+    )
+    with _single_keys(keys) as (key, rest_of_line):
+        while (pressed := key()) not in ("", "q", "\x03", "\x04"):
+            print(_answer(stepper, pressed, rest_of_line), file=screen, flush=True)
+    return stepper
+
+
+def _answer(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> str:
+    """Do what a key says, and say what happened."""
+    if key in NEXT and not stepper.done:
+        stepper.next()
+    elif key in NEXT:
+        return "That was the last step: p goes back, q quits."
+    elif key in BACK:
+        stepper.back()
+    elif key == "c":
+        stepper.run()
+    elif key == "r":
+        stepper.rewind()
+    elif key == "b":
+        return _set_breakpoint(stepper, rest_of_line().strip())
+    elif key == "w":
+        return str(stepper)
+    else:
+        return HELP
+    return str(stepper).partition("\n")[0]
+
+
+def _set_breakpoint(stepper: Stepper, text: str) -> str:
+    """Read `v4`, `line 12`, `> 100` or `nan`."""
+    kind, _, rest = text.partition(" ")
+    try:
+        if kind == "nan":
+            stepper.stop(nan=True)
+        elif kind == "line" and rest:
+            stepper.stop(line=int(rest) if rest.isdigit() else rest)
+        elif kind.startswith(">"):
+            stepper.stop(over=float(text[1:]))
+        elif kind:
+            stepper.stop(node=kind)
+        else:
+            return "a breakpoint is a node, `line 12`, `> 100` or `nan`"
+    except (AutodiffError, ValueError) as error:
+        return f"no breakpoint: {error}"
+    return f"c stops at: {text}"
+
+
+Reader = tuple[Callable[[], str], Callable[[], str]]
+
+
+@contextmanager
+def _single_keys(keys: TextIO) -> Iterator[Reader]:
+    """Give a function that reads one key, and one that reads a line, of a terminal or a pipe."""
+    if not keys.isatty():
+        yield lambda: _character(keys), keys.readline
+        return
+    try:
+        import termios
+        import tty
+    except ImportError:
+        yield _windows_key, keys.readline
+        return
+    handle = keys.fileno()
+    before = termios.tcgetattr(handle)
+
+    def line() -> str:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+        print("breakpoint: ", end="", flush=True)
+        text = keys.readline()
+        tty.setcbreak(handle, termios.TCSADRAIN)
+        return text
+
+    try:
+        tty.setcbreak(handle, termios.TCSADRAIN)
+        yield lambda: _named(keys.read(1), lambda: keys.read(1)), line
+    finally:
+        termios.tcsetattr(handle, termios.TCSADRAIN, before)
+
+
+def _character(keys: TextIO) -> str:
+    key = keys.read(1)
+    while key in ("\n", "\r"):
+        key = keys.read(1)
+    return key
+
+
+def _named(key: str, more: Callable[[], str]) -> str:
+    """Read the arrow keys, which are sent as three characters, as n and p."""
+    if key != "\x1b":
+        return key
+    more()
+    return {"C": "n", "B": "n", "D": "p", "A": "p"}.get(more(), "?")
+
+
+def _windows_key() -> str:
+    import msvcrt
+
+    return str(msvcrt.getwch())  # type: ignore[attr-defined,unused-ignore]

@@ -1,0 +1,1 @@
+"""Tables of values, tangents and adjoints."""

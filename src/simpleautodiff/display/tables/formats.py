@@ -1,0 +1,303 @@
+"""Tables in every format: aligned text, coloured text, Markdown, LaTeX, HTML, JSON."""
+
+from __future__ import annotations
+
+import html as markup
+import io
+import json as _json
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from simpleautodiff.display.tables.tables import Row, Table
+
+FORMATS = ("text", "rich", "markdown", "latex", "html", "json")
+
+
+def write(table: Table, format: str) -> str:
+    """Write a table in one of `FORMATS`."""
+    check_format(format, FORMATS)
+    writer: Any = globals()[format]
+    written: str = writer(table)
+    return written
+
+
+def check_format(format: str, known: Sequence[str]) -> None:
+    """Refuse a format that there is not."""
+    if format not in known:
+        raise ArgumentError(f"the format is one of {', '.join(known)}; got {format!r}")
+
+
+def text(table: Table) -> str:
+    """Align the columns with = signs between them, and draw lines across.
+
+    The user's own variables and source lines stand at the right, where they are known.
+    """
+    columns = _columns(table)
+    widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
+    notes = _notes(table)
+    rule = "─" * (sum(widths) + 3 * (len(widths) - 1) + 1)
+    lines: list[str] = []
+    notes_left = iter(notes)
+    for section in table.sections:
+        if lines:
+            lines.append(rule)
+        for row in section:
+            line = _aligned([row.cells[i].text for i in columns], widths)
+            note = next(notes_left)
+            lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
+    return "\n".join(lines)
+
+
+def _columns(table: Table) -> list[int]:
+    """Return which columns have anything in them."""
+    return [i for i in range(len(table.heads)) if any(row.cells[i].text for row in table.rows)]
+
+
+def _aligned(cells: list[str], widths: list[int]) -> str:
+    parts = [_pad(cells[0], widths[0]) + " "]
+    for cell, width in zip(cells[1:], widths[1:], strict=True):
+        parts.append(f" = {_pad(cell, width)}" if cell else " " * (width + 3))
+    return "".join(parts)
+
+
+def _notes(table: Table) -> list[str]:
+    """Write the user's own names and lines beside the rows, each line once in a run of rows.
+
+    Where all was done on one line, as in a lambda, that line tells nothing apart.
+    """
+    lines = {row.line for row in table.rows if row.line}
+    notes, last = [], ""
+    for row in table.rows:
+        line = row.line if len(lines) > 1 and row.line != last else ""
+        notes.append("   ".join(filter(None, (row.variable, line))))
+        last = row.line
+    return notes
+
+
+def _width(cell: str) -> int:
+    return sum(not unicodedata.combining(character) for character in cell)
+
+
+def _pad(cell: str, width: int) -> str:
+    return cell + " " * (width - _width(cell))
+
+
+def rich(table: Table) -> str:
+    """Write the table in colours for a terminal; as plain text where `rich` is not installed."""
+    try:
+        from rich.console import Console
+        from rich.table import Table as RichTable
+    except ImportError:
+        return text(table)
+    drawn = RichTable(title=table.title, title_justify="left", header_style="bold")
+    columns, notes = _columns(table), _notes(table)
+    noted = any(notes)
+    for i in columns:
+        style = {0: "bold cyan", len(table.heads) - 1: "green"}.get(i, "")
+        drawn.add_column(table.heads[i], style=style, overflow="fold")
+    if noted:
+        drawn.add_column("source", style="dim", overflow="fold")
+    ends = {id(section[-1]) for section in table.sections if section}
+    for row, note in zip(table.rows, notes, strict=True):
+        cells = [_plain(row.cells[i].text) for i in columns] + [_plain(note)] * noted
+        drawn.add_row(*cells, end_section=id(row) in ends)
+    console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
+    console.print(drawn)
+    written: str = console.file.getvalue()  # type: ignore[attr-defined]
+    return written.rstrip("\n")
+
+
+def _plain(cell: str) -> str:
+    """Keep square brackets from being read as colours."""
+    return re.sub(r"(\[)(?=[a-z/#@])", r"\\\1", cell)
+
+
+def _terminal_width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns
+
+
+def markdown(table: Table) -> str:
+    """Write a Markdown table under its title."""
+    columns, notes = _columns(table), _notes(table)
+    noted = any(notes)
+    heads = [table.heads[i] for i in columns] + ["source"] * noted
+    lines = [f"**{table.title}**", "", _bars(heads), _bars(["---"] * len(heads))]
+    for row, note in zip(table.rows, notes, strict=True):
+        cells = [_marked(row.cells[i].text) for i in columns]
+        lines.append(_bars(cells + [_code(note)] * noted))
+    return "\n".join(lines)
+
+
+def _bars(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _marked(cell: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]|<>])", r"\\\1", cell)
+
+
+def _code(note: str) -> str:
+    return f"`{note.replace('|', chr(0x2502)).replace('`', chr(39))}`" if note else ""
+
+
+def latex(table: Table) -> str:
+    r"""Write a tabular of booktabs in the look of the paper, with its arrow at the left.
+
+    The document needs ``\usepackage{booktabs}``. Columns that would run off the page are as wide as
+    there is room, and their lines are broken.
+    """
+    columns = _columns(table)
+    shapes = _column_shapes(table, columns)
+    broken = [shape != "l" for shape in shapes]
+    lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
+    end = r"\tabularnewline" if any(broken) else r"\\"
+    if any(broken):
+        lines.insert(0, r"{\footnotesize\renewcommand{\arraystretch}{1.3}")
+    for number, section in enumerate(table.sections):
+        if number:
+            lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
+        for row in section:
+            cells = [row.cells[i].latex for i in columns]
+            written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
+            pairs = zip(written, broken, strict=True)
+            cells = [_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
+            lines.append(f"  {' & '.join(cells)} {end}")
+    return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
+
+
+_WIDE, _NARROW = 84, 18  # characters that a line has room for; of a column that is left as it is
+
+
+def _column_shapes(table: Table, columns: list[int]) -> list[str]:
+    """Return the shape of each column: l, or a share of the line where the table is too wide."""
+    widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
+    if sum(widths) + 4 * len(widths) <= _WIDE:
+        return ["l"] * len(columns)
+    room = 0.88 - sum(width + 4 for width in widths if width <= _NARROW) / _WIDE
+    weights = [10 + width**0.5 if width > _NARROW else 0 for width in widths]
+    shares = [max(room, 0.3) * weight / sum(weights) for weight in weights]
+    return [rf"p{{{share:.2f}\linewidth}}" if share else "l" for share in shares]
+
+
+def _breakable(cell: str) -> str:
+    """Let a formula be broken after its commas, and not be stretched."""
+    return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+
+
+def html(table: Table) -> str:
+    """Write an HTML table with a caption and heads; names have their digits as subscripts."""
+    columns, notes = _columns(table), _notes(table)
+    noted = any(notes)
+    heads = [table.heads[i] for i in columns] + ["source"] * noted
+    lines = ['<table class="simpleautodiff">', f"<caption>{markup.escape(table.title)}</caption>"]
+    head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
+    lines.append(f"<thead><tr>{head}</tr></thead>")
+    notes_left = iter(notes)
+    for section in table.sections:
+        lines.append("<tbody>")
+        for row in section:
+            note = markup.escape(next(notes_left))
+            last = f"<td><code>{note}</code></td>" if note else "<td></td>" * noted
+            lines.append(_html_row(row, columns, last))
+        lines.append("</tbody>")
+    return "\n".join([*lines, "</table>"])
+
+
+def _html_row(row: Row, columns: list[int], last: str) -> str:
+    texts = [_subscripted(row.cells[i].text) for i in columns]
+    cells = [f'<th scope="row">{texts[0]}</th>']
+    cells += [f"<td>{'= ' if cell else ''}{cell}</td>" for cell in texts[1:]]
+    return f'<tr data-node="{markup.escape(row.node)}">{"".join(cells)}{last}</tr>'
+
+
+def _subscripted(cell: str) -> str:
+    """Write x1 as x with a subscript; two letters and more, such as log2, stay as they are."""
+    return re.sub(
+        r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", markup.escape(cell)
+    )
+
+
+def json(table: Table) -> str:
+    """Write the table as JSON, with the full numbers; of arrays the kind, the shape and a slice."""
+    rows = [
+        {
+            "node": row.node,
+            "name": row.name,
+            "symbolic": row.symbolic,
+            "numeric": row.numeric,
+            "result": row.result,
+            "value": json_value(row.value),
+            "line": row.line,
+            "variable": row.variable,
+        }
+        for row in table.rows
+    ]
+    return dumped({"title": table.title, "rows": rows})
+
+
+def dumped(data: Any) -> str:
+    """Write data as JSON that people can read."""
+    return _json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def json_value(value: Any) -> Any:
+    """Return a number as JSON has it; what JSON does not have becomes text."""
+    if isinstance(value, np.ndarray) and value.ndim:
+        few = np.ravel(value)[:5]
+        return {
+            "dtype": str(value.dtype),
+            "shape": list(value.shape),
+            "slice": [json_value(element) for element in few],
+        }
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item()
+    if isinstance(value, bool | int):
+        return value
+    return value if isinstance(value, float) and math.isfinite(value) else str(value)
+
+
+def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a plain table of texts as text, markdown, latex or html."""
+    if format == "markdown":
+        lines = [_bars(list(heads)), _bars(["---"] * len(heads))]
+        lines += [_bars([_marked(cell) for cell in row]) for row in rows]
+        return "\n".join([f"**{title}**", "", *lines])
+    if format == "latex":
+        lines = [rf"\begin{{tabular}}{{{' '.join('l' * len(heads))}}}", r"  \toprule"]
+        body = [[latex_text(cell) for cell in row] for row in (heads, *rows)]
+        written = [f"  {' & '.join(row)} \\\\" for row in body]
+        lines += [written[0], r"  \midrule", *written[1:], r"  \bottomrule", r"\end{tabular}"]
+        return "\n".join(lines)
+    if format == "html":
+        head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
+        body_rows = [
+            "<tr>" + "".join(f"<td>{markup.escape(cell)}</td>" for cell in row) + "</tr>"
+            for row in rows
+        ]
+        caption = f"<caption>{markup.escape(title)}</caption>" if title else ""
+        top = ['<table class="simpleautodiff">', caption]
+        return "\n".join(
+            [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
+        )
+    widths = [max(_width(row[i]) for row in (heads, *rows)) for i in range(len(heads))]
+    lines = [
+        "  ".join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in (heads, *rows)
+    ]
+    return "\n".join([title, "", lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
+
+
+def latex_text(cell: str) -> str:
+    """Write plain text so that LaTeX prints it."""
+    cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
+    return cell.replace("…", r"\ldots{}")

@@ -1,0 +1,259 @@
+"""The paper's three tables for any program: values, tangents, adjoints; in any format.
+
+Each row is a name, the right-hand side in symbols, the same with the numbers put in, and the
+result; beside them the user's own variable and source line, where they are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from simpleautodiff.core.node import Node
+from simpleautodiff.display.notation.formulas import (
+    adjoint_term,
+    adjoint_terms,
+    joined,
+    partial_name,
+    quietly,
+    tangent_term,
+    tangent_terms,
+    value_terms,
+)
+from simpleautodiff.display.tables import formats
+from simpleautodiff.program.notation import Term, latex_number, shown
+from simpleautodiff.program.program import Accumulation, Program, output_names as output_names
+from simpleautodiff.values.functions import shape
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a table.
+
+    `cells` are the columns as terms, which know their text and their LaTeX; `name`, `symbolic`,
+    `numeric` and `result` are what the paper's columns hold, as text.
+    """
+
+    cells: tuple[Term, ...]
+    value: Any
+    node: str  # whose value or derivative this is
+    line: str = ""
+    variable: str = ""
+
+    @property
+    def name(self) -> str:
+        """The left-hand side."""
+        return self.cells[0].text
+
+    @property
+    def symbolic(self) -> str:
+        """The right-hand side in symbols."""
+        return self.cells[-3].text or self.cells[1].text
+
+    @property
+    def numeric(self) -> str:
+        """The right-hand side with the numbers put in."""
+        return self.cells[-2].text
+
+    @property
+    def result(self) -> str:
+        """The result, in a few digits."""
+        return self.cells[-1].text
+
+
+class Table(Mapping[str, Any]):
+    """One of the paper's tables; as a mapping, the full numbers by name.
+
+    `sections` are groups of rows, with a line across the table between them.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> table = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5).adjoints()
+    >>> table["x1"]
+    5.5
+    >>> table.rows[-3].name, table.rows[-3].symbolic, table.rows[-3].result
+    ('x̄1', 'x̄1 + v̄1 / x1', '5.5')
+    >>> print(table.to("markdown").splitlines()[0])
+    **Reverse mode: derivatives of y**
+    """
+
+    def __init__(
+        self,
+        title: str,
+        heads: tuple[str, ...],
+        sections: tuple[tuple[Row, ...], ...],
+        numbers: Mapping[str, Any],
+    ) -> None:
+        self.title = title
+        self.heads = heads
+        self.sections = sections
+        self._numbers = dict(numbers)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """All rows, from top to bottom."""
+        return tuple(row for section in self.sections for row in section)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._numbers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._numbers)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __str__(self) -> str:
+        """Write the table as aligned text."""
+        return formats.text(self)
+
+    def __repr__(self) -> str:
+        return f"<Table {self.title!r}, {len(self.rows)} rows>"
+
+    def to(self, format: str) -> str:
+        """Write the table as text, rich (coloured text), markdown, latex, html or json."""
+        return formats.write(self, format)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {
+            "text/plain": self.to("text"),
+            "text/html": self.to("html"),
+            "text/markdown": self.to("markdown"),
+            "text/latex": self.to("latex"),
+        }
+
+
+def values_table(program: Program) -> Table:
+    """Return the values: the evaluation of the function, step by step.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
+    >>> print(values_table(program))
+    x1                                = 2
+    x2                                = 5
+    ──────────────────────────────────────────
+    v1  = log(x1) = log(2)            = 0.693
+    v2  = x1 × x2 = 2 × 5             = 10
+    v3  = sin(x2) = sin(5)            = -0.959
+    v4  = v1 + v2 = 0.693 + 10        = 10.693
+    v5  = v4 - v3 = 10.693 - (-0.959) = 11.652
+    ──────────────────────────────────────────
+    y   = v5                          = 11.652
+    """
+    inputs = [
+        _row(program, node, (Term(program.names[node]), EMPTY, EMPTY), node.value)
+        for node in program.inputs
+    ]
+    steps = [
+        _row(program, node, (Term(program.names[node]), *value_terms(program, node)), node.value)
+        for node in program.nodes[len(program.inputs) :]
+    ]
+    ends = [
+        Row((Term(name), Term(program.names[node]), EMPTY, _result(node.value)), node.value, name)
+        for name, node in output_names(program)
+    ]
+    numbers = {program.names[node]: node.value for node in program.nodes}
+    heads = ("name", "symbols", "numbers", "value")
+    return Table("Values", heads, (tuple(inputs), tuple(steps), tuple(ends)), numbers)
+
+
+@quietly()
+def tangents_table(program: Program, wrt: str) -> Table:
+    """Return the tangents: the forward sweep from one input."""
+    dot = Program.tangents(program, wrt)
+    whole = together(program, wrt)
+    start = Term("all ones", latex=r"\text{all ones}")
+    inputs = [
+        _row(
+            program,
+            node,
+            (
+                tangent_term(name),
+                start if whole and name == wrt else partial_name(name, wrt),
+                EMPTY,
+            ),
+            dot[name],
+        )
+        for node, name in _named(program, program.inputs)
+    ]
+    steps = [
+        _row(program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name])
+        for node, name in _named(program, program.nodes[len(program.inputs) :])
+    ]
+    ends = []
+    for end, node in output_names(program):
+        name = program.names[node]
+        cells = (tangent_term(end), tangent_term(name), EMPTY, _result(dot[name]))
+        ends.append(Row(cells, dot[name], end))
+    title = f"Forward mode: derivatives with respect to {wrt}"
+    if whole:
+        title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
+    heads = ("name", "symbols", "numbers", "tangent")
+    return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
+
+
+def together(program: Program, wrt: str) -> bool:
+    """Tell whether a sweep moves all elements of an array at once: one was not chosen."""
+    return any(name == wrt and shape(node.value) for node, name in program.names.items())
+
+
+@quietly()
+def adjoints_table(program: Program, output: str = "") -> Table:
+    """Return the adjoints: the reverse sweep from one output, each accumulation in its turn."""
+    output = output or program.names[program.outputs[0]]
+    place, seed = program.seed(output)
+    base = program.steps[place].name
+    end = {program.names[node]: name for name, node in output_names(program)}.get(base, base)
+    end += output.removeprefix(base)
+    first = Row((adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result(seed)), seed, base)
+    totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
+    nodes = {name: node for node, name in program.names.items()}
+    sweep = []
+    for item in program.accumulations(output):
+        sweep.append(_accumulation(program, nodes, item, totals))
+        totals[item.parent] = item.total
+    inputs = []
+    for node, name in _named(program, program.inputs):
+        cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
+        inputs.append(_row(program, node, cells, totals[name]))
+    title = f"Reverse mode: derivatives of {end}"
+    heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
+    return Table(title, heads, ((first,), tuple(sweep), tuple(inputs)), totals)
+
+
+def _accumulation(
+    program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
+) -> Row:
+    """Return the row of one accumulation: ū = ū + v̄ ∂v/∂u."""
+    bar, old = totals[item.child], totals[item.parent]
+    partial = partial_name(item.child, item.parent)
+    symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
+    child = adjoint_term(item.child)
+    chain = Term(f"{child.text} {partial.text}", latex=lambda: f"{child.latex} {partial.latex}")
+    if not item.first:
+        before = adjoint_term(item.parent)
+        chain, symbols = joined(before, chain), joined(before, symbols)
+        numbers = joined(Term(old), numbers)
+    cells = (adjoint_term(item.parent), chain, symbols, numbers)
+    return _row(program, nodes[item.parent], cells, item.total)
+
+
+EMPTY = Term("", latex="")
+
+
+def _row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> Row:
+    line, variable = program.lines.get(node, ""), program.variables.get(node, "")
+    return Row((*cells, _result(value)), value, program.names[node], line, variable)
+
+
+def _result(value: Any) -> Term:
+    text = shown(value)
+    return Term(text, value=value, latex=lambda: latex_number(text))
+
+
+def _named(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
+    return [(node, program.names[node]) for node in nodes]

@@ -1,0 +1,110 @@
+"""Arrays that a recorded operation uses later: small ones are copied, large ones locked meanwhile.
+
+What the user's code does to an array after an operation with it was recorded must not reach the
+derivative. A copy makes sure of that, but of a large array it costs as much as the operation. So a
+large one is made read-only until the function has run: NumPy then refuses to write to it, loudly
+and on the very line. Inside nested or parallel derivatives the last one to finish unlocks it. A
+view that existed before can still be written through; a sample of the elements tells.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import LostDerivativeError
+
+_lock = threading.Lock()
+_locked: dict[int, list[Any]] = {}  # id -> [array, how many derivatives hold it]
+
+
+class ArrayLocks:
+    """The large arrays that one derivative has locked."""
+
+    __slots__ = ("held", "samples")
+
+    def __init__(self) -> None:
+        self.held: set[int] = set()
+        self.samples: dict[int, tuple[Any, Any]] = {}
+
+    def lock(self, array: Any) -> Any:
+        """Return the array, locked together with what it is a view of; or a copy."""
+        if id(array) in self.samples:
+            return array
+        *_, owner = bases = _with_bases(array)
+        if owner.base is not None or not owner.flags.owndata:
+            return array.copy()  # another object's memory might never be writeable again
+        if array.flags.writeable and not all(map(_can_be_unlocked, bases[1:])):
+            return array.copy()
+        for base in bases[1:]:
+            self._hold(base)
+        self.samples[id(array)] = (array, _sample(array))
+        self._hold(array)
+        return array
+
+    def _hold(self, array: Any) -> None:
+        """Make an array read-only, or count one more derivative that holds it."""
+        key = id(array)
+        if key not in self.held and (array.flags.writeable or key in _locked):
+            with _lock:
+                self.held.add(key)
+                _locked.setdefault(key, [array, 0])[1] += 1
+                array.flags.writeable = False
+
+    def _has_changed(self) -> bool:
+        """Tell whether a sample of the arrays has changed since they were locked."""
+        return any([_sample(array) != before for array, before in self.samples.values()])
+
+    def release(self, unchanged: bool) -> None:
+        """Give the arrays back; complain of a change, if they are to be as they were."""
+        changed = unchanged and self._has_changed()
+        self.samples.clear()
+        self._unlock()
+        if changed:
+            raise LostDerivativeError(
+                "an array that a recorded operation has used was changed through another view of "
+                "it before the derivative was computed. Use a copy in the operation: x * c.copy()"
+            )
+
+    def _unlock(self) -> None:
+        """Let the arrays be written to again, unless another derivative holds them."""
+        with _lock:
+            for key in self.held:
+                _locked[key][1] -= 1
+            self.held.clear()
+            free = [array for array, count in _locked.values() if not count]
+            for array in sorted(free, key=_depth):
+                if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
+                    del _locked[id(array)]
+                    array.flags.writeable = True  # a view can be so only after its base
+
+
+def _sample(array: Any) -> bytes:
+    """Return the bits of about a hundred elements, from all over the array."""
+    row = array.reshape(-1) if array.flags.c_contiguous else array.flat  # the first is quicker
+    bits: bytes = row[:: max(1, array.size // 128)].tobytes()
+    return bits
+
+
+def _can_be_unlocked(base: Any) -> bool:
+    """Tell whether a base is writeable, or will be: a view of another cannot be unlocked."""
+    return base.flags.writeable or id(base) in _locked
+
+
+def _with_bases(array: Any) -> list[Any]:
+    """Return an array and the arrays that it is a view of, the innermost last."""
+    parts = [array]
+    while isinstance(parts[-1].base, np.ndarray):
+        parts.append(parts[-1].base)
+    return parts
+
+
+def _depth(array: Any) -> int:
+    return 1 if array.base is None else len(_with_bases(array))
+
+
+def is_locked() -> bool:
+    """Tell whether any array is locked at the moment."""
+    return bool(_locked)

@@ -1,0 +1,407 @@
+"""The reverse sweep as far as it meets arrays: with as few passes over large ones as can be."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import REFUSED
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull, quietly
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import TABLE
+from simpleautodiff.core.sweep import fit
+from simpleautodiff.fast.cache_blocks import add_scaled, blocks
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL, has_own_memory, in_place, is_lent, unbuffered
+
+ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
+
+
+# A contribution to an adjoint: an array; a number it is to be multiplied by; whether nobody else
+# has the array; whether it is, or is a view of, the adjoint it comes from. There are many, and a
+# plain tuple is made in a fifth of the time that one with names takes.
+Term = tuple[Any, float, bool, bool]
+NUMPY = {np.ndarray, np.float64}
+DIVISORS = {*NUMPY, float, int}
+_FIRST = [0]
+NOTHING: Term = (ZERO, 1.0, False, False)
+
+
+def _alone() -> int:
+    """Return the count of references to what one variable has, as the function itself sees it."""
+    array = np.empty(0)
+    return getrefcount(array)
+
+
+ALONE = _alone()
+
+
+def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[int, int]:
+    """Count the references to an argument and to its value."""
+    return getrefcount(args[j]), getrefcount(values[j])
+
+
+def _sole() -> tuple[int, int]:
+    """Return these counts where the argument is in `args` alone."""
+    node = Node.__new__(Node)
+    node.value = np.empty(0)
+    args, values = (node,), (node.value,)
+    del node
+    return _holders(args, values, 0)
+
+
+SOLE = _sole()
+
+
+class Scaled:
+    """A large array and the number that it is still to be multiplied by: an adjoint on its way.
+
+    Most numbers meet another before the array is needed; multiplying them is one pass less.
+    """
+
+    __slots__ = ("array", "factor")
+    __array_ufunc__ = None  # an array leaves the sum to this class
+
+    def __init__(self, array: Any, factor: float) -> None:
+        self.array = array
+        self.factor = factor
+
+    def __add__(self, other: Any) -> Any:
+        return self.array * self.factor + other
+
+    __radd__ = __add__
+
+
+class ArraySweep:
+    """A reverse sweep as far as it meets arrays.
+
+    What was broadcast has to be added up. An adjoint that was computed here, so that nobody else
+    has it, is `owned`: further terms are added to it in place. In a sweep that is done `once`,
+    numbers wait beside large arrays (`Scaled`) until these are needed.
+    """
+
+    def __init__(self, bar: list[Any], once: bool) -> None:
+        self.bar = bar
+        self.once = once
+        self.owned: set[int] = set()
+        self.rows = tuple([TABLE[name] for name in ("add", "sub", "mul", "div")])
+
+    def pull_small(self, node: Node, adjoint: Any) -> None:
+        """Carry back an adjoint of few numbers, or of another kind than NumPy's.
+
+        What it takes beside NumPy's work counts here, so the commonest rows are written out.
+        """
+        primitive, args = node.primitive, node.args
+        added, subtracted, multiplied, divided = self.rows
+        if primitive is added or primitive is subtracted:
+            a, b = args
+            if type(a) is Node:
+                self._gain(a, adjoint)
+            if type(b) is Node:
+                self._gain(b, adjoint if primitive is added else -adjoint)
+        elif primitive is multiplied:
+            a, b = args
+            if type(a) is Node:
+                y = b.value if type(b) is Node or type(b) is Constant else b
+                self._gain(a, adjoint * y)
+            if type(b) is Node:
+                x = a.value if type(a) is Node or type(a) is Constant else a
+                self._gain(b, adjoint * x)
+        elif len(args) == 1:
+            (arg,) = args
+            term = self._pulled(node, 0, adjoint, (arg.value,))
+            if term is not ZERO:
+                self._gain(arg, term)
+        elif primitive is not divided or not self._pull_quotient(node, adjoint):
+            values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
+            for k, arg in enumerate(args):
+                if type(arg) is Node:
+                    term = self._pulled(node, k, adjoint, values)
+                    if term is not ZERO:
+                        self._gain(arg, term)
+
+    def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
+        """Carry an adjoint back through x / y with one reciprocal, if all are NumPy's numbers."""
+        (a, b), v = node.args, node.value
+        y = b.value if type(b) is Node else b
+        if type(adjoint) not in NUMPY or type(v) not in NUMPY or type(y) not in DIVISORS:
+            return False
+        if type(y) is not np.ndarray:
+            if not y:
+                return False
+            slope = 1 / y
+        else:
+            slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
+        if type(a) is Node:
+            self._gain(a, adjoint * slope)
+        if type(b) is Node:
+            self._gain(b, adjoint * (-v * slope))
+        return True
+
+    def _pulled(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
+        """Return the contribution of a small adjoint to an argument, by its rule."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        if type(rule) is LinearRule:
+            arg = node.args[k]
+            add = ADD_IN_PLACE.get(primitive.name)
+            if add and type(arg.value) is np.ndarray and arg.value.size > LIMITS.small:
+                given = (adjoint, 1.0, False, False)
+                if self._add_in_place(add, arg, given, values):
+                    return ZERO
+            return rule.pull(adjoint, *values)
+        if type(rule) is int:
+            return adjoint if rule == 1 else -adjoint
+        try:
+            slope = rule(node.value, *values)
+        except REFUSED:
+            slope = primitive.partial(k, node.value, tuple(values))
+        return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+
+    def _gain(self, arg: Node, term: Any) -> None:
+        """Add a contribution to the adjoint of a parent."""
+        like, i, bar = arg.value, arg.index, self.bar
+        if (
+            type(term) is not np.ndarray
+            or type(like) is not np.ndarray
+            or term.shape != like.shape
+            or term.dtype is not like.dtype
+        ) and not (type(term) is np.float64 and type(like) is np.float64):
+            term = fit(term, like)
+        old = bar[i]
+        if old is not None:
+            term = old + term if type(term) is np.ndarray else plus(old, term)
+        bar[i] = term
+
+    def pull_large(self, node: Node, adjoint: Any, factor: float) -> None:
+        """Carry back an adjoint of many numbers, with as few new arrays as can be."""
+        args, rules = node.args, node.primitive.partials  # type: ignore[union-attr]
+        parents = _FIRST
+        if len(args) > 1:
+            parents = [k for k, arg in enumerate(args) if type(arg) is Node]
+        values: tuple[Any, ...] | None = None
+        spare = self.once and node.index in self.owned  # nobody else has this adjoint
+        for k in parents:
+            rule, last = rules[k], spare and k == parents[-1]
+            if type(rule) is not int:
+                values = node.values() if values is None else values
+                term = self._term(node, k, (adjoint, factor, last, False), values)
+            elif rule == 1:
+                term = (adjoint, factor, last, True)
+            else:
+                term = self._by_number((adjoint, factor, last, False), rule)
+            stays = term[0] is not ZERO and self._give(args[k], term)
+            spare = spare and not (stays and term[3])
+
+    def _term(self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]) -> Term:
+        """Return a contribution; where the adjoint is not needed again, it takes its place."""
+        primitive: Any = node.primitive
+        rule = primitive.partials[k]
+        array, factor, spare, _ = adjoint
+        if type(rule) is LinearRule:
+            add = ADD_IN_PLACE.get(primitive.name)
+            if add and self._add_in_place(add, node.args[k], adjoint, values):
+                return NOTHING
+            if not rule.moves and 0 in array.strides:
+                array = array.copy()  # products of matrices are slow where elements are one
+            pulled = rule.pull(array, *values)
+            new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
+            return (pulled, factor, new, not new)
+        place = array if spare else self._free(node, k, array, values)
+        if primitive is not self.rows[2]:  # whose slopes are there already
+            waiting = self._number_waits(node, k, adjoint, values)
+            if waiting is not None:
+                return waiting
+            product = _by_blocks(node, k, array, values, place)
+            if product is not None:
+                return (product, factor, True, spare)
+        slope = primitive.partial(k, node.value, values)
+        if type(slope) is Linear or slope is ZERO:
+            return (pull(slope, scaled(array, factor)), 1.0, False, True)
+        if type(slope) is int or type(slope) is float:
+            return self._by_number(adjoint, slope)
+        if place is not None and _alike(slope, array):
+            return (unbuffered(np.multiply, array, slope, out=place), factor, True, spare)
+        return (in_place(operator.mul, array, slope), factor, True, False)
+
+    def _number_waits(
+        self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
+    ) -> Term | None:
+        """Take the slope for the product, if the adjoint is one number, over and over, that waits.
+
+        Larger slopes are better computed in blocks, for which the operand may have room.
+        """
+        array, factor, _, _ = adjoint
+        if not self.once or array.size > 2 * LIMITS.block or any(array.strides):
+            return None
+        number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
+        slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
+        if _alike(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
+            return (slope, number, True, False) if _can_wait(number, array) else None
+        return None
+
+    def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
+        """Return an operand, like the adjoint, that nobody has and no further rule reads."""
+        args, primitive = node.args, node.primitive
+        if not self.once or primitive is None:
+            return None
+        later = tuple([j for j in range(k + 1, len(args)) if type(args[j]) is Node])
+        read = values_read(primitive, later)
+        for j in range(len(args)):
+            free = type(args[j]) is Node and j not in read and is_lent(values[j])
+            if free and _alike(values[j], adjoint) and _holders(args, values, j) == SOLE:
+                return values[j]
+        return None
+
+    def _by_number(self, adjoint: Term, slope: float) -> Term:
+        """Multiply an adjoint by a number: that waits, if it can."""
+        array, factor, spare, _ = adjoint
+        if slope == 1:
+            return (array, factor, spare, True)
+        if self.once and _can_wait(factor * slope, array):
+            return (array, factor * slope, spare, True)
+        spare = spare and array.dtype.kind in "fc"
+        product = scaled(array, factor, spare)
+        product = scaled(product, slope, spare or product is not array)
+        return (product, 1.0, True, spare)
+
+    def _give(self, arg: Node, term: Term) -> bool:
+        """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
+        array, factor, new, _ = term
+        if not _alike(array, arg.value):
+            array, new = fit(array, arg.value), False
+        if factor != 1 and (type(array) is not np.ndarray or array.size <= LIMITS.small):
+            array, factor = array * factor, 1.0
+        i = arg.index
+        old = self.bar[i]
+        if old is not None:
+            return self._add(i, old, array, factor, new)
+        self.bar[i] = array if factor == 1 else Scaled(array, factor)
+        if new:
+            self.owned.add(i)
+        return True
+
+    def _add(self, i: int, old: Any, array: Any, factor: float, new: bool) -> bool:
+        """Add a term to an adjoint; in place, if one of them is nobody else's.
+
+        Returns whether the array of the term stays there.
+        """
+        before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
+        if type(before) is not np.ndarray or not _alike(array, before):
+            self.bar[i] = plus(old, scaled(array, factor))
+            if type(self.bar[i]) is np.ndarray:
+                self.owned.add(i)
+            return True
+        if array is before and self.once and _can_wait(of_old + factor, array):
+            self.bar[i] = Scaled(array, of_old + factor)
+            return True
+        owned = i in self.owned
+        place = before if owned else array if new else POOL.place(before)
+        if abs(factor) <= abs(of_old):  # the other way round might overflow
+            total = add_scaled(before, array, factor / of_old, place, new)
+        else:
+            total = add_scaled(array, before, of_old / factor, place, owned)
+            of_old = factor
+        self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
+        self.owned.add(i)
+        return total is array
+
+    def _add_in_place(self, add: Any, arg: Node, term: Term, values: Sequence[Any]) -> bool:
+        """Add the adjoint of a few elements of a large array in place, if that can be done."""
+        like, i = arg.value, arg.index
+        adjoint, factor, spare, _ = term
+        if type(like) is not np.ndarray or like.size <= LIMITS.small:
+            return False
+        if not isinstance(adjoint, (np.ndarray, np.generic)):
+            return False  # a node or a batch cannot be added to an array
+        old = self.bar[i]
+        total, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
+        if adjoint.dtype != like.dtype or (
+            total is not None and (type(total) is not np.ndarray or total.dtype != like.dtype)
+        ):
+            return False
+        if total is None:
+            total, of_old = POOL.zeros(like), factor
+        elif i not in self.owned:
+            total = total.copy()
+        ratio = factor / of_old
+        if not _can_wait(ratio, total):
+            total, of_old, ratio = scaled(total, of_old, True), 1.0, factor
+        if spare and adjoint.size <= LIMITS.near:
+            adjoint, ratio = scaled(adjoint, ratio, True), 1.0
+        add(total, adjoint, ratio, *values)
+        self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
+        self.owned.add(i)
+        return True
+
+    def settle(self, i: int, adjoint: Scaled) -> None:
+        """Carry out what has waited for an input."""
+        self.bar[i] = scaled(adjoint.array, adjoint.factor, i in self.owned)
+
+    def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
+        """Carry back an adjoint some of whose elements are structural zeros."""
+        with quietly(adjoint):
+            derivatives = node.local_derivatives()
+        for k, derivative in derivatives:
+            arg, term = node.args[k], pull(derivative, adjoint)
+            if term is not ZERO:
+                term, old = fit(term, arg.value), self.bar[arg.index]
+                self.bar[arg.index] = term if old is None else plus(old, term)
+                self.owned.discard(arg.index)
+
+
+def _by_blocks(
+    node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
+) -> Any | None:
+    """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
+
+    The product goes into an array that is free for it, if there is one. None says that the slope is
+    no array, or one that is there already, or not one of each number.
+    """
+    primitive = node.primitive
+    assert primitive is not None
+    given = (node.value, *values)
+    if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
+        return None
+    if not adjoint.ndim or not all(
+        [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
+    ):
+        return None
+    for block in blocks(adjoint, LIMITS.block):
+        v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
+        slope = primitive.partial(k, v, tuple(xs))
+        if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
+            return None
+        if product is None:
+            product = POOL.empty_like(adjoint)
+        np.multiply(adjoint[block], slope, out=product[block])
+    return product
+
+
+def scaled(array: Any, factor: float, spare: bool = False) -> Any:
+    """Multiply by a number that has waited; in place, if nobody needs the array again."""
+    if factor == 1:
+        return array
+    return np.multiply(array, factor, out=array) if spare else in_place(operator.mul, array, factor)
+
+
+def _can_wait(factor: float, array: Any) -> bool:
+    """Tell whether a number may be multiplied later: no element gets too large or small by it.
+
+    The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
+    """
+    most = ROOM.get(array.dtype.itemsize, 1.0) if array.dtype.kind == "f" else 1.0
+    return 1 / most < abs(factor) < most
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Tell whether two arrays have the same shape and kind."""
+    if type(a) is not np.ndarray or type(b) is not np.ndarray:
+        return False
+    return a.shape == b.shape and a.dtype is b.dtype

@@ -1,0 +1,55 @@
+"""Large arrays in blocks that the caches hold: several steps in one pass over the memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL, unbuffered
+
+
+def blocks(array: Any, size: int) -> Iterator[slice]:
+    """Divide an array along its first axis, as evenly as can be, into blocks of so many numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [block.start for block in blocks(np.zeros((20, 3)), 12)]
+    [0, 4, 8, 12, 16]
+    """
+    length = len(array)
+    step = max(1, math.ceil(length / math.ceil(array.size / size)))
+    for start in range(0, length, step):
+        yield slice(start, start + step)
+
+
+def add_scaled(total: Any, array: Any, factor: float, out: Any, spare: bool = False) -> Any:
+    """Compute total + factor × array of arrays that are alike; `out` may be one of them.
+
+    The array is not needed again if it is `spare`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> add_scaled(np.ones(2), np.arange(2.0), 10.0, None)
+    array([ 1., 11.])
+    """
+    if abs(factor) == 1:
+        return unbuffered(np.add if factor == 1 else np.subtract, total, array, out=out)
+    if out is None:
+        out = np.empty(array.shape, array.dtype)
+    if array.size <= LIMITS.near:
+        place = out
+        if out is total:
+            place = array if spare and array is not total else POOL.empty_like(array)
+        return unbuffered(np.add, total, np.multiply(array, factor, out=place), out=out)
+    products: Any = None
+    for block in blocks(array, 2 * LIMITS.block):
+        part = array[block]
+        products = np.empty_like(part) if products is None else products[: len(part)]
+        unbuffered(np.add, total[block], np.multiply(part, factor, out=products), out=out[block])
+    return out

@@ -1,0 +1,250 @@
+"""Wrapping functions with a short way for the frequent cases; all others go by `apply`.
+
+A short way does what `apply` and the level's `record` would do, without calling them.
+"""
+
+from __future__ import annotations
+
+import linecache
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import REFUSED, WATCHERS, apply
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.fast.faster_values import FASTER
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL, in_place
+from simpleautodiff.fast.tape import FastTape
+
+ARRAYS = {np.ndarray, np.float64}
+IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}
+FIXED = {Node, *IMMUTABLE}
+SETTINGS = {*IMMUTABLE, tuple, np.ndarray}
+MISSING = object()  # an argument that was not given
+_new = object.__new__
+
+
+def wrap(primitive: Primitive) -> Callable[..., Any]:
+    """Make the wrapping function of a primitive, with a short way for the most frequent case."""
+    match primitive.arity:
+        case 1:
+            return _wrap_unary(primitive)
+        case 2 if not primitive.settings:
+            return _wrap_binary(primitive)
+        case arity if primitive.settings == tuple(range(1, arity)):
+            return _wrap_with_settings(primitive)
+        case _:
+            return _wrap_several(primitive)
+
+
+def _faster(primitive: Primitive) -> Callable[..., Any]:
+    """Return what computes the values of a primitive."""
+    faster = FASTER.get(primitive.name)
+    return faster(primitive.compute) if faster else primitive.compute
+
+
+def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Node:
+    """Make the node of an operation."""
+    node = _new(Node)
+    node.value = value
+    node.primitive = primitive
+    node.args = args
+    node.level = level
+    if type(level) is not FastTape:
+        level.append(node)
+        return node
+    node.index = len(level)
+    level.append(node)
+    return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+
+
+def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
+    by_type = primitive.by_type
+    if by_type is None:
+        return lambda *args: apply(primitive, *args)
+    if primitive.name in FASTER:
+        by_type[np.ndarray] = FASTER[primitive.name](by_type[np.ndarray])
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != 1:
+            return apply(primitive, *args)
+        (x,) = args
+        if type(x) is Node:
+            try:
+                value = x.value
+                compute = by_type[type(value)]
+                value = compute(value) if not POOL.open else in_place(compute, value)
+            except REFUSED:
+                return apply(primitive, x)
+        elif type(x) is float or type(x) is np.ndarray:
+            try:
+                compute = by_type[type(x)]
+                return compute(x) if not POOL.open else in_place(compute, x)
+            except REFUSED:
+                return apply(primitive, x)
+        else:
+            return apply(primitive, x)
+        node = _new(Node)
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        level: Any = x.level
+        node.level = level
+        if type(level) is not FastTape:
+            level.append(node)
+            return node
+        node.index = len(level)
+        level.append(node)
+        return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+
+    return wrapping
+
+
+def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
+    """Make a wrapping with a short way for one array and plain settings, such as axes."""
+    compute, arity = _faster(primitive), primitive.arity
+    by_shape = 0 not in values_read(primitive, (0,))
+
+    def wrapping(*args: Any) -> Any:
+        if len(args) != arity:
+            return apply(primitive, *args)
+        x, *settings = args
+        for setting in settings:
+            if type(setting) not in SETTINGS:
+                return apply(primitive, *args)
+        recorded = type(x) is Node
+        plain = x.value if recorded else x
+        if type(plain) is not np.ndarray and (recorded or type(plain) is not np.float64):
+            return apply(primitive, *args)
+        try:
+            value = compute(plain, *settings)
+        except REFUSED:
+            return apply(primitive, *args)
+        if not recorded:
+            return value
+        level = x.level
+        if by_shape and type(level) is FastTape:
+            x = level[x.index]  # of which perhaps only the shape is kept
+        kept = [s if type(s) in IMMUTABLE else level.argument(s) for s in settings]
+        node = _record(level, primitive, (x, *kept), value)
+        if x is not args[0] and primitive in WATCHERS:
+            WATCHERS[primitive](node, args)
+        return node
+
+    return wrapping
+
+
+def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
+    """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
+    compute, arity = _faster(primitive), primitive.arity
+
+    def wrapping(*args: Any) -> Any:
+        level, values, arrays = None, [], False
+        for arg in args:
+            kind = type(arg)
+            if kind is Node:
+                value = arg.value
+                if level is None:
+                    level = arg.level
+                if type(value) is not np.ndarray or arg.level is not level:
+                    return apply(primitive, *args)
+                values.append(value)
+            elif kind in SETTINGS:
+                values.append(arg)
+                arrays = arrays or kind in ARRAYS
+            else:
+                return apply(primitive, *args)
+        if len(values) != arity or not (level or arrays):
+            return apply(primitive, *args)
+        try:
+            value = compute(*values)
+        except REFUSED:
+            return apply(primitive, *args)
+        if level is None:
+            return value
+        kept = tuple([arg if type(arg) in FIXED else level.argument(arg) for arg in args])
+        return _record(level, primitive, kept, value)
+
+    return wrapping
+
+
+# Two arguments are the bulk of all operations. The function is made from its text so that + - * /
+# can be written into it as operators: calling `operator.mul` instead is a fifth slower. The text is
+# known to `linecache`, so that debuggers and tracebacks show the lines that run.
+_BINARY = """
+def wrapping(a=MISSING, b=MISSING, *rest):
+    if rest or b is MISSING:
+        return apply(primitive, *[x for x in (a, b) if x is not MISSING], *rest)
+    if type(a) is Node:
+        level, x = a.level, a.value
+        if type(b) is Node and b.level is level:
+            y = b.value
+        elif type(b) is float or type(b) is int:
+            y = b
+        elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
+            y = b = b if type(level) is FastTape and not reads_b else level.retain(b)
+        else:
+            return apply(primitive, a, b)
+    elif type(b) is Node and (type(a) is float or type(a) is int):
+        level, x, y = b.level, a, b.value
+    elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
+        level, y = b.level, b.value
+        x = a = a if type(level) is FastTape and not reads_a else level.retain(a)
+    elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
+        try:
+            return {plain} if not POOL.open else in_place(compute, a, b)
+        except REFUSED:
+            return apply(primitive, a, b)
+    else:
+        return apply(primitive, a, b)
+    try:
+        value = {value} if not POOL.open else in_place(compute, x, y)
+    except REFUSED:
+        return apply(primitive, a, b)
+    node = new(Node)
+    node.value = value
+    node.primitive = primitive
+    node.args = (a, b)
+    node.level = level
+    if type(level) is not FastTape:
+        level.append(node)
+        return node
+    node.index = len(level)
+    level.append(node)
+    return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
+"""
+
+
+def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
+    infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
+    sign = infix.get(primitive.compute)
+    source = _BINARY.format(
+        value=f"x {sign} y" if sign else "compute(x, y)",
+        plain=f"a {sign} b" if sign else "compute(a, b)",
+    )
+    names: dict[str, Any] = {
+        "FastTape": FastTape,
+        "LIMITS": LIMITS,
+        "MISSING": MISSING,
+        "Node": Node,
+        "POOL": POOL,
+        "REFUSED": REFUSED,
+        "apply": apply,
+        "compute": _faster(primitive),
+        "in_place": in_place,
+        "ndarray": np.ndarray,
+        "new": _new,
+        "primitive": primitive,
+        "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
+        "reads_b": 1 in values_read(primitive, (0,)),
+    }
+    filename = f"<simpleautodiff.fast.calls, the wrapping function of {primitive.name}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    exec(compile(source, filename, "exec"), names)
+    wrapping: Callable[..., Any] = names["wrapping"]
+    return wrapping

@@ -1,0 +1,305 @@
+"""Memory of large arrays, used again within a derivative: fresh memory is slow to come by.
+
+The system hands out large memory page by page, each filled with zeros first, and takes it back
+when the array goes; for a sum of large arrays that is half of the time. So results of elementwise
+operations are put where an array was that nobody has any longer. Python itself says when that is
+so: a block is lent to an array, and comes back when the array, and every view of it, is gone.
+
+Memory that is asked for in pieces of several megabytes lies on large pages, which the processor
+finds more quickly. What a derivative needs is not known before; but when it ends its blocks are
+exchanged for as many that lie together in such pieces, for the next derivative of that size.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cache
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from simpleautodiff.fast.limits import LIMITS
+
+PIECE = 2**25  # bytes: for that much C's library asks the system, where less may have been in use
+MANY = 2**24  # bytes: blocks of one size that come to less need not lie together
+LINE = 64  # bytes of a line of the caches
+ROW = 128  # numbers: for shorter rows NumPy's buffers pay
+
+
+class _Block(np.ndarray[Any, Any]):
+    """Memory: a piece of its own, or a part of one.
+
+    A view of a lent array has that array for its base, as this is of another class.
+    """
+
+
+def _step(size: int) -> int:
+    """Return how far apart blocks lie in a piece: each begins where a line of the caches does."""
+    return -(-size // LINE) * LINE
+
+
+def _together(size: int, many: int) -> Iterator[_Block]:
+    """Make blocks of a size that lie together, in as many pieces as are not small.
+
+    Memory that has been in use before may lie on small pages, and stays there.
+    """
+    step = _step(size)
+    fewest = -(-PIECE // step)
+    while many > 0:
+        parts = many // max(1, many // fewest)
+        piece: Any = _Block(parts * step, np.uint8)
+        yield from [piece[start : start + size] for start in range(0, parts * step, step)]
+        many -= parts
+
+
+def _by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]:
+    """Take all blocks out of a list; return those of each piece, and whether they are all of it.
+
+    They are taken one by one, as other threads may do the same.
+    """
+    pieces: dict[int, list[_Block]] = {}
+    with suppress(IndexError):
+        while True:
+            block = blocks.pop()
+            pieces.setdefault(id(_piece(block)), []).append(block)
+    for parts in pieces.values():
+        yield parts, len(parts) * _step(parts[0].nbytes) >= _piece(parts[0]).nbytes
+
+
+def _piece(block: _Block) -> Any:
+    return block.base if is_part(block) else block
+
+
+def is_part(block: _Block) -> bool:
+    """Tell whether a block is a part of a piece in which others lie."""
+    return block.base is not None
+
+
+class _Loan(ref[Any]):
+    """A weak reference to an array that lives in a block."""
+
+    __slots__ = ("block",)
+    block: _Block
+
+
+_NO_BLOCKS: list[_Block] = []
+
+
+class MemoryPool:
+    """Blocks of memory, free or lent.
+
+    There are no locks: what is done to the lists takes one step, and a block has one holder. Other
+    threads may let go of arrays at any time, so dicts are not gone through but their copies.
+    """
+
+    __slots__ = ("allowed", "alone", "loans", "open", "parts", "room")
+
+    def __init__(self) -> None:
+        self.allowed = False  # while a derivative is computed, at whose end the store is closed
+        self.open = False  # whether a derivative of large arrays is being computed
+        self.alone: dict[int, list[_Block]] = {}  # free blocks of their own, by size
+        self.parts: dict[int, list[_Block]] = {}  # free parts of pieces, by size
+        self.loans: dict[int, _Loan] = {}  # by id
+        self.room = 0  # bytes that were let go of, and not yet asked for anew
+
+    def serves(self, like: Any) -> bool:
+        """Tell whether an array like this one may lie in a block."""
+        if not self.open or type(like) is not np.ndarray or like.nbytes < LIMITS.pooled:
+            return False
+        return bool(like.dtype.kind == "f")
+
+    def place(self, like: Any) -> Any:
+        """Return where a result like this array may be put; None says: NumPy shall see to it."""
+        if not self.serves(like):
+            return None
+        order = "C" if like.ndim == 1 else _order_of(like)
+        return None if order is None else self.empty(like.shape, like.dtype, order)
+
+    def zeros(self, like: Any) -> Any:
+        """Return zeros of the shape and kind of an array."""
+        if not self.open or not (self.parts.get(like.nbytes) or self.alone.get(like.nbytes)):
+            return np.zeros(like.shape, like.dtype)
+        array = self.empty(like.shape, like.dtype)
+        array.fill(0)
+        return array
+
+    def empty_like(self, like: Any) -> Any:
+        """Return an array of the shape and kind of another, with whatever in it."""
+        out = self.place(like)
+        return np.empty(like.shape, like.dtype) if out is None else out
+
+    def empty(self, shape: tuple[int, ...], dtype: Any, order: Any = "C") -> Any:
+        """Return an array in a free block, or in a new one."""
+        size = math.prod(shape) * dtype.itemsize
+        blocks = self.parts.get(size) or self.alone.get(size) or _NO_BLOCKS
+        try:
+            block = blocks.pop()
+        except IndexError:
+            self._make_room(size)
+            block = _Block(size, np.uint8)
+        array: Any = np.ndarray(shape, dtype, block, order=order)
+        loan = _Loan(array, self._returned)
+        loan.block = block
+        self.loans[id(loan)] = loan
+        return array
+
+    def release(self, x: Any) -> Any:
+        """Return what leaves the derivative: as an array that does not hold on to a whole piece."""
+        if not is_lent(x) or not is_part(x.base):
+            return x
+        try:
+            copy: Any = np.ndarray(x.shape, x.dtype, self.alone.get(x.nbytes, []).pop())
+        except IndexError:
+            return x.copy()
+        copy[...] = x
+        return copy
+
+    def _make_room(self, wanted: int) -> None:
+        """Let go of as many bytes as are wanted anew: what is free has another size."""
+        self.room -= wanted
+        for size, blocks in [*self.alone.items()]:
+            while blocks and self.room < 0:
+                del blocks[-1:]
+                self.room += size
+        for size, blocks in [*self.parts.items()] if self.room < 0 else []:
+            for parts, whole in _by_piece(blocks):
+                if whole and self.room < 0:
+                    self.room += size * len(parts)
+                else:
+                    blocks.extend(parts)
+        self.room = max(self.room, 0)
+
+    def _returned(self, loan: Any) -> None:
+        self.loans.pop(id(loan), None)
+        block = loan.block
+        free = self.alone if block.base is None else self.parts
+        free.setdefault(block.nbytes, []).append(block)
+
+    def close(self) -> None:
+        """Let go of what is free and too much, and let what lay alone lie together from now on.
+
+        Blocks of their own that are still lent are forgotten: they belong to their arrays.
+        """
+        used, self.open, self.allowed = self.open, False, False
+        if not used:
+            return
+        for key, loan in [*self.loans.items()]:
+            if not is_part(loan.block):
+                self.loans.pop(key, None)
+        self.room, room = 0, LIMITS.pool
+        for size, blocks in [*self.parts.items()]:
+            for parts, _ in _by_piece(blocks):
+                if size * len(parts) <= room:
+                    room -= size * len(parts)
+                    blocks.extend(parts)
+        for size, blocks in [*self.alone.items()]:
+            del blocks[room // size :]
+            many = len(blocks)
+            room -= size * many
+            if size <= PIECE // 4 and size * many >= MANY:
+                blocks.clear()
+                self.parts.setdefault(size, []).extend(_together(size, many))
+        for free in (self.alone, self.parts):
+            for size in [size for size, blocks in [*free.items()] if not blocks]:
+                free.pop(size, None)
+
+
+POOL = MemoryPool()
+
+
+_UFUNCS = {
+    operator.add: np.add,
+    operator.sub: np.subtract,
+    operator.mul: np.multiply,
+    operator.truediv: np.divide,
+    operator.neg: np.negative,
+}
+
+
+@cache
+def _ufunc_of(compute: Any) -> Any:
+    """Return the ufunc that computes an operation on each number; None if there is none."""
+    ufunc = _UFUNCS.get(compute, compute)
+    return ufunc if type(ufunc) is np.ufunc and not ufunc.signature and ufunc.nout == 1 else None
+
+
+def in_place(compute: Any, *args: Any) -> Any:
+    """Compute an operation of one or two arguments, in recycled memory if they are large arrays."""
+    like, other = args[0], args[-1]
+    if type(like) is not np.ndarray or (type(other) is np.ndarray and other.size > like.size):
+        like, other = other, like
+    ufunc = _ufunc_of(compute)
+    if ufunc is None or not POOL.serves(like) or not (other is like or _fits(other, like)):
+        return compute(*args)
+    order = "C" if like.ndim == 1 else _order_of(*args)
+    if order is None:
+        return compute(*args)
+    return unbuffered(ufunc, *args, out=POOL.empty(like.shape, like.dtype, order))
+
+
+def _order_of(*args: Any) -> str | None:
+    """Return how NumPy would lay out a result of these, "C" or "F"; None if it is neither.
+
+    It can be seen: whether `ravel` gives a view of the result or a copy goes by it.
+    """
+    arrays = [arg for arg in args if type(arg) is np.ndarray]
+    if all([array.flags.c_contiguous or _falls(array) for array in arrays]):
+        return "C"
+    by_columns = [_falls(array.T) for array in arrays]
+    return "F" if all(by_columns) else None
+
+
+def _falls(array: Any) -> bool:
+    """Tell whether no axis has longer steps than the one before."""
+    steps = [abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
+    steps = [step for step in steps if step]  # there are none along what was broadcast
+    return steps == sorted(steps, reverse=True)
+
+
+def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
+    """Call a ufunc on large arrays of one kind of number, without NumPy's buffers.
+
+    Where the rows of a view are shorter than a buffer, NumPy collects several in it. That is worth
+    while for very short ones; for others it takes three times as long as the operation itself.
+    """
+    for arg in args if out is not None and out.ndim > 1 and _row(out) >= ROW else ():
+        if type(arg) is np.ndarray and not arg.flags.forc:
+            size = np.setbufsize(16)
+            try:
+                return ufunc(*args, out=out)
+            finally:
+                np.setbufsize(size)
+    return ufunc(*args, out=out)
+
+
+def _row(array: Any) -> int:
+    """Return how many numbers stand closest together, in a row or in a column."""
+    first, *_, last = array.strides
+    length: int = array.shape[-1 if abs(last) <= abs(first) else 0]
+    return length
+
+
+def _fits(x: Any, like: Any) -> bool:
+    """Tell whether an operand leaves the result the shape and kind of a large array."""
+    if type(x) is not np.ndarray:
+        return type(x) is float or type(x) is int
+    if x.shape == like.shape:
+        return x.dtype is like.dtype
+    pairs = zip(reversed(x.shape), reversed(like.shape), strict=False)
+    return (
+        x.dtype is like.dtype and x.ndim <= like.ndim and all([n in (1, full) for n, full in pairs])
+    )
+
+
+def is_lent(x: Any) -> bool:
+    """Tell whether x is an array that lies in a block."""
+    return type(x) is np.ndarray and type(x.base) is _Block
+
+
+def has_own_memory(x: Any) -> bool:
+    """Tell whether x is an array, and no view of another."""
+    return type(x) is np.ndarray and (x.base is None or type(x.base) is _Block)

@@ -1,0 +1,134 @@
+"""The reverse sweep of a tape that is not shown, with the commonest cases written out.
+
+A list has one entry per node of the tape, its adjoint; None says that it was not reached.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import REFUSED
+from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import TABLE
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.fast.array_sweep import ArraySweep, Scaled
+from simpleautodiff.fast.limits import LIMITS
+
+
+def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
+    """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
+
+    `once` says that neither the tape nor the adjoints of what are no inputs are needed again: nodes
+    are freed soon after the sweep has passed them, large arrays at once.
+
+    This loop is the time that reverse mode takes, so the commonest rows, + - * and functions of
+    single numbers, are written out; everything else goes by its rules.
+    """
+    added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
+    result, constant, ndarray = Node, Constant, np.ndarray
+    arrays: ArraySweep | None = None
+    scalars, small, medium, part = engine.scalars, LIMITS.small, LIMITS.medium, LIMITS.part
+    backward = reversed(tape)
+    for _ in range(0, len(tape), part):
+        for node in islice(backward, part):
+            adjoint = bar[node.index]
+            if adjoint is None:
+                continue
+            primitive, kind = node.primitive, type(adjoint)
+            if kind is not float and (kind is ndarray or kind not in scalars):
+                arrays = arrays or ArraySweep(bar, once)
+                if primitive is not None:
+                    if kind is ndarray:
+                        if adjoint.size > medium:
+                            arrays.pull_large(node, adjoint, 1.0)
+                        else:
+                            arrays.pull_small(node, adjoint)
+                            if adjoint.size <= small:
+                                continue
+                    elif kind is Scaled:
+                        arrays.pull_large(node, adjoint.array, adjoint.factor)
+                    elif isinstance(adjoint, PartialAdjoint):
+                        arrays.pull_partial(node, adjoint)
+                    else:
+                        arrays.pull_small(node, adjoint)
+                        continue
+                    if once:
+                        bar[node.index] = None
+                        del tape[node.index :]
+                        node.args = ()
+                elif kind is Scaled:
+                    arrays.settle(node.index, adjoint)
+            elif primitive is added or primitive is subtracted:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    bar[i] = adjoint if old is None else old + adjoint
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint if primitive is added else -adjoint
+                    bar[i] = term if old is None else old + term
+            elif primitive is multiplied:
+                a, b = node.args
+                if type(a) is result:
+                    i = a.index
+                    old = bar[i]
+                    term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
+                    bar[i] = term if old is None else old + term
+                if type(b) is result:
+                    i = b.index
+                    old = bar[i]
+                    term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
+                    bar[i] = term if old is None else old + term
+            elif primitive is not None:
+                _pull_rules(node, adjoint, bar)
+        if once:
+            _let_go(tape, node.index)
+
+
+def _let_go(tape: Tape, start: int) -> None:
+    """Free the end of a tape; its last node, which may be held as the result, holds the others.
+
+    What the sweep has not passed yet stays: large arrays may have been freed up to here already.
+    """
+    if len(tape) > start:
+        tape[-1].args = ()
+        del tape[start:]
+
+
+def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
+    """Carry back the adjoint of a single number by the rules of its row."""
+    args = node.args
+    if len(args) == 1:
+        (arg,) = args
+        try:
+            slope = node.primitive.partials[0](node.value, arg.value)  # type: ignore[union-attr]
+        except REFUSED:
+            slope = node.primitive.partial(0, node.value, (arg.value,))  # type: ignore[union-attr]
+        term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
+        if term is not ZERO:
+            old = bar[arg.index]
+            bar[arg.index] = term if old is None else old + term
+        return
+    values = node.values()
+    for k, arg in enumerate(args):
+        if type(arg) is Node:
+            term = pull(_slope(node, k, values), adjoint)
+            if term is not ZERO:
+                old = bar[arg.index]
+                bar[arg.index] = term if old is None else plus(old, term)
+
+
+def _slope(node: Node, k: int, values: tuple[Any, ...]) -> Any:
+    """Return the local derivative of a node in its k-th argument."""
+    rule = node.primitive.partials[k]  # type: ignore[union-attr]
+    try:
+        return rule(node.value, *values)
+    except REFUSED:
+        return node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]

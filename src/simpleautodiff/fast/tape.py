@@ -1,0 +1,129 @@
+"""The tape of a derivative that is computed and not shown: it lets go of what no rule will read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.core.level import WATCHERS
+from simpleautodiff.core.linear import ZERO, filled
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.fast.array_locks import ArrayLocks
+from simpleautodiff.fast.limits import LIMITS
+from simpleautodiff.fast.memory_pool import POOL
+from simpleautodiff.fast.sweep import reverse_sweep
+
+
+@final
+class FastTape(Tape):
+    """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
+
+    append = list.append  # whoever appends a node has given it its index
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.locks: ArrayLocks | None = None
+
+    def __exit__(self, *exception: object) -> None:
+        self.open = False
+        if self.locks is not None:
+            self.locks.release(unchanged=exception[0] is None)
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
+        node = Node.__new__(Node)
+        node.value, node.primitive, node.args, node.level = value, primitive, args, self
+        node.index = len(self)
+        self.append(node)
+        return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+
+    def retain(self, x: Any) -> Any:
+        """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
+        if not isinstance(x, np.ndarray) or x.size <= LIMITS.small:
+            return super().retain(x)
+        self.locks = self.locks or ArrayLocks()
+        return self.locks.lock(x)
+
+    def own(self) -> None:
+        """Copy all captured arrays: the tape is to be swept after others could change them."""
+        for node in self:
+            node.args = tuple([x.copy() if type(x) is np.ndarray else x for x in node.args])
+
+    def slim(self, node: Node) -> Node:
+        """Return the node for the user; on the tape stays one without values that are not read.
+
+        A value that is not kept is replaced by an array of its shape that has no memory of its own.
+        """
+        value, primitive, args = node.value, node.primitive, node.args
+        if not POOL.open and value.nbytes >= LIMITS.pooled:
+            POOL.open = POOL.allowed
+        if primitive is None:
+            return node
+        if len(args) == 1:
+            read = values_read(primitive, _FIRST)
+            if 0 not in read:
+                node.args = (self[args[0].index],)
+        else:
+            parents = tuple([k for k, arg in enumerate(args) if type(arg) is Node])
+            read = values_read(primitive, parents)
+            slimmer = list(args)
+            for k in parents:
+                if k not in read:
+                    slimmer[k] = self[args[k].index]
+            node.args = tuple(slimmer)
+        if -1 in read:
+            return node
+        shown = Node.__new__(Node)
+        shown.value, shown.level, shown.index = value, self, node.index
+        shown.primitive, shown.args = primitive, node.args
+        node.value = np.ndarray(value.shape, value.dtype, _NOTHING, 0, _NO_STRIDES[: value.ndim])
+        if primitive in WATCHERS:
+            WATCHERS[primitive](shown, args)  # it is not on the tape
+        return shown
+
+    def pull(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
+        """Sweep back from seeded nodes; return the adjoints of some others."""
+        return self._pull(seeds, inputs, False)
+
+    def pull_once(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
+        """Sweep back for the last time: nodes are freed soon after the sweep has passed them."""
+        return self._pull(seeds, inputs, True)
+
+    def _pull(self, seeds: dict[Node, Any], inputs: Sequence[Node], once: bool) -> list[Any]:
+        bar: list[Any] = [None] * len(self)
+        for node, seed in seeds.items():
+            bar[node.index] = seed
+        reverse_sweep(self, bar, once)
+        adjoints = [bar[node.index] for node in inputs]
+        return [ZERO if adjoint is None else filled(adjoint) for adjoint in adjoints]
+
+    def push(self, seeds: dict[Node, Any], results: Sequence[Node]) -> list[Any]:
+        """Sweep forward from seeded nodes; return the tangents of some others."""
+        return super().push(ByIndex(seeds), results)
+
+
+class ByIndex(dict[Any, Any]):
+    """Derivatives by the index of their node: a node of the tape and its shown twin have one."""
+
+    def __init__(self, derivatives: dict[Node, Any]) -> None:
+        super().__init__({node.index: number for node, number in derivatives.items()})
+
+    def __contains__(self, node: Any) -> bool:
+        return super().__contains__(node.index)
+
+    def __setitem__(self, node: Node, derivative: Any) -> None:
+        super().__setitem__(node.index, derivative)
+
+    def get(self, node: Node, default: Any = None) -> Any:
+        """Return the derivative of a node, or the default."""
+        return super().get(node.index, default)
+
+
+_FIRST = (0,)
+_NOTHING = bytes(64)  # the one element of an array that only has a shape
+_NO_STRIDES = (0,) * 64

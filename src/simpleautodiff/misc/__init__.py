@@ -1,5 +1,0 @@
-"""What HIPS autograd keeps under `misc`: structures as vectors, and simple optimizers."""
-
-from simpleautodiff.misc.flatten import flatten
-
-__all__ = ["flatten"]

@@ -1,0 +1,331 @@
+"""Does a derivative agree with differences, forward with reverse; if not, whose rule is wrong."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import apply, plain
+from simpleautodiff.core.linear import ZERO, Linear, push
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
+from simpleautodiff.program.program import Program, trace
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.finite_difference import complex_step, difference
+from simpleautodiff.transforms.grad import derivative, grad, jvp
+from simpleautodiff.transforms.kinks import happens
+from simpleautodiff.values.pytree import flatten, paths
+
+F = Callable[..., Any]
+_DIRECTIONS = 10  # of more inputs than this, random directions are checked
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One derivative computed in several ways; `error` is that of the differences.
+
+    Differences with a large error (a kink nearby, a function of very fine scale) show nothing; then
+    only forward and reverse are compared.
+    """
+
+    direction: tuple[float, ...]
+    order: int
+    forward: float
+    reverse: float
+    reference: float
+    method: str
+    error: float
+
+
+def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> list[Check]:
+    """Compare the derivatives of `f` at `args`: forward, reverse, and without rules.
+
+    Without rules means the complex step where every operation is analytic, and extrapolated
+    differences elsewhere. For orders above 1 the reference differentiates the derivative one order
+    lower. Each number of the inputs, which may be arrays and nested structures, is checked with
+    each of the results; where there are more than ten, random directions and random sums are.
+
+    Raises
+    ------
+    CheckError
+        If two ways disagree. The message names the primitive, the node and the source line whose
+        rule is wrong, if there is one.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> for check in ad.check_grad(lambda x, y: ad.log(x) + x * y - ad.sin(y), 2.0, 5.0):
+    ...     print(check.method, round(check.forward, 3), round(check.reverse, 3))
+    complex step 5.5 5.5
+    complex step 1.716 1.716
+    """
+    if not isinstance(order, int) or order < 1:
+        raise ArgumentError(f"the order of a check is 1, 2, ...; got {order!r}")
+    point = _Point(f, args)
+    outputs = sum(_size(leaf) for leaf in flatten(f(*point.moved(0.0, ())))[0])
+    if not outputs:
+        raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
+    analytic = order == 1 and is_analytic(f, point.moved(0.0, ()))
+    checks = []
+    for direction in _directions(point.size):
+        for weights in _directions(outputs):
+
+            def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
+                return _weighted(f(*point.moved(t, direction)), weights)
+
+            check = _check_along(along, direction, order, analytic, point.scale(direction))
+            _judge(check, f, point, tolerance)
+            checks.append(check)
+    return checks
+
+
+class _Point:
+    """The numbers at which a function is checked: one for each element of each array."""
+
+    def __init__(self, f: F, args: tuple[Any, ...]) -> None:
+        leaves, self._rebuild = flatten(args)
+        if not leaves:
+            raise ArgumentError(f"check_grad needs a point: check_grad({name_of(f)}, x, ...)")
+        for leaf in leaves:
+            if np.asarray(leaf).dtype.kind not in "iuf":
+                raise ArgumentError(f"check_grad needs a point of real numbers, got {leaf!r}")
+        self._leaves: list[Any] = [
+            leaf.astype(float) if np.ndim(leaf) else float(leaf) for leaf in leaves
+        ]
+        self.size = sum(map(_size, leaves))
+        self._paths = paths(args)
+
+    def moved(self, t: Any, direction: tuple[float, ...]) -> Any:
+        """Return the arguments, moved by t in a direction; what does not move stays plain."""
+        moved, begin = [], 0
+        for leaf in self._leaves:
+            part = direction[begin : begin + _size(leaf)] or (0.0,) * _size(leaf)
+            begin += _size(leaf)
+            step: Any = np.array(part).reshape(leaf.shape) if np.ndim(leaf) else sum(part)
+            moved.append(leaf + t * step if any(part) else leaf)
+        return self._rebuild(iter(moved))
+
+    def scale(self, direction: tuple[float, ...]) -> float:
+        """Return the size of the smallest number that moves."""
+        numbers = np.concatenate([np.ravel(leaf) for leaf in self._leaves])
+        sizes = [abs(x) for x, d in zip(numbers.tolist(), direction, strict=True) if d and x]
+        return min(sizes, default=1.0)
+
+    def name(self, index: int) -> str:
+        """Name one number: `input 1`, `input 2['w'][0, 3]`."""
+        which = 0
+        while index >= _size(self._leaves[which]):
+            index -= _size(self._leaves[which])
+            which += 1
+        argument, _, rest = self._paths[which][1:].partition("]")
+        place = [int(i) for i in np.unravel_index(index, np.shape(self._leaves[which]))]
+        return f"input {int(argument) + 1}{rest}{place or ''}"
+
+
+def _size(leaf: Any) -> int:
+    return int(np.prod(shape_of(leaf)))
+
+
+def _weighted(result: Any, weights: tuple[float, ...]) -> Any:
+    """Return one number of a result, or the weighted sum of all."""
+    total, begin = None, 0
+    for leaf in flatten(result)[0]:
+        part = weights[begin : begin + _size(leaf)]
+        begin += _size(leaf)
+        if not any(part):
+            continue
+        if not shape_of(leaf):
+            term = leaf if part == (1.0,) else part[0] * leaf
+        elif sum(map(bool, part)) == 1:
+            term = np.ravel(leaf)[part.index(1.0)]
+        else:
+            term = np.sum(np.reshape(part, shape_of(leaf)) * leaf)
+        total = term if total is None else total + term
+    return total
+
+
+def _directions(size: int) -> list[tuple[float, ...]]:
+    if size <= _DIRECTIONS:
+        return [tuple(float(i == j) for j in range(size)) for i in range(size)]
+    generator = random.Random(size)
+    return [tuple(generator.gauss(0, 1) for _ in range(size)) for _ in range(_DIRECTIONS)]
+
+
+def _check_along(
+    along: F, direction: tuple[float, ...], order: int, analytic: bool, scale: float
+) -> Check:
+    nested = along
+    for _ in range(order):
+        nested = grad(nested)
+    forward, reverse = derivative(along, order)(0.0), nested(0.0)
+    if analytic:
+        return Check(
+            direction, order, forward, reverse, complex_step(along, 0.0), "complex step", 0.0
+        )
+    reference, error = difference(derivative(along, order - 1), 0.0, scale)
+    return Check(direction, order, forward, reverse, reference, "differences", error)
+
+
+def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
+    """Tell whether every operation of `f` is analytic and can be done in complex numbers."""
+    try:
+        program = trace(f, *args)
+        steps = [(node.primitive, node.values()) for node in program.nodes if node.primitive]
+        if any(not row.holomorphic or _meets_kink(row, values) for row, values in steps):
+            return False
+        leaves, rebuild = flatten(args)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # a part would be lost
+            results = flatten(f(*rebuild(iter([leaf + 0j for leaf in leaves]))))[0]
+    except (AutodiffError, ArithmeticError, TypeError, ValueError, RuntimeWarning):
+        return False
+    return all(np.iscomplexobj(result) for result in results)
+
+
+def _meets_kink(row: Primitive, values: tuple[Any, ...]) -> bool:
+    """Tell whether a derivative is a choice, for arrays in any of the elements."""
+    return any(happens(row, kink, values) for kink in row.kinks)
+
+
+def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:
+    scale = max(abs(check.reference), abs(check.forward), abs(check.reverse))
+    floor = 1e-12  # below this, differences of numbers near 1 see only rounding
+    conclusive = check.error <= 1e-3 * scale + floor
+    bound = tolerance * scale + 10 * check.error + floor
+    same_modes = _close(check.forward, check.reverse, tolerance * scale + floor)
+    if same_modes and (not conclusive or _close(check.forward, check.reference, bound)):
+        return
+    raise CheckError(
+        f"the derivative of {name_of(f)} in the direction {_direction(check, point)}, order "
+        f"{check.order}: forward {check.forward!r}, reverse {check.reverse!r}, "
+        f"{check.method} {check.reference!r}. "
+        f"{blame(f, *point.moved(0.0, ()))}"
+    )
+
+
+def _close(a: Any, b: Any, bound: float) -> bool:
+    return bool(abs(a - b) <= bound) or a == b
+
+
+def _direction(check: Check, point: _Point) -> str:
+    if sorted(check.direction) == [0.0] * (len(check.direction) - 1) + [1.0]:
+        return f"of {point.name(check.direction.index(1.0))}"
+    return "drawn at random"
+
+
+def blame(f: F, *args: Any) -> str:
+    """Say which step of `f` at `args` has a wrong rule, on which line, with both numbers."""
+    program = trace(f, *args)
+    for node in program.nodes:
+        for index, arg in enumerate(node.args):
+            if type(arg) is Node:
+                complaint = _complaint(program, node, index)
+                if complaint:
+                    return complaint
+    return (
+        "Every local rule agrees with differences at its own arguments, so the function itself is "
+        "the cause: a kink at this point, a value that changes from call to call, or differences "
+        "that cannot be trusted here."
+    )
+
+
+def _complaint(program: Program, node: Node, index: int) -> str:
+    numbers = not shape_of(node.value) and not shape_of(node.args[index].value)
+    try:
+        if not numbers:
+            return _wrong_array_rule(program, node, index)
+        return _wrong_rule(program, node, index) or _wrong_second(program, node, index)
+    except (ArithmeticError, ValueError, TypeError):
+        return ""  # outside the domain there is nothing to compare
+
+
+def _wrong_rule(program: Program, node: Node, index: int) -> str:
+    row, values = node.primitive, node.values()
+    assert row is not None
+    if row.at_kink(values):
+        return ""
+    given = row.partial(index, node.value, values)
+    return _disagreement(program, node, index, given, row.compute, "")
+
+
+def _wrong_array_rule(program: Program, node: Node, index: int) -> str:
+    """Test a rule of arrays: how a random sum of the result changes in a random direction."""
+    row, values = node.primitive, node.values()
+    assert row is not None
+    generator = np.random.default_rng(0)
+    direction = generator.normal(size=shape_of(values[index]))
+    weights = generator.normal(size=shape_of(node.value))
+    change = push(row.partial(index, node.value, values), direction)
+    if change is ZERO:  # declared: floor, stop_gradient
+        return ""
+
+    def along(t: float) -> Any:
+        args = (*values[:index], values[index] + t * direction, *values[index + 1 :])
+        return np.sum(weights * row.compute(*args))
+
+    given = float(np.sum(weights * change))
+    expected, error = difference(along, 0.0)
+    return _said(program, node, index, given, expected, error, "", " in a random direction")
+
+
+def _wrong_second(program: Program, node: Node, index: int) -> str:
+    """Test the derivative of the rule itself, which second derivatives are made of."""
+    row, values = node.primitive, node.values()
+    assert row is not None
+
+    def slope(*args: Any) -> Any:
+        result = row.partial(index, row.compute(*args), args)
+        return 0.0 if result is ZERO else result
+
+    def recorded(x: Any) -> Any:
+        args = (*values[:index], x, *values[index + 1 :])
+        result = row.partial(index, apply(row, *args), args)
+        return x * 0.0 if result is ZERO else result
+
+    if row.at_kink(values) or isinstance(slope(*values), Linear):
+        return ""
+    _, second = jvp(recorded, (values[index],), (1.0,))
+    return _disagreement(program, node, index, plain(second), slope, "the derivative of ")
+
+
+def _disagreement(
+    program: Program, node: Node, index: int, given: Any, function: F, prefix: str
+) -> str:
+    values = node.values()
+    if isinstance(given, Linear) or given is ZERO:  # ZERO is declared: floor, stop_gradient
+        return ""
+    expected, error = difference(
+        lambda x: function(*values[:index], x, *values[index + 1 :]), float(values[index])
+    )
+    return _said(program, node, index, given, expected, error, prefix, "")
+
+
+def _said(
+    program: Program,
+    node: Node,
+    index: int,
+    given: float,
+    expected: float,
+    error: float,
+    prefix: str,
+    suffix: str,
+) -> str:
+    """Say that a rule and differences disagree; nothing if they agree."""
+    scale = max(abs(expected), abs(given))
+    if error > 1e-3 * scale or _close(given, expected, 1e-7 * scale + 10 * error + 1e-12):
+        return ""
+    name = program.names[node]
+    parent = program.names[node.args[index]]
+    line = f", {program.lines[node]}" if node in program.lines else ""
+    call = node.primitive.call(node.values())  # type: ignore[union-attr]
+    return (
+        f"Wrong is {prefix}the rule of {node.operator!r}: {name} = {call} has ∂{name}/∂{parent} = "
+        f"{given!r} by its rule, {expected!r} by differences{suffix}{line}"
+    )

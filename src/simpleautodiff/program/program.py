@@ -1,0 +1,342 @@
+"""A graph as a numbered list of steps: the waist between what is recorded and what is shown.
+
+Names belong to a program, not to nodes: inputs are x1, x2, ... (or a function's own parameters),
+the others v1, v2, ... in one of two numberings: the paper's, or the order of execution.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.linear import filled
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import ends, execution_order, in_paper_order
+from simpleautodiff.core.sweep import accumulations, forward_sweep
+from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.transforms.arguments import Selection, call, name_of
+from simpleautodiff.transforms.kinks import Call, CallTape
+from simpleautodiff.transforms.results import plain_results
+from simpleautodiff.values.functions import check_value, has_kind, in_kind
+from simpleautodiff.values.pytree import flatten, paths
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a program: `name` = `operator`(`args`) = `value`.
+
+    An argument is the name of another step, or a constant. `line` is the user's own source line,
+    and `variable` the user's own name for the result, where they are known.
+    """
+
+    name: str
+    operator: str
+    args: tuple[Any, ...]
+    value: Any
+    line: str = ""
+    variable: str = ""
+
+    @property
+    def call(self) -> str:
+        """The right-hand side: ``mul(x1, x2)``; empty for an input."""
+        return f"{self.operator}({', '.join(map(str, self.args))})" if self.operator else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """One step of a reverse sweep: the adjoint of `parent` gains `derivative` × that of `child`.
+
+    `parent` is the child's argument number `index`; `first` says that the sum starts here; `total`
+    is the sum so far.
+    """
+
+    parent: str
+    child: str
+    index: int
+    derivative: Any
+    first: bool
+    total: Any
+
+
+class Program:
+    """The numbered steps that compute some outputs.
+
+    Parameters
+    ----------
+    execution
+        All nodes, in an order in which they can be computed.
+    numbering
+        `"paper"`: by distance from the inputs, as in the paper's tables; `"execution"`: as given.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, Program, execution_order, log, sin
+    >>> x1, x2 = Node(2.0), Node(5.0)
+    >>> y = log(x1) + x1 * x2 - sin(x2)
+    >>> for step in Program(execution_order(y)).steps:
+    ...     print(step.name, step.operator, step.args)
+    x1  ()
+    x2  ()
+    v1 log ('x1',)
+    v2 mul ('x1', 'x2')
+    v3 sin ('x2',)
+    v4 add ('v1', 'v2')
+    v5 sub ('v4', 'v3')
+    """
+
+    compared = False  # whether the way through the code may depend on the numbers
+    called = ""  # what the result is called, if that is settled
+
+    def __init__(
+        self,
+        execution: Sequence[Node],
+        numbering: str = "paper",
+        names: dict[Node, str] | None = None,
+        lines: dict[Node, str] | None = None,
+        outputs: Sequence[Node] = (),
+        variables: dict[Node, str] | None = None,
+        calls: dict[Node, tuple[Call, ...]] | None = None,
+    ) -> None:
+        if numbering not in ("paper", "execution"):
+            raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
+        inputs = [node for node in execution if node.primitive is None]
+        others = [node for node in execution if node.primitive is not None]
+        if numbering == "paper":
+            others = [n for n in in_paper_order(execution) if n.primitive is not None]
+        self.nodes = [*inputs, *others]
+        self.inputs = inputs
+        self.outputs = list(outputs) or ends(self.nodes)
+        own = names or {}
+        self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
+        letter = _free_letter(self.names.values())
+        self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
+        self.lines = lines or {}
+        self.variables = variables or {}
+        self.calls = calls or {}
+        self.execution = list(execution)
+        self._place = {node: i for i, node in enumerate(self.nodes)}
+        self.steps = [self._step(node) for node in self.nodes]
+
+    def _step(self, node: Node) -> Step:
+        args = tuple(self.names[arg] if type(arg) is Node else arg for arg in node.args)
+        line, variable = self.lines.get(node, ""), self.variables.get(node, "")
+        return Step(self.names[node], node.operator, args, node.value, line, variable)
+
+    def renumbered(self, numbering: str) -> Self:
+        """Return the same program in another numbering."""
+        other = copy(self)
+        own = {node: self.names[node] for node in self.inputs}
+        known = self.lines, self.outputs, self.variables, self.calls
+        Program.__init__(other, self.execution, numbering, own, *known)
+        return other
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def node(self, name: str) -> Node:
+        """Return the node called `name`."""
+        for node, its_name in self.names.items():
+            if its_name == name:
+                return node
+        raise ArgumentError(
+            f"there is no {name!r} here; there are {', '.join(self.names.values())}"
+        )
+
+    def __str__(self) -> str:
+        """Write the steps, one a line: ``v1 = log(x1) = 0.6931471805599453``."""
+        return "\n".join(
+            " = ".join(filter(None, (step.name, step.call, str(step.value)))) for step in self.steps
+        )
+
+    def proper(self, name: str) -> str:
+        """Return the name of a step, or of an element of it, for one of the user's or the result's.
+
+        Where the user gave a name several times, it is the last step that has it.
+        """
+        own = dict.fromkeys(self.names.values())
+        base, bracket, index = name.partition("[")
+        if name not in own and base not in own:
+            others = {end: self.names[node] for end, node in output_names(self)}
+            others |= {self.variables[n]: self.names[n] for n in self.nodes if n in self.variables}
+            if name in others:
+                return others[name]
+            base = others.get(base, base)
+        self.seed(base + bracket + index)  # refuses what there is not
+        return base + bracket + index
+
+    def position(self, node: Node) -> int:
+        """Return where a node stands in the numbering."""
+        return self._place[node]
+
+    def seed(self, name: str) -> tuple[int, Any]:
+        """Return where a sweep from `name` begins, and with what: 1, or ones for an array.
+
+        One element of an array is chosen by its index: ``w[0, 2]``.
+        """
+        node, index = self._chosen(name)
+        full = shape_of(node.value)
+        if not full and index is not None:
+            raise ArgumentError(f"there is no {name!r}: {self.names[node]} is a single number")
+        if not full:
+            return self.position(node), in_kind(1, node.value) if has_kind(node.value) else 1
+        kind = getattr(node.value, "dtype", np.float64)
+        if index is None:
+            return self.position(node), np.ones(full, kind)
+        unit = np.zeros(full, kind)
+        try:
+            unit[index] = 1
+        except IndexError as error:
+            raise ArgumentError(f"there is no {name!r}: {error}") from None
+        return self.position(node), unit
+
+    def _chosen(self, name: str) -> tuple[Node, Any]:
+        """Return the node called `name`, or the node and the index of ``name[index]``."""
+        base, bracket, index = name.rpartition("[")
+        if name in self.names.values() or not bracket or not name.endswith("]"):
+            return self.node(name), None
+        try:
+            return self.node(base), ast.literal_eval(index[:-1])
+        except (ValueError, SyntaxError):
+            raise ArgumentError(f"an element is chosen by whole numbers; got {name!r}") from None
+
+    def tangents(self, wrt: str) -> Mapping[str, Any]:
+        """Sweep forward from one node and return every derivative with respect to it, by name."""
+        position, seed = self.seed(wrt)
+        dot = {self.nodes[position]: seed}
+        forward_sweep(self.nodes, dot)
+        return {self.names[node]: dot.get(node, 0) for node in self.nodes}
+
+    def accumulations(self, output: str = "") -> list[Accumulation]:
+        """Sweep back from one output and return each accumulation, in the order it happens."""
+        position, seed = self.seed(output or self.names[self.outputs[0]])
+        bar = {self.nodes[position]: seed}
+        reached = set(bar)
+        result = []
+        for child, k, derivative, total in accumulations(self.nodes, bar):
+            parent = child.args[k]
+            names = self.names[parent], self.names[child]
+            first = parent not in reached
+            result.append(Accumulation(*names, k, derivative, first, filled(total)))
+            reached.add(parent)
+        return result
+
+    def adjoints(self, output: str = "") -> Mapping[str, Any]:
+        """Return the derivative of one output with respect to every node, by name."""
+        totals = {step.name: 0 for step in self.steps}
+        place, seed = self.seed(output or self.names[self.outputs[0]])
+        totals[self.steps[place].name] = seed
+        return totals | {item.parent: item.total for item in self.accumulations(output)}
+
+
+def _free_letter(taken: Iterable[str]) -> str:
+    """Return v, or the next letter if inputs are called v1, v2, ... themselves."""
+    used = {name[0] for name in taken if name[1:].isdigit()}
+    return next(letter for letter in "vwutsr" if letter not in used)
+
+
+class Recording(NamedTuple):
+    """What running a function once gave: its nodes, and where in the user's code they were made."""
+
+    nodes: list[Node]
+    names: dict[Node, str]
+    lines: dict[Node, str]
+    outputs: list[Node]
+    instructions: list[tuple[CodeType, int] | None]  # one for each node
+    calls: dict[Node, tuple[Call, ...]]
+    compared: bool  # whether the way through the code may depend on the numbers
+
+
+def trace(
+    f: Callable[..., Any],
+    *args: Any,
+    numbering: str = "paper",
+    names: Sequence[str] | None = None,
+) -> Program:
+    """Run `f` once and return its program: every step with its name, value and source line.
+
+    Inputs are called by the parameters of `f`, or as `names` says.
+    """
+    made = record(f, args, names)
+    program = Program(made.nodes, numbering, made.names, made.lines, made.outputs, calls=made.calls)
+    program.compared = made.compared
+    return program
+
+
+def record(
+    f: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None = None
+) -> Recording:
+    """Run `f` once and return what its results were computed from."""
+    leaves, rebuild = flatten(args)
+    tape = CallTape()
+    try:
+        with engine.recording(), tape:
+            inputs = [
+                tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
+            ]
+            result = call(f, Selection(args), rebuild(iter(inputs)))
+            inputs = tape[: len(inputs)]  # as they were, should the function write to them
+        _, results = plain_results(result, tape, f)
+        outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
+        if not outputs:
+            raise ResultError(
+                f"no result of {name_of(f)} depends on its arguments: nothing to show"
+            )
+        needed = set(execution_order(*outputs)) | set(inputs)
+        own = names or input_names(f, args)
+        if len(own) != len(inputs) or isinstance(own, str):
+            raise ArgumentError(
+                f"{name_of(f)} has {len(inputs)} inputs here: names is a list of as many;"
+                f" got {own!r}"
+            )
+        kept = [node for node in tape if node in needed]
+        lines = {node: tape.line(node) for node in kept if node.primitive is not None}
+        instructions = [
+            None if tape.instructions[node.index] == tape.caller else tape.instructions[node.index]
+            for node in kept
+        ]
+        calls = {node: tape.calls[node.index] for node in kept}
+    finally:
+        tape.clear()
+    return Recording(
+        kept,
+        dict(zip(inputs, own, strict=True)),
+        lines,
+        outputs,
+        instructions,
+        calls,
+        tape.compared,
+    )
+
+
+def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
+    """Name the inputs by the parameters of `f` and the paths inside their structures."""
+    try:
+        bound = inspect.signature(f).bind(*args).arguments
+    except (TypeError, ValueError):
+        bound = {f"x{i}": arg for i, arg in enumerate(args, 1)}
+    return [path for name, arg in bound.items() for path in paths(arg, name)]
+
+
+def output_names(program: Program) -> list[tuple[str, Node]]:
+    """Name the outputs y, or y1, y2, ...; by another letter if something else is called y."""
+    letter = program.called or _free_result(program)
+    if len(program.outputs) == 1:
+        return [(letter, program.outputs[0])]
+    return [(f"{letter}{i}", node) for i, node in enumerate(program.outputs, 1)]
+
+
+def _free_result(program: Program) -> str:
+    """Return a letter for the result that no input has, nor the user's own name of another step."""
+    result = {program.variables.get(node) for node in program.outputs}
+    own = {name for name in program.variables.values() if name not in result}
+    taken = {name[0] for name in program.names.values()} | own
+    return next((letter for letter in "yzfgh" if letter not in taken), "result")

@@ -1,0 +1,334 @@
+"""One recorded step as an expression of Python: NumPy for arrays, `math` for single numbers.
+
+A function is written by the name of the very function that computed the step, so the text agrees
+with it to the last bit; what only this library has is called by its name here.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.core.primitive import CALL, POWER, PRODUCT, SIGN, SUM, Primitive
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.array.indexing import is_basic
+from simpleautodiff.values.functions import shape, width
+
+FEW = 12  # elements of an array that are written where they are used
+
+
+class Piece(NamedTuple):
+    """A piece of Python and how tightly it binds."""
+
+    text: str
+    binds: int = CALL
+
+    def inside(self, binds: int) -> str:
+        """Return the text, in parentheses if the surroundings bind tighter."""
+        return f"({self.text})" if self.binds < binds else self.text
+
+
+_INFIX = {
+    "add": ("+", SUM),
+    "sub": ("-", SUM),
+    "mul": ("*", PRODUCT),
+    "div": ("/", PRODUCT),
+    "floor_divide": ("//", PRODUCT),
+    "mod": ("%", PRODUCT),
+    "matmul": ("@", PRODUCT),
+}
+HELPERS = {
+    "put": """
+def put(x, index, shape):
+    \"\"\"Put elements into an array of zeros.\"\"\"
+    out = np.zeros(shape, np.result_type(x))
+    out[index] = x
+    return out
+""",
+    "scatter": """
+def scatter(x, index, shape):
+    \"\"\"Put elements into an array of zeros; what falls on one place is added up.\"\"\"
+    out = np.zeros(shape, np.result_type(x))
+    np.add.at(out, index, x)
+    return out
+""",
+    "set_item": """
+def set_item(x, value, index):
+    \"\"\"Return a copy of x with new elements.\"\"\"
+    out = np.array(x, dtype=np.result_type(x, value))
+    out[index] = value
+    return out
+""",
+}
+
+
+def expression(
+    row: Primitive,
+    pieces: list[Piece],
+    values: tuple[Any, ...],
+    value: Any,
+    otherwise: Callable[[Primitive, list[Piece]], Piece],
+) -> Piece:
+    """Write one step, given what to write for each of its arguments.
+
+    Parameters
+    ----------
+    row, pieces
+        What is done, and what is written for its arguments.
+    values, value
+        The arguments and the result, or others of the same kinds and shapes.
+    otherwise
+        What writes a call of a row that neither Python nor NumPy has a name for.
+    """
+    if row.name in _INFIX:
+        sign, binds = _INFIX[row.name]
+        a, b = pieces
+        right = b.inside(binds + 1)
+        if sign == "+" and b.binds == SIGN and right.startswith("-"):
+            sign, right = "-", right[1:]  # the same number
+        return Piece(f"{a.inside(binds)} {sign} {right}", binds)
+    writer = _WRITERS.get(row.name)
+    written = writer(pieces, values, value) if writer else None
+    if written:
+        return written
+    spelled = spelled_name(_function(row, values))
+    return Piece(f"{spelled}({listed(pieces)})") if spelled else otherwise(row, pieces)
+
+
+def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return what computes a row for numbers of these kinds."""
+    if row.by_type is None:
+        return row.compute
+    kinds = [type(value) for i, value in enumerate(values) if i not in row.settings]
+    return row.by_type[max(kinds, key=width)]
+
+
+def spelled_name(function: Callable[..., Any]) -> str:
+    """Return the public name of a function of Python or NumPy; empty if it is none.
+
+    Examples
+    --------
+    >>> spelled_name(np.linalg.inv), spelled_name(len)
+    ('np.linalg.inv', '')
+    """
+    name = getattr(function, "__name__", "")
+    modules = {"math": math, "np": np, "np.linalg": np.linalg, "operator": operator}
+    for spelled, module in modules.items():
+        if getattr(module, name, None) is function:
+            return f"{spelled}.{name}"
+    return ""
+
+
+def listed(pieces: list[Piece]) -> str:
+    """Write arguments one after the other."""
+    return ", ".join(piece.text for piece in pieces)
+
+
+Writer = Callable[[list[Piece], tuple[Any, ...], Any], Piece | None]
+
+
+def _reduction(name: str) -> Writer:
+    def write(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+        _, axis, keepdims = values
+        text = pieces[0].text + (f", axis={axis!r}" if axis is not None else "")
+        return Piece(f"{name}({text}{', keepdims=True' * bool(keepdims)})")
+
+    return write
+
+
+def _sum_to(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    """Write the sum over what broadcasting had copied: axes in front, then stretched ones."""
+    x, new = values
+    lead = len(shape(x)) - len(new)
+    text = pieces[0].text
+    if lead:
+        text = f"np.sum({text}, axis={tuple(range(lead))!r})"
+    kept = shape(x)[lead:]
+    stretched = tuple(i for i, n in enumerate(new) if n == 1 and kept[i] != 1)
+    return Piece(f"np.sum({text}, axis={stretched!r}, keepdims=True)" if stretched else text)
+
+
+def _named(template: str) -> Writer:
+    return lambda pieces, values, value: Piece(template.format(*[p.text for p in pieces]))
+
+
+def _transpose(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    axes = "" if values[1] is None else f", {values[1]!r}"
+    return Piece(f"np.transpose({pieces[0].text}{axes})")
+
+
+def _scatter(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({listed(pieces)})")
+
+
+def _where(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    if not shape(values[0]) and not shape(value):
+        return pieces[1] if values[0] else pieces[2]
+    return Piece(f"np.where({listed(pieces)})")
+
+
+def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
+    x = pieces[0].text
+    return Piece(f"{x} * {x}", PRODUCT) if x.isidentifier() else None
+
+
+def _logaddexp(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
+    """Write NumPy's function; of many numbers what is computed differs from it by rounding."""
+    return Piece(f"np.logaddexp({listed(pieces)})") if hasattr(value, "dtype") else None
+
+
+def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    return Piece(f"np.asarray({pieces[0].text}).astype({str(np.dtype(values[1]))!r})[()]")
+
+
+def _einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    return Piece(f"np.einsum({listed(pieces)}, optimize={len(values) > 3})")
+
+
+def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    return Piece(f"np.concatenate([{listed(pieces[1:])}], axis={values[0][0]!r})")
+
+
+def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
+    _, axis, back = values
+    if back:
+        return Piece(f'np.fft.ifft({pieces[0].text}, axis={axis}, norm="forward")')
+    return Piece(f"np.fft.fft({pieces[0].text}, axis={axis})")
+
+
+def _part(name: str) -> Writer:
+    return lambda pieces, values, value: Piece(f"{pieces[0].inside(CALL)}.{name}")
+
+
+_WRITERS: dict[str, Writer] = {
+    "neg": lambda pieces, _, __: Piece(f"-{pieces[0].inside(POWER)}", SIGN),
+    "pos": lambda pieces, _, __: Piece(f"+{pieces[0].inside(POWER)}", SIGN),
+    "power": lambda pieces, _, __: Piece(
+        f"{pieces[0].inside(CALL)} ** {pieces[1].inside(CALL)}", POWER
+    ),
+    "reciprocal": lambda pieces, _, __: Piece(f"1 / {pieces[0].inside(SIGN)}", PRODUCT),
+    "square": _square,
+    "logaddexp": _logaddexp,
+    "abs": _named("abs({0})"),
+    "stop_gradient": lambda pieces, _, __: pieces[0],
+    "where": _where,
+    "sum": _reduction("np.sum"),
+    "max": _reduction("np.max"),
+    "min": _reduction("np.min"),
+    "sum_to": _sum_to,
+    "broadcast_to": _named("np.broadcast_to({0}, {1})"),
+    "reshape": _named("np.reshape({0}, {1})"),
+    "transpose": _transpose,
+    "cumsum": _named("np.cumsum({0}, {1})"),
+    "roll": _named("np.roll({0}, {1}, {2})"),
+    "getitem": lambda pieces, values, _: Piece(
+        f"{pieces[0].inside(CALL)}[{index_text(values[1], literal, pieces[1].text)}]"
+    ),
+    "scatter": _scatter,
+    "set_item": _named("set_item({0}, {1}, {2})"),
+    "astype": _astype,
+    "einsum": _einsum,
+    "concatenate": _concatenate,
+    "fourier": _fourier,
+    "half_transform": _named("np.fft.rfft({0}, axis={1})"),
+    "whole_transform": _named('np.fft.irfft({0}, {2}, axis={1}, norm="forward")'),
+    "conj": _part("conjugate()"),
+    "real": _part("real"),
+    "imag": _part("imag"),
+}
+
+
+def index_text(index: Any, write: Callable[[Any], Piece], written: str = "") -> str:
+    """Write an index as it stands between brackets: ``0, 1:3``; with arrays, as `written`."""
+    parts = index if isinstance(index, tuple) and index else (index,)
+    if written and any(isinstance(part, np.ndarray) for part in parts):
+        return written
+    return ", ".join(
+        _slice(part) if isinstance(part, slice) else write(part).text for part in parts
+    )
+
+
+def _slice(part: slice) -> str:
+    ends = [part.start, part.stop] + ([] if part.step is None else [part.step])
+    return ":".join("" if end is None else str(end) for end in ends)
+
+
+def literal(value: Any) -> Piece:
+    """Write a constant so that Python reads the same one.
+
+    Examples
+    --------
+    >>> literal(-0.5), literal(1e400).text
+    (Piece(text='-0.5', binds=3), 'math.inf')
+    """
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return _float(value)
+    if isinstance(value, bool | str | bytes | type(None)) or value is ...:
+        return Piece("..." if value is ... else repr(value))
+    if type(value) in (int, complex) or isinstance(value, np.generic | slice | range):
+        text = repr(value).replace("nan", "math.nan").replace("inf", "math.inf")
+        return Piece(text, SIGN if text.startswith("-") else CALL)
+    if isinstance(value, Fraction):
+        return Piece(f"Fraction({value.numerator}, {value.denominator})")
+    if isinstance(value, tuple | list):
+        inside = ", ".join(literal(part).text for part in value)
+        comma = "," * (len(value) == 1)
+        return Piece(f"({inside}{comma})" if isinstance(value, tuple) else f"[{inside}]")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return Piece(_array(value))
+    if isinstance(value, np.dtype | type):
+        return Piece(f"np.dtype({str(np.dtype(value))!r})")
+    raise ArgumentError(
+        f"source code cannot hold a constant of type {type(value).__name__}: {value!r}; give it as "
+        "an argument of the function"
+    )
+
+
+def _float(value: float) -> Piece:
+    if math.isnan(value):
+        return Piece("math.nan")
+    if math.isinf(value):
+        return Piece("math.inf") if value > 0 else Piece("-math.inf", SIGN)
+    text = repr(float(value))
+    return Piece(text, SIGN if text.startswith("-") else CALL)
+
+
+def _array(array: Any) -> str:
+    """Write an array: its elements where they are few and finite, or all the same; else bytes."""
+    kind, whole = str(array.dtype), array.tobytes()
+    if array.size <= FEW and np.all(np.isfinite(array)):
+        return f"np.array({array.tolist()!r}, dtype={kind!r})"
+    if array.size and whole == whole[: array.itemsize] * array.size and array.dtype.kind != "c":
+        return f"np.full({array.shape!r}, {literal(array.flat[0].item()).text}, dtype={kind!r})"
+    packed = base64.b64encode(whole).decode()
+    return f"np.frombuffer(base64.b64decode({packed!r}), dtype={kind!r}).reshape({array.shape!r})"
+
+
+def module_text(code: str, constants: Sequence[str] = ()) -> str:
+    """Put the imports, helpers and constants in front that a function needs."""
+    helpers = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", code)]
+    parts = [*[text.strip("\n") for text in helpers], "\n".join(constants), code]
+    whole = "\n\n\n".join(filter(None, parts))
+    uncommented = re.sub(r"  # .*", "", whole)
+    imports = [
+        line
+        for sign, line in (
+            ("base64.", "import base64"),
+            ("math.", "import math"),
+            ("operator.", "import operator"),
+            ("Fraction(", "from fractions import Fraction"),
+            ("np.", "import numpy as np"),
+            ("special.", "from scipy import special"),
+            ("ad.", "import simpleautodiff as ad"),
+            ("rows[", "from simpleautodiff.rules.row import TABLE as rows"),
+        )
+        if re.search(rf"(?<![\w.]){re.escape(sign)}", uncommented)
+    ]
+    return "\n".join([*imports, *[""] * (2 * bool(imports)), whole, ""])

@@ -1,0 +1,1 @@
+"""Rows that act on whole arrays."""

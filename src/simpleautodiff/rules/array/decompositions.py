@@ -1,0 +1,300 @@
+"""Rows: factors of matrices that come together: U, s, V; Q, R; eigenvalues and eigenvectors.
+
+What one decomposition gives is one array, each factor a block of its rows, so that it is computed
+once. Where singular values or eigenvalues are equal, their vectors are a choice and do not turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import Kink
+from simpleautodiff.rules.array.dtypes import real_dtype
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.linear_systems import EQUAL, flip, inv, solve, some_equal
+from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
+from simpleautodiff.values.functions import is_complex
+
+
+def _rows(packed: Any, start: int, stop: int) -> Any:
+    return getitem(packed, (..., slice(start, stop), slice(None)))
+
+
+def _diagonal(x: Any) -> Any:
+    """Return the diagonal as a matrix of one row."""
+    return sum_over(x * np.eye(shape_of(x)[-1], dtype=real_dtype(x)), -2, True)
+
+
+def _on_diagonal(line: Any) -> Any:
+    return line * np.eye(shape_of(line)[-1], dtype=real_dtype(line))
+
+
+def _inverse_or_zero(x: Any) -> Any:
+    zero = plain(x) == 0
+    return where(zero, 0.0, 1 / where(zero, 1.0, x))
+
+
+def _outside(basis: Any, x: Any) -> Any:
+    """Return the part of the columns of x that is orthogonal to those of the basis."""
+    return x - matmul(basis, matmul(flip(basis), x))
+
+
+# Singular values. ---------------------------------------------------------------------------------
+
+
+def _svd_value(a: Any) -> Any:
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    line = s[..., None, :].astype(u.dtype)
+    return np.concatenate([u, line, np.conj(np.swapaxes(vh, -1, -2))], -2)
+
+
+def svd_parts(packed: Any, a: Any) -> tuple[Any, Any, Any]:
+    """Return U, the singular values as one row, and V."""
+    m, n = shape_of(a)[-2:]
+    return _rows(packed, 0, m), _rows(packed, m, m + 1), _rows(packed, m + 1, m + 1 + n)
+
+
+def _svd_gaps(s: Any) -> Any:
+    return _inverse_or_zero((s + swap(s)) * (s - swap(s)))
+
+
+def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
+    u, s, v = svd_parts(packed, a)
+    s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
+    inner = matmul(matmul(flip(u), dot), v)
+    gaps, inverse = _svd_gaps(s), _inverse_or_zero(s)
+    left, right = inner * s, inner * swap(s)
+    turn = (inner - flip(inner)) / 2 * _on_diagonal(inverse)
+    du = matmul(u, gaps * (left + flip(left)) + turn)
+    dv = matmul(v, gaps * (right + flip(right)))
+    if m > k:
+        du = du + _outside(u, matmul(dot, v)) * inverse
+    if n > k:
+        dv = dv + _outside(v, matmul(flip(dot), u)) * inverse
+    return concatenate([du, real(_diagonal(inner)), dv], -2)
+
+
+def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
+    u, s, v = svd_parts(packed, a)
+    bar_u, bar_s, bar_v = svd_parts(bar, a)
+    s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
+    gaps, inverse = _svd_gaps(s), _inverse_or_zero(s)
+    left, right = gaps * matmul(swap(u), bar_u), gaps * matmul(swap(v), bar_v)
+    turn = matmul(swap(u), bar_u) * _on_diagonal(inverse)
+    inner = (left + flip(left)) * s + (right + flip(right)) * swap(s)
+    inner = inner + (turn - flip(turn)) / 2 + _on_diagonal(real(bar_s))
+    pulled = matmul(matmul(conj(u), inner), swap(v))
+    if m > k:
+        pulled = pulled + matmul(_outside(conj(u), bar_u * inverse), swap(v))
+    if n > k:
+        pulled = pulled + matmul(conj(u), flip(_outside(conj(v), bar_v * inverse)))
+    return pulled
+
+
+svd: Wrapping = row(
+    "svd",
+    lambda v, a: Linear(lambda dot: _svd_push(dot, v, a), lambda bar: _svd_pull(bar, v, a)),
+    value=_svd_value,
+    numpy=(),
+    text="svd({0})",
+    latex=r"\operatorname{{svd}} {0}",
+    arrays=True,
+    holomorphic=False,
+    reason="a singular value moves by uᵀ dA v; singular vectors turn into each other",
+    batch=lambda size, which, a: svd(a),
+    kinks=[
+        Kink(
+            "equal singular values, or 0",
+            lambda a: some_equal(np.linalg.svd(a)[1], 0.0),
+            EQUAL.choice,
+        )
+    ],
+)
+
+
+# Q and R. -----------------------------------------------------------------------------------------
+
+
+def _qr_value(a: Any) -> Any:
+    q, r = np.linalg.qr(a)
+    return np.concatenate([q, np.swapaxes(r, -1, -2)], -2)
+
+
+def qr_parts(packed: Any, a: Any) -> tuple[Any, Any]:
+    """Return Q and R."""
+    m, n = shape_of(a)[-2:]
+    return _rows(packed, 0, m), swap(_rows(packed, m, m + n))
+
+
+def _below(x: Any) -> Any:
+    """Keep what is below the diagonal."""
+    n = shape_of(x)[-1]
+    return where(np.tri(n, n, -1, bool), x, 0.0)
+
+
+def _skew(x: Any) -> Any:
+    """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
+    low = _below(x)
+    skew = low - flip(low)
+    return skew + _on_diagonal(1j * imag(_diagonal(x))) if is_complex(plain(x)) else skew
+
+
+def _skew_back(g: Any) -> Any:
+    pulled = _below(g - flip(g))
+    return pulled + _on_diagonal(1j * imag(_diagonal(g))) if is_complex(plain(g)) else pulled
+
+
+def _over(x: Any, r: Any) -> Any:
+    """Return x R⁻¹."""
+    return swap(solve(swap(r), swap(x)))
+
+
+def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
+    q, r = qr_parts(packed, a)
+    x = _over(dot, r)
+    y = matmul(flip(q), x)
+    rest = y - _skew(y)
+    return concatenate([x - matmul(q, rest), swap(matmul(rest, r))], -2)
+
+
+def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
+    q, r = qr_parts(packed, a)
+    bar_q, bar_r = qr_parts(bar, a)
+    g = matmul(bar_r, swap(r)) - matmul(swap(q), bar_q)
+    x = bar_q + matmul(conj(q), g - _skew_back(g))
+    return swap(solve(r, swap(x)))
+
+
+qr: Wrapping = row(
+    "qr",
+    lambda v, a: Linear(lambda dot: _qr_push(dot, v, a), lambda bar: _qr_pull(bar, v, a)),
+    value=_qr_value,
+    numpy=(),
+    text="qr({0})",
+    latex=r"\operatorname{{qr}} {0}",
+    arrays=True,
+    holomorphic=False,
+    reason="from Q R = A and Qᵀ Q = 1: Qᵀ dQ is skew, dR is upper triangular",
+    batch=lambda size, which, a: qr(a),
+)
+
+
+# Eigenvalues of any matrix. -----------------------------------------------------------------------
+
+
+def _eig_value(a: Any) -> Any:
+    w, v = np.linalg.eig(a)
+    return np.concatenate([w[..., None, :], v], -2)
+
+
+def eig_parts(packed: Any) -> tuple[Any, Any]:
+    """Return the eigenvalues as one row, and the eigenvectors as columns."""
+    n = shape_of(packed)[-1]
+    return _rows(packed, 0, 1), _rows(packed, 1, n + 1)
+
+
+def _eig_push(dot: Any, packed: Any) -> Any:
+    w, v = eig_parts(packed)
+    inner = solve(v, matmul(dot, v))
+    turned = matmul(v, _inverse_or_zero(w - swap(w)) * inner)
+    return concatenate([_diagonal(inner), turned], -2)
+
+
+def _eig_pull(bar: Any, packed: Any) -> Any:
+    w, v = eig_parts(packed)
+    bar_w, bar_v = eig_parts(bar)
+    inner = _on_diagonal(bar_w) + _inverse_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
+    return matmul(solve(swap(v), inner), swap(v))
+
+
+eig: Wrapping = row(
+    "eig",
+    lambda v, _a: Linear(lambda dot: _eig_push(dot, v), lambda bar: _eig_pull(bar, v)),
+    value=_eig_value,
+    numpy=(),
+    text="eig({0})",
+    latex=r"\operatorname{{eig}} {0}",
+    arrays=True,
+    reason="from A V = V W: V⁻¹ dA V moves the values, and turns the vectors into each other",
+    batch=lambda size, which, a: eig(a),
+    kinks=[
+        Kink("equal eigenvalues", lambda a: some_equal(np.linalg.eigvals(a)), EQUAL.choice),
+    ],
+)
+
+
+# Inverses in the sense of least squares. ----------------------------------------------------------
+
+
+def _pinv_push(dot: Any, p: Any, a: Any) -> Any:
+    back = flip(dot)
+    tall = matmul(p, matmul(flip(p), back))
+    wide = matmul(matmul(back, flip(p)), p)
+    return (
+        tall
+        - matmul(matmul(tall, a), p)
+        + wide
+        - matmul(p, matmul(a, wide))
+        - matmul(matmul(p, dot), p)
+    )
+
+
+def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
+    bar = swap(bar)
+    right = bar - matmul(a, matmul(p, bar))  # the transpose of what stands right of dAᴴ ...
+    left = bar - matmul(matmul(bar, p), a)
+    first = matmul(right, matmul(p, flip(p)))
+    second = matmul(matmul(flip(p), p), left)
+    return conj(first + second) - swap(matmul(p, matmul(bar, p)))
+
+
+pinv: Wrapping = row(
+    "pinv",
+    lambda v, a, _cut: Linear(lambda dot: _pinv_push(dot, v, a), lambda bar: _pinv_pull(bar, v, a)),
+    ZERO,
+    value=lambda a, cut: np.linalg.pinv(a, cut) if cut is not None else np.linalg.pinv(a),
+    numpy=(),
+    settings=(1,),
+    text="pinv({0})",
+    latex=r"{0}^+",
+    arrays=True,
+    holomorphic=False,
+    reason="as that of the inverse, and what leaves the range or the kernel; the rank is kept",
+    batch=lambda size, which, a, cut: pinv(a, cut),
+    kinks=[
+        Kink(
+            "less than full rank",
+            lambda a, cut: np.any(np.linalg.matrix_rank(a, rtol=cut) < min(shape_of(a)[-2:])),
+            "as if the rank stayed as it is",
+        )
+    ],
+)
+
+
+def _log_det_value(a: Any) -> Any:
+    sign, size = np.linalg.slogdet(a)
+    return size + 1j * np.angle(sign)
+
+
+log_det: Wrapping = row(
+    "log_det",
+    lambda v, a: Linear(
+        lambda dot: sum_over(swap(inv(a)) * dot, (-2, -1), False),
+        lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * swap(inv(a)),
+    ),
+    value=_log_det_value,
+    numpy=(),
+    text="log det({0})",
+    latex=r"\log\det {0}",
+    arrays=True,
+    reason="d log det(A) = tr(A⁻¹ dA); its imaginary part is the angle of the determinant",
+    batch=lambda size, which, a: log_det(a),
+)

@@ -1,0 +1,244 @@
+"""Rows: inverses, solutions and factors of matrices, or of stacks of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import Kink
+from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.shapes import lead, reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.complex_parts import conj, real
+from simpleautodiff.values.functions import is_complex
+
+inv: Wrapping = row(
+    "inv",
+    lambda v, _a: Linear(
+        lambda dot: -matmul(matmul(v, dot), v),
+        lambda bar: -matmul(matmul(swap(v), bar), swap(v)),
+    ),
+    value=np.linalg.inv,
+    numpy=(),
+    text="inv({0})",
+    latex="{0}^{{-1}}",
+    arrays=True,
+    reason="from V A = 1 follows dV = -V dA V",
+    batch=lambda size, which, a: inv(a),  # stacks of matrices are batches of them
+)
+
+
+def lined_up(which: tuple[bool, ...], *matrices: Any) -> list[Any]:
+    """Return batches of matrices with the axis of the batch before all others."""
+    pairs = [*zip(matrices, which, strict=False)]
+    rank = max(len(shape_of(x)) - is_batched for x, is_batched in pairs)
+    return [lead(x, rank) if is_batched else x for x, is_batched in pairs]
+
+
+def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
+    w = solve(swap(a), bar)
+    return -matmul(w, swap(v))
+
+
+solve: Wrapping = row(
+    "solve",
+    lambda v, a, _b: Linear(
+        lambda dot: -solve(a, matmul(dot, v)), lambda bar: _solve_pull_matrix(bar, v, a)
+    ),
+    lambda _v, a, _b: Linear(lambda dot: solve(a, dot), lambda bar: solve(swap(a), bar)),
+    value=np.linalg.solve,
+    numpy=(),
+    text="solve({0}, {1})",
+    latex="{0}^{{-1}} {1}",
+    arrays=True,
+    reason="from A V = B follows A dV = dB - dA V",
+    batch=lambda size, which, a, b: solve(*lined_up(which, a, b)),
+)
+
+
+def _cofactors(v: Any, a: Any) -> Any:
+    """Return det(A) inv(A)ᵀ, the derivative of the determinant."""
+    return reshape(v, (*shape_of(v), 1, 1)) * swap(inv(a))
+
+
+det: Wrapping = row(
+    "det",
+    lambda v, a: Linear(
+        lambda dot: sum_over(_cofactors(v, a) * dot, (-2, -1), False),
+        lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * _cofactors(v, a),
+    ),
+    value=np.linalg.det,
+    numpy=(),
+    text="det({0})",
+    latex=r"\det {0}",
+    arrays=True,
+    reason="d det(A) = det(A) tr(A⁻¹ dA)",
+    batch=lambda size, which, a: det(a),
+)
+logabsdet: Wrapping = row(
+    "logabsdet",
+    lambda v, a: Linear(
+        lambda dot: real(sum_over(swap(inv(a)) * dot, (-2, -1), False)),
+        lambda bar: reshape(bar, (*shape_of(v), 1, 1)) * swap(inv(a)),
+    ),
+    value=lambda a: np.linalg.slogdet(a)[1],
+    numpy=(),
+    text="log|det({0})|",
+    latex=r"\log|\det {0}|",
+    arrays=True,
+    reason="d log|det(A)| = tr(A⁻¹ dA)",
+    batch=lambda size, which, a: logabsdet(a),
+)
+det_sign: Wrapping = row(
+    "det_sign",
+    ZERO,
+    value=lambda a: np.linalg.slogdet(a)[0],
+    numpy=(),
+    text="sign(det({0}))",
+    latex=r"\operatorname{{sign}} \det {0}",
+    arrays=True,
+    reason="it stays what it is, but where the determinant is 0",
+    batch=lambda size, which, a: det_sign(a),
+)
+
+
+def _is_singular(a: Any) -> Any:
+    n = a.shape[-1]
+    return np.linalg.matrix_rank(a) < n if n else np.zeros(a.shape[:-2], bool)
+
+
+is_singular: Wrapping = row(
+    "is_singular",
+    ZERO,
+    value=_is_singular,
+    numpy=(),
+    text="is_singular({0})",
+    latex=r"\operatorname{{rank}} {0} < n",
+    arrays=True,
+    reason="whether a matrix cannot be inverted, as far as its digits go, stays what it is",
+    batch=lambda size, which, a: is_singular(a),
+)
+
+
+def flip(x: Any) -> Any:
+    """Return the conjugate transpose."""
+    return conj(swap(x)) if is_complex(plain(x)) else swap(x)
+
+
+def _lower(x: Any) -> Any:
+    """Keep the lower triangle, with half of the diagonal."""
+    n = shape_of(x)[-1]
+    return x * (np.tril(np.ones((n, n))) - 0.5 * np.eye(n)).astype(plain(x).dtype)
+
+
+def _cholesky_push(dot: Any, v: Any) -> Any:
+    inverse = inv(v)
+    return matmul(v, _lower(matmul(matmul(inverse, (dot + flip(dot)) / 2), flip(inverse))))
+
+
+def _cholesky_pull(bar: Any, v: Any) -> Any:
+    inverse = inv(v)
+    middle = _lower(matmul(swap(v), bar))
+    pulled = matmul(matmul(swap(inverse), middle), conj(inverse))
+    return (pulled + flip(pulled)) / 2
+
+
+cholesky: Wrapping = row(
+    "cholesky",
+    lambda v, _a: Linear(lambda dot: _cholesky_push(dot, v), lambda bar: _cholesky_pull(bar, v)),
+    value=np.linalg.cholesky,
+    numpy=(),
+    text="cholesky({0})",
+    latex=r"\operatorname{{chol}} {0}",
+    arrays=True,
+    reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
+    batch=lambda size, which, a: cholesky(a),
+)
+
+
+def some_equal(values: Any, *others: float) -> Any:
+    """Tell whether some of the values in a row, or these and others, are equal to rounding."""
+    values = np.concatenate([values, *[np.full((*values.shape[:-1], 1), x) for x in others]], -1)
+    size = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
+    gaps = np.abs(values[..., :, None] - values[..., None, :])
+    tight = gaps <= size * values.shape[-1] * np.finfo(values.dtype).eps
+    return np.any(np.triu(tight, 1))
+
+
+EQUAL = Kink(
+    "equal eigenvalues",
+    lambda a: some_equal(np.linalg.eigvalsh(a)),
+    "their vectors are those that NumPy gives; where they are exactly equal, they do not turn",
+)
+
+
+def _rotated(v: Any, dot: Any) -> Any:
+    """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
+    return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
+
+
+def _line(w: Any) -> Any:
+    """Return vectors as matrices of one row."""
+    return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
+
+
+def _gaps(w: Any) -> Any:
+    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal: there the vectors are a choice."""
+    gap = _line(w) - reshape(w, (*shape_of(w), 1))
+    equal = plain(gap) == 0
+    return where(equal, 0.0, 1 / where(equal, 1.0, gap))
+
+
+def _values_pull(bar: Any, a: Any) -> Any:
+    v = eigenvectors(a)
+    return matmul(conj(v) * _line(bar), swap(v))
+
+
+eigenvalues: Wrapping = row(
+    "eigenvalues",
+    lambda _w, a: Linear(
+        lambda dot: real(
+            sum_over(
+                _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
+                -1,
+                False,
+            )
+        ),
+        lambda bar: _values_pull(bar, a),
+    ),
+    value=lambda a: np.linalg.eigh(a)[0],
+    numpy=(),
+    text="eigenvalues({0})",
+    latex=r"\lambda({0})",
+    arrays=True,
+    reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
+    batch=lambda size, which, a: eigenvalues(a),
+    kinks=[EQUAL],
+)
+
+
+def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
+    middle = _gaps(eigenvalues(a)) * matmul(swap(v), bar)
+    pulled = matmul(matmul(conj(v), middle), swap(v))
+    return (pulled + flip(pulled)) / 2
+
+
+eigenvectors: Wrapping = row(
+    "eigenvectors",
+    lambda v, a: Linear(
+        lambda dot: matmul(v, _gaps(eigenvalues(a)) * _rotated(v, dot)),
+        lambda bar: _vectors_pull(bar, v, a),
+    ),
+    value=lambda a: np.linalg.eigh(a)[1],
+    numpy=(),
+    text="eigenvectors({0})",
+    latex=r"V({0})",
+    arrays=True,
+    reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
+    batch=lambda size, which, a: eigenvectors(a),
+    kinks=[EQUAL],
+)

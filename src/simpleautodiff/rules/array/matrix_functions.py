@@ -1,0 +1,210 @@
+"""Rows: functions of matrices, triangular systems, factors, and the equation of Sylvester."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import Kink
+from simpleautodiff.errors import DomainError, at_line
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.linear_systems import inv, lined_up
+from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import optional
+
+
+def scipy_linalg(name: str) -> Any:
+    """Return a function of scipy.linalg, which is loaded when it is needed."""
+    return getattr(optional("scipy.linalg", f"{name} of an array"), name)
+
+
+def lower_part(x: Any, diagonal: int = 0) -> Any:
+    """Keep what is below a diagonal, and the diagonal."""
+    rows, columns = shape_of(x)[-2:]
+    return where(np.tri(rows, columns, diagonal, bool), x, 0.0)
+
+
+def upper_part(x: Any, diagonal: int = 0) -> Any:
+    """Keep what is above a diagonal, and the diagonal."""
+    rows, columns = shape_of(x)[-2:]
+    return where(np.tri(rows, columns, diagonal - 1, bool), 0.0, x)
+
+
+# Functions of matrices. ---------------------------------------------------------------------------
+
+
+def _matrix_function(name: str, *kinks: Kink) -> Wrapping:
+    """Enter a function f of square matrices.
+
+    f of the block matrix [[A, E], [0, A]] has the derivative of f at A along E in its corner, so
+    the derivative is f itself of a larger matrix: all orders follow.
+    """
+
+    def value(a: Any) -> Any:
+        result = scipy_linalg(name)(a.astype(np.promote_types(a.dtype, np.float64)))
+        if np.iscomplexobj(result) and not np.iscomplexobj(a):
+            raise DomainError(f"{name} of this matrix is not real{at_line()}")
+        return np.asarray(result, a.dtype)
+
+    def along(a: Any, e: Any) -> Any:
+        n = shape_of(a)[-1]
+        zero = np.zeros(shape_of(a), np.result_type(plain(a)))
+        upper, lower = concatenate([a, e], -1), concatenate([zero, a], -1)
+        return getitem(wrapping(concatenate([upper, lower], -2)), (..., slice(n), slice(n, None)))
+
+    wrapping = row(
+        name,
+        lambda _v, a: Linear(lambda dot: along(a, dot), lambda bar: along(swap(a), bar)),
+        value=value,
+        numpy=(),
+        text=f"{name}({{0}})",
+        latex=rf"\operatorname{{{{{name}}}}}({{0}})",
+        arrays=True,
+        reason="f([[A, E], [0, A]]) has the derivative of f at A along E in its corner",
+        kinks=kinks,
+    )
+    return wrapping
+
+
+expm = _matrix_function("expm")
+logm = _matrix_function("logm")
+sqrtm = _matrix_function(
+    "sqrtm",
+    Kink(
+        "less than full rank",
+        lambda a: np.linalg.matrix_rank(a) < len(a),
+        "very large: it grows without end towards such a matrix",
+    ),
+)
+sinm = _matrix_function("sinm")
+cosm = _matrix_function("cosm")
+sinhm = _matrix_function("sinhm")
+coshm = _matrix_function("coshm")
+
+# Triangular systems. ------------------------------------------------------------------------------
+
+
+def _solve_triangular(a: Any, b: Any, lower: bool, unit: bool) -> Any:
+    solve = scipy_linalg("solve_triangular")
+    if a.ndim == b.ndim == 2:
+        return solve(a, b, lower=lower, unit_diagonal=unit)
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, stack + x.shape[-2:]) for x in (a, b))
+    result = np.empty(b.shape, np.result_type(a, b))
+    for place in np.ndindex(stack):
+        result[place] = solve(a[place], b[place], lower=lower, unit_diagonal=unit)
+    return result
+
+
+def _triangular_batch(
+    size: int, which: tuple[bool, ...], a: Any, b: Any, lower: bool, unit: bool
+) -> Any:
+    """Solve system by system, with the axis of the batch before all others."""
+    return solve_triangular(*lined_up(which, a, b), lower, unit)
+
+
+def _triangle(x: Any, lower: bool, unit: bool) -> Any:
+    """Keep what a triangular system reads of its matrix."""
+    return lower_part(x, -int(unit)) if lower else upper_part(x, int(unit))
+
+
+def _triangular_rule(v: Any, a: Any, b: Any, lower: bool, unit: bool) -> Linear:
+    def push(dot: Any) -> Any:
+        return -solve_triangular(a, matmul(_triangle(dot, lower, unit), v), lower, unit)
+
+    def pull(bar: Any) -> Any:
+        back = solve_triangular(swap(a), bar, not lower, unit)
+        return -_triangle(matmul(back, swap(v)), lower, unit)
+
+    return Linear(push, pull)
+
+
+solve_triangular: Wrapping = row(
+    "solve_triangular",
+    _triangular_rule,
+    lambda _v, a, _b, lower, unit: Linear(
+        lambda dot: solve_triangular(a, dot, lower, unit),
+        lambda bar: solve_triangular(swap(a), bar, not lower, unit),
+    ),
+    ZERO,
+    ZERO,
+    value=_solve_triangular,
+    numpy=(),
+    text="solve_triangular({0}, {1}, lower={2}, unit_diagonal={3})",
+    latex="{0}^{{-1}} {1}",
+    arrays=True,
+    reason="from A V = B follows A dV = dB - dA V, where only the triangle of dA is read",
+    settings=(2, 3),
+    batch=_triangular_batch,
+)
+
+# L and U in one matrix. ---------------------------------------------------------------------------
+
+
+def unit_lower(v: Any) -> Any:
+    """Return L of a matrix that holds L and U."""
+    return lower_part(v, -1) + np.eye(shape_of(v)[-1], dtype=plain(v).dtype)
+
+
+def _lu_rule(v: Any, a: Any, order: Any) -> Linear:
+    lower, upper = unit_lower(v), upper_part(v)
+
+    def push(dot: Any) -> Any:
+        middle = matmul(matmul(inv(lower), getitem(dot, order)), inv(upper))
+        return matmul(lower, lower_part(middle, -1)) + matmul(upper_part(middle), upper)
+
+    def pull(bar: Any) -> Any:
+        middle = lower_part(matmul(swap(lower), lower_part(bar, -1)), -1)
+        middle = middle + upper_part(matmul(upper_part(bar), swap(upper)))
+        pulled = matmul(matmul(swap(inv(lower)), middle), swap(inv(upper)))
+        return getitem(pulled, np.argsort(order))
+
+    return Linear(push, pull)
+
+
+lu: Wrapping = row(
+    "lu",
+    _lu_rule,
+    ZERO,
+    value=lambda a, order: scipy_linalg("lu_factor")(a)[0],
+    numpy=(),
+    text="lu({0}, {1})",
+    latex=r"\operatorname{{lu}}({0}, {1})",
+    arrays=True,
+    reason="with M = L⁻¹ dA U⁻¹, dL is L times its lower part and dU its upper part times U",
+    settings=(1,),
+)
+
+# A X + X B = Q. -----------------------------------------------------------------------------------
+
+
+def _sylvester_back(a: Any, b: Any, bar: Any) -> Any:
+    return sylvester(swap(a), swap(b), bar)
+
+
+sylvester: Wrapping = row(
+    "sylvester",
+    lambda v, a, b, _q: Linear(
+        lambda dot: -sylvester(a, b, matmul(dot, v)),
+        lambda bar: -matmul(_sylvester_back(a, b, bar), swap(v)),
+    ),
+    lambda v, a, b, _q: Linear(
+        lambda dot: -sylvester(a, b, matmul(v, dot)),
+        lambda bar: -matmul(swap(v), _sylvester_back(a, b, bar)),
+    ),
+    lambda _v, a, b, _q: Linear(
+        lambda dot: sylvester(a, b, dot), lambda bar: _sylvester_back(a, b, bar)
+    ),
+    value=lambda a, b, q: scipy_linalg("solve_sylvester")(a, b, q),
+    numpy=(),
+    text="sylvester({0}, {1}, {2})",
+    latex=r"\operatorname{{sylvester}}({0}, {1}, {2})",
+    arrays=True,
+    reason="from A X + X B = Q follows A dX + dX B = dQ - dA X - X dB",
+)

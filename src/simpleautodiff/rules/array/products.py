@@ -1,0 +1,180 @@
+"""Rows: products of arrays, all of them sums over products of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule
+from simpleautodiff.rules.array.shapes import lead, reshape, shape_of, sum_to, transpose
+from simpleautodiff.rules.row import Wrapping, row
+
+
+def swap(x: Any) -> Any:
+    """Transpose the last two axes: a matrix, or each of a stack of them."""
+    n = len(shape_of(x))
+    return transpose(x, (*range(n - 2), n - 1, n - 2))
+
+
+def _as_matrices(a: Any, b: Any) -> tuple[Any, Any]:
+    """Give vectors the axis that matmul gives them: a row on the left, a column on the right."""
+    if len(shape_of(a)) == 1:
+        a = reshape(a, (1, *shape_of(a)))
+    if len(shape_of(b)) == 1:
+        b = reshape(b, (*shape_of(b), 1))
+    return a, b
+
+
+def _pull_left(bar: Any, _a: Any, b: Any) -> Any:
+    ranks = len(shape_of(_a)), len(shape_of(b))
+    if ranks == (2, 2):
+        return matmul(bar, transpose(b, None))
+    if ranks == (2, 1):
+        return reshape(bar, (-1, 1)) * b
+    left, right = _as_matrices(_a, b)
+    full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
+    bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
+    return reshape(sum_to(matmul(bar, swap(right)), shape_of(left)), shape_of(_a))
+
+
+def _pull_right(bar: Any, a: Any, _b: Any) -> Any:
+    ranks = len(shape_of(a)), len(shape_of(_b))
+    if ranks == (2, 2):
+        return matmul(transpose(a, None), bar)
+    if ranks == (2, 1):
+        return matmul(bar, a)
+    left, right = _as_matrices(a, _b)
+    full = np.broadcast_shapes(shape_of(left)[:-2], shape_of(right)[:-2])
+    bar = reshape(bar, (*full, shape_of(left)[-2], shape_of(right)[-1]))
+    return reshape(sum_to(matmul(swap(left), bar), shape_of(right)), shape_of(_b))
+
+
+def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
+    """Multiply batches of vectors or matrices; one matrix for all of them is one product."""
+    ranks = [len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True)]
+    if which == (True, False) and ranks[0] == 1:
+        return matmul(a, b) if ranks[1] <= 2 else _stacked(a, b, which, ranks)
+    if which == (False, True) and ranks == [2, 1]:
+        return matmul(b, swap(a))
+    return _stacked(a, b, which, ranks)
+
+
+def _stacked(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) -> Any:
+    """Multiply matrix by matrix, with the axis of the batch before all others."""
+    if ranks[0] == 1:
+        a = reshape(a, (*shape_of(a)[:-1], 1, shape_of(a)[-1]))
+    if ranks[1] == 1:
+        b = reshape(b, (*shape_of(b), 1))
+    rank = max(*ranks, 2)
+    a, b = (lead(x, rank) if is_batched else x for x, is_batched in zip((a, b), which, strict=True))
+    product = matmul(a, b)
+    full = shape_of(product)
+    kept = full[:-2] + full[-2:-1] * (ranks[0] > 1) + full[-1:] * (ranks[1] > 1)
+    return reshape(product, kept)
+
+
+matmul: Wrapping = row(
+    "matmul",
+    LinearRule(lambda dot, _a, b: matmul(dot, b), _pull_left),
+    LinearRule(lambda dot, a, _b: matmul(a, dot), _pull_right),
+    value=np.matmul,
+    text="{0} @ {1}",
+    latex=r"{0} \, {1}",
+    arrays=True,
+    reason="d(A B) = dA B + A dB",
+    batch=_matmul_batch,
+)
+
+
+def _einsum_value(subscripts: str, *operands: Any) -> Any:
+    return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
+
+
+def einsum_of(count: int) -> Wrapping:
+    """Return the primitive of einsum with `count` operands."""
+    if count not in _EINSUMS:
+        _EINSUMS[count] = row(
+            "einsum",
+            ZERO,
+            *[_einsum_rule(k) for k in range(count)],
+            value=_einsum_value,
+            numpy=(),
+            text="einsum({0}, {1}, ...)",
+            latex=r"\operatorname{{einsum}}({0})",
+            arrays=True,
+            reason="linear in each factor: the others stay as they are",
+            settings=(0,),
+            listed=False,
+            batch=_einsum_batch,
+        )
+    return _EINSUMS[count]
+
+
+def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands: Any) -> Any:
+    """Give the batch a letter of its own."""
+    inputs, output = subscripts.split("->")
+    letter = next(c for c in _LETTERS if c not in subscripts)
+    terms = [letter * b + term for b, term in zip(which[1:], inputs.split(","), strict=True)]
+    return einsum_of(len(operands))(",".join(terms) + "->" + letter + output, *operands)
+
+
+_EINSUMS: dict[int, Wrapping] = {}
+
+
+def _einsum_rule(k: int) -> Any:
+    def rule(v: Any, subscripts: str, *operands: Any) -> Linear:
+        inputs, output = subscripts.split("->")
+        terms = inputs.split(",")
+        wrapping = einsum_of(len(operands))
+
+        def push(dot: Any) -> Any:
+            return wrapping(subscripts, *operands[:k], dot, *operands[k + 1 :])
+
+        def pull(bar: Any) -> Any:
+            return _einsum_pull(bar, terms, output, k, operands)
+
+        return Linear(push, pull)
+
+    return rule
+
+
+def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]) -> Any:
+    """Contract the adjoint with the other factors; axes that only this factor has are copied."""
+    own = terms[k]
+    if len(set(own)) != len(own):
+        return _einsum_pull_diagonal(bar, terms, output, k, operands)
+    others = [t for i, t in enumerate(terms) if i != k]
+    known = set(output).union(*others) if others else set(output)
+    result = "".join(letter for letter in own if letter in known)
+    rest = [x for i, x in enumerate(operands) if i != k]
+    pulled = einsum_of(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
+    sizes = dict(zip(own, shape_of(operands[k]), strict=True))
+    spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
+    kind = getattr(plain(operands[k]), "dtype", float)
+    return spread * np.ones(shape_of(operands[k]), dtype=kind)
+
+
+def _einsum_pull_diagonal(
+    bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]
+) -> Any:
+    """Handle a repeated letter, as in the trace ``ii``: only the diagonal counts."""
+    own = terms[k]
+    free = iter(letter for letter in _LETTERS if letter not in "".join(terms) + output)
+    distinct: dict[str, str] = {}
+    renamed, deltas, eyes = "", [], []
+    for letter, size in zip(own, shape_of(operands[k]), strict=True):
+        if letter not in distinct:
+            distinct[letter] = letter
+            renamed += letter
+        else:
+            new = next(free)
+            renamed += new
+            deltas.append(letter + new)
+            eyes.append(np.eye(size, dtype=plain(operands[k]).dtype))
+    new_terms = [*terms[:k], renamed, *terms[k + 1 :], *deltas]
+    return _einsum_pull(bar, new_terms, output, k, (*operands, *eyes))
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,0 +1,248 @@
+"""Rows: moving the elements of arrays about, and adding them up. All are linear maps.
+
+The first argument is differentiated; the others are settings (axes, shapes, indices).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Bundle, Linear, LinearRule
+from simpleautodiff.core.primitive import Kink
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.complex_parts import real
+from simpleautodiff.values.functions import is_complex, shape
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """Return the shape of an array, a number, or a node of either."""
+    return shape(plain(x))
+
+
+def linear(
+    name: str,
+    value: Callable[..., Any],
+    pull: Callable[..., Any],
+    settings: int,
+    reason: str,
+    batch: Callable[..., Any] | None = None,
+) -> Wrapping:
+    """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`.
+
+    `batch` computes it from `(size, x, *settings)` where x has the axis of a batch in front.
+    """
+    rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True)
+    slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
+    wrapping = row(
+        name,
+        rule,
+        *[ZERO] * settings,
+        value=value,
+        numpy=(),
+        text=f"{name}({slots})",
+        latex=rf"\operatorname{{{{{name}}}}}({slots})".replace("_", r"\_"),
+        arrays=True,
+        reason=reason,
+        settings=tuple(range(1, 1 + settings)),
+        batch=batch and (lambda size, which, x, *given: batch(size, x, *given)),
+    )
+    return wrapping
+
+
+def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
+    """Add up what broadcasting from shape `new` had copied."""
+    if not new:
+        return _sum(x, None, False)
+    lead = len(shape_of(x)) - len(new)
+    total = _sum(x, tuple(range(lead)), False) if lead else x
+    if 1 not in new:
+        return total
+    stretched = tuple([i for i, n in enumerate(new) if n == 1 and total.shape[i] != 1])
+    return _sum(total, stretched, True) if stretched else total
+
+
+def lead(x: Any, rank: int) -> Any:
+    """Give each example of a batch, which has its axis in front, the rank by axes of length 1."""
+    size, *one = shape_of(x)
+    return reshape(x, (size, *(1,) * (rank - len(one)), *one)) if len(one) < rank else x
+
+
+def _sum_to_batch(size: int, x: Any, new: tuple[int, ...]) -> Any:
+    extra = len(shape_of(x)) - 1 - len(new)
+    total = sum_over(x, tuple(range(1, 1 + extra)), False) if extra else x
+    return sum_to(total, (size, *new))
+
+
+def _transpose_batch(size: int, x: Any, axes: tuple[int, ...] | None) -> Any:
+    order = reversed(range(len(shape_of(x)) - 1)) if axes is None else axes
+    return transpose(x, (0, *[axis + 1 for axis in order]))
+
+
+def _counted(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+    """Return a new shape with its -1 counted, which nothing tells for no examples at all."""
+    known = math.prod([n for n in new if n >= 0])
+    return tuple([n if n >= 0 else math.prod(old) // max(known, 1) for n in new])
+
+
+broadcast_to: Wrapping = linear(
+    "broadcast_to",
+    np.broadcast_to,
+    lambda bar, _x, _new: sum_to(bar, shape_of(_x)),
+    1,
+    "each copy of an element counts, so the adjoint adds them up",
+    lambda size, x, new: broadcast_to(lead(x, len(new)), (size, *new)),
+)
+sum_to: Wrapping = linear(
+    "sum_to",
+    _sum_to,
+    lambda bar, _x, _new: broadcast_to(bar, shape_of(_x)),
+    1,
+    "every element that was added counts once",
+    _sum_to_batch,
+)
+reshape: Wrapping = linear(
+    "reshape",
+    np.reshape,
+    lambda bar, _x, _new: reshape(bar, shape_of(_x)),
+    1,
+    "the same elements in another shape",
+    lambda size, x, new: reshape(x, (size, *_counted(new, shape_of(x)[1:]))),
+)
+transpose: Wrapping = linear(
+    "transpose",
+    np.transpose,
+    lambda bar, _x, axes: transpose(bar, _inverse(axes)),
+    1,
+    "the same elements with the axes in another order",
+    _transpose_batch,
+)
+
+
+def fit(derivative: Any, like: Any) -> Any:
+    """Give a derivative the shape of what it belongs to: broadcasting, done or undone.
+
+    That of a real number is real: of a complex adjoint only the real part counts.
+    """
+    if type(derivative) is Bundle:
+        return derivative
+    if is_complex(plain(derivative)) and not is_complex(plain(like)):
+        derivative = real(derivative)
+    have, want = shape_of(derivative), shape_of(like)
+    if have == want:
+        return derivative
+    same_rank = len(have) == len(want)
+    grows = same_rank and all(h in (1, w) for h, w in zip(have, want, strict=True))
+    grows = grows or len(have) < len(want)
+    return broadcast_to(derivative, want) if grows else sum_to(derivative, want)
+
+
+def _inverse(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    return None if axes is None else tuple(int(i) for i in np.argsort(axes))
+
+
+engine.fit = fit
+
+
+# NumPy's types take True or False for keepdims, but no bool: so these take any.
+def _sum(x: Any, axis: Any, keepdims: Any) -> Any:
+    return np.sum(x, axis=axis, keepdims=keepdims)
+
+
+def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
+    """Copy the adjoint of a sum to all elements that were added."""
+    full = shape_of(_x)
+    if shape_of(bar) and not keepdims:
+        bar = reshape(bar, kept(full, axis))
+    return broadcast_to(bar, full)
+
+
+def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """Return the shape after a reduction that keeps its axes with length 1."""
+    if axis is None:
+        return (1,) * len(full)
+    if type(axis) is int and 0 <= axis < len(full):
+        return (*full[:axis], 1, *full[axis + 1 :])
+    axes = (axis,) if type(axis) is int else axis if type(axis) is tuple else np.atleast_1d(axis)
+    reduced = {int(i) % len(full) for i in axes} if full else set()
+    return tuple(1 if i in reduced else n for i, n in enumerate(full))
+
+
+def shifted(axis: Any, rank: int) -> Any:
+    """Return the axes of one example, of the given rank, as those of a batch: one further back."""
+    if axis is None:
+        return tuple(range(1, rank + 1))
+    if not rank and axis in (0, -1):
+        return ()  # NumPy takes a single number for a row of one
+    if isinstance(axis, (tuple, list)):
+        return tuple([shifted(one, rank) for one in axis])
+    return normalize_axis_tuple(axis, rank)[0] + 1
+
+
+def _by_axis(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """Batch a reduction: along the axes of the examples."""
+
+    def batch(size: int, x: Any, axis: Any, keepdims: bool) -> Any:
+        return reduction()(x, shifted(axis, len(shape_of(x)) - 1), keepdims)
+
+    return batch
+
+
+sum_over: Wrapping = linear(
+    "sum",
+    _sum,
+    _spread,
+    2,
+    "a sum grows as much as each of its terms",
+    _by_axis(lambda: sum_over),
+)
+
+
+def _shares(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
+    """Return which elements count in a maximum or minimum, and how many: they share equally."""
+    x, v = plain(x), plain(v)
+    chosen = x == np.reshape(v, kept(shape_of(x), axis))
+    kind = getattr(x, "dtype", float)
+    return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(kind)
+
+
+def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
+    def rule(v: Any, x: Any, axis: Any, keepdims: bool) -> Linear:
+        chosen, many = _shares(x, v, axis, keepdims)
+        return Linear(
+            lambda dot: sum_over(dot * chosen, axis, keepdims) / many,
+            lambda bar: _spread(bar / many, x, axis, keepdims) * chosen,
+        )
+
+    def tied(x: Any, axis: Any, keepdims: bool) -> Any:
+        extreme = value(x, axis=axis, keepdims=True)
+        return np.any(np.sum(x == extreme, axis=axis) > 1)
+
+    batch = _by_axis(lambda: wrapping)
+    wrapping = row(
+        name,
+        rule,
+        ZERO,
+        ZERO,
+        value=lambda x, axis, keepdims: value(x, axis=axis, keepdims=keepdims),
+        numpy=(),
+        text=f"{name}({{0}}, {{1}}, {{2}})",
+        latex=rf"\{name} {{0}}",
+        arrays=True,
+        reason=f"the {word} moves with the {word} element; equal ones share equally",
+        kinks=[Kink(f"several equal {word} elements", tied, "they share equally")],
+        real=True,
+        settings=(1, 2),
+        batch=lambda size, which, *given: batch(size, *given),
+    )
+    return wrapping
+
+
+max_over = _extreme("max", np.max, "largest")
+min_over = _extreme("min", np.min, "smallest")

@@ -1,0 +1,168 @@
+"""Rows: matrices of which few elements are stored: sparse ones, and those with few diagonals.
+
+The elements of a sparse matrix are constants. A banded matrix is kept as SciPy's `solve_banded`
+takes it: row r of the array holds a diagonal, element (i, j) of the matrix at (upper + i - j, j).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.matrix_functions import scipy_linalg
+from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import optional
+
+# Sparse matrices. ---------------------------------------------------------------------------------
+
+
+class Pattern(NamedTuple):
+    """Where the elements of a sparse matrix are, by rows ("csr") or by columns ("csc")."""
+
+    format: str
+    indices: Any
+    indptr: Any
+    shape: tuple[int, int]
+
+    @property
+    def flipped(self) -> Pattern:
+        """That of the transpose, whose elements are the same in the same order."""
+        other = "csc" if self.format == "csr" else "csr"
+        return Pattern(other, self.indices, self.indptr, self.shape[::-1])
+
+    def matrix(self, data: Any) -> Any:
+        """Return the matrix with these elements."""
+        make = getattr(optional("scipy.sparse", "a sparse matrix"), f"{self.format}_array")
+        return make((data, self.indices, self.indptr), shape=self.shape)
+
+
+def parts(matrix: Any) -> tuple[Any, Pattern]:
+    """Return the elements of a matrix of SciPy and where they are."""
+    if matrix.format not in ("csr", "csc"):
+        matrix = matrix.tocsr()
+    return matrix.data, Pattern(matrix.format, matrix.indices, matrix.indptr, matrix.shape)
+
+
+def _of_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Pattern) -> Any:
+    """Act on a batch of vectors or matrices as on one matrix, a column for each."""
+    n, rank = pattern.shape[1], len(shape_of(x))
+    columns = reshape(transpose(x, (1, 0, 2)[:rank]), (n, -1))
+    result = wrapping(data, columns, pattern)
+    new = (shape_of(result)[0], size, *shape_of(x)[2:])
+    return transpose(reshape(result, new), (1, 0, 2)[:rank])
+
+
+def _sparse(name: str, value: Any, latex: str, reason: str) -> Wrapping:
+    """Enter a map of vectors, or of columns, that a sparse matrix of constants gives."""
+    wrapping = row(
+        name,
+        ZERO,
+        LinearRule(
+            lambda dot, data, _x, pattern: wrapping(data, dot, pattern),
+            lambda bar, data, _x, pattern: wrapping(data, bar, pattern.flipped),
+        ),
+        ZERO,
+        value=value,
+        numpy=(),
+        text=f"{name}({{0}}, {{1}})",
+        latex=latex,
+        arrays=True,
+        reason=reason,
+        settings=(2,),
+        batch=lambda size, which, data, x, pattern: _of_columns(wrapping, size, data, x, pattern),
+    )
+    return wrapping
+
+
+sparse_matmul = _sparse(
+    "sparse_matmul",
+    lambda data, x, pattern: pattern.matrix(data) @ x,
+    "{0} {1}",
+    "it is linear; back it is the transpose",
+)
+
+
+def _sparse_solve(data: Any, x: Any, pattern: Pattern) -> Any:
+    solve = optional("scipy.sparse.linalg", "a sparse system").spsolve
+    matrix = pattern.matrix(data).astype(np.promote_types(data.dtype, np.float64)).tocsc()
+    result = solve(matrix, x)
+    return np.reshape(result, x.shape).astype(np.result_type(data, x))
+
+
+sparse_solve = _sparse(
+    "sparse_solve",
+    _sparse_solve,
+    "{0}^{{-1}} {1}",
+    "it is linear in the right side; back it is the system with the transpose",
+)
+
+# Matrices with few diagonals. ---------------------------------------------------------------------
+
+
+def _moved(x: Any, by: int) -> Any:
+    """Return x[j + by] for every j, along the first axis; 0 outside."""
+    n, rest = shape_of(x)[0], shape_of(x)[1:]
+    missing = np.zeros((min(abs(by), n), *rest), dtype_of(x))
+    if by >= 0:
+        return concatenate([getitem(x, slice(by, None)), missing], 0) if by else x
+    return concatenate([missing, getitem(x, slice(0, max(n + by, 0)))], 0)
+
+
+def _stacked(rows: list[Any]) -> Any:
+    return concatenate([reshape(row, (1, *shape_of(row))) for row in rows], 0)
+
+
+def _lines(x: Any, lower: int, upper: int) -> Any:
+    """Return x[j + r - upper] for each diagonal r and column j; 0 outside."""
+    return _stacked([_moved(x, by) for by in range(-upper, lower + 1)])
+
+
+def flip_band(band: Any, lower: int, upper: int) -> Any:
+    """Return the transpose of a banded matrix."""
+    rows = range(lower + upper, -1, -1)
+    return _stacked([_moved(getitem(band, r), upper - r) for r in rows])
+
+
+def _times(band: Any, x: Any, lower: int, upper: int) -> Any:
+    """Multiply a banded matrix with a vector or with columns."""
+    rest = [1] * (len(shape_of(x)) - 1)
+    turned = flip_band(band, lower, upper)
+    return sum_over(reshape(turned, (*shape_of(turned), *rest)) * _lines(x, upper, lower), 0, False)
+
+
+def _band_pull(bar: Any, v: Any, band: Any, lower: int, upper: int) -> Any:
+    back = solve_band(flip_band(band, lower, upper), bar, upper, lower)
+    product = -_lines(back, lower, upper) * v
+    return sum_over(product, -1, False) if len(shape_of(v)) > 1 else product
+
+
+def _solve_band(band: Any, b: Any, lower: int, upper: int) -> Any:
+    result = scipy_linalg("solve_banded")((lower, upper), band, b)
+    return result.astype(np.result_type(dtype_of(band), dtype_of(b)))
+
+
+solve_band: Wrapping = row(
+    "solve_band",
+    lambda v, band, _b, lower, upper: Linear(
+        lambda dot: -solve_band(band, _times(dot, v, lower, upper), lower, upper),
+        lambda bar: _band_pull(bar, v, band, lower, upper),
+    ),
+    lambda _v, band, _b, lower, upper: Linear(
+        lambda dot: solve_band(band, dot, lower, upper),
+        lambda bar: solve_band(flip_band(band, lower, upper), bar, upper, lower),
+    ),
+    ZERO,
+    ZERO,
+    value=_solve_band,
+    numpy=(),
+    text="solve_band({0}, {1}, {2}, {3})",
+    latex="{0}^{{-1}} {1}",
+    arrays=True,
+    reason="from A V = B follows A dV = dB - dA V, where dA has the diagonals of A",
+    settings=(2, 3),
+)

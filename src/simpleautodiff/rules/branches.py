@@ -1,0 +1,150 @@
+"""Branches: `where`, choosing between local derivatives, and adjoints of what was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import FunctionType
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull
+from simpleautodiff.core.sweep import fit
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import is_array, lift, shape
+
+
+@final
+class Masked(PartialAdjoint):
+    """An adjoint of an array of which only some elements exist: those a `where` had chosen.
+
+    The others are structural zeros. An elementwise rule leaves them alone, whatever its own value
+    there: no 0 × inf.
+    """
+
+    __slots__ = ("array", "keep")
+
+    def __init__(self, array: Any, keep: Any) -> None:
+        self.array = array
+        self.keep = keep
+
+    def __add__(self, other: Any) -> Any:
+        """Add an adjoint; only two masked ones stay masked, where neither has elements."""
+        if type(other) is Masked:
+            return Masked(self.array + other.array, self.keep | other.keep)
+        return other + self.array
+
+    def quietly(self) -> AbstractContextManager[Any]:
+        """Silence NumPy, whose warnings may be about elements that do not exist."""
+        return np.errstate(all="ignore")
+
+    def pulled_by(self, derivative: Any) -> Any:
+        """Carry it back through a local derivative; what does not exist still does not."""
+        if isinstance(derivative, Linear) and derivative.moves:
+            return self._moved(derivative.pull)
+        if derivative is ZERO or isinstance(derivative, Linear):
+            pulled = pull(derivative, self.array)
+            both = type(pulled) is Masked and pulled.keep.shape == self.keep.shape
+            return Masked(pulled.array, pulled.keep & self.keep) if both else pulled
+        if shape(plain(derivative)) == self.keep.shape:
+            derivative = where(self.keep, derivative, 0)
+        return Masked(self.array * derivative, self.keep)
+
+    def fit(self, like: Any) -> Any:
+        """Give it the shape of what it belongs to."""
+        if self.keep.shape == shape(plain(like)):
+            return Masked(fit(self.array, like), self.keep)
+        return self._moved(lambda bar: fit(bar, like))
+
+    def filled(self) -> Any:
+        """Return the array, which has zeros where nothing counts."""
+        return self.array
+
+    def _moved(self, move: Callable[[Any], Any]) -> Any:
+        """Move the elements, and the mask with them."""
+        moved = filled(move(self.array))
+        keep = filled(move(self.keep.astype(float))) > 0
+        return Masked(moved, keep) if shape(plain(keep)) else moved
+
+
+def choose(condition: Any, yes: Any, no: Any) -> Any:
+    """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
+
+    For single numbers only the chosen one is computed, and may be `ZERO`. For arrays both are, the
+    choice is made element by element, and what is not chosen has the derivative 0, or what the
+    condition says stands for it (`nothing`).
+    """
+    if is_array(condition):
+        with np.errstate(all="ignore"):
+            nothing = getattr(condition, "nothing", 0)
+            return where(condition, *[_number(value, nothing) for value in (yes, no)])
+    if not type(condition).__module__.startswith("sympy") or condition in (True, False):
+        return _value(yes) if condition else _value(no)
+    piecewise = sympy_function("Piecewise")
+    return piecewise((_number(yes, 0), condition), (_number(no, 0), True))
+
+
+def _where_rule(condition: Any, first: bool) -> Any:
+    """Return the local derivative of where(condition, x, y) in x, or in y."""
+    if not is_array(condition):
+        return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
+    nothing = getattr(condition, "nothing", 0)
+    keep = condition if first else ~condition
+
+    def push(dot: Any) -> Any:
+        return where(condition, dot, nothing) if first else where(condition, nothing, dot)
+
+    def pull(bar: Any) -> Masked:
+        whole = shape(plain(bar))
+        return Masked(push(bar), keep if keep.shape == whole else np.broadcast_to(keep, whole))
+
+    return Linear(push, pull if type(nothing) is int else push)
+
+
+def half(x: Any) -> Any:
+    """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
+    number = plain(x)
+    if isinstance(number, (float, int, np.generic, np.ndarray)):
+        return 0.5
+    return lift(1, number) / 2
+
+
+def sympy_function(name: str) -> Callable[..., Any]:
+    """Return a function of SymPy, which is loaded if one of its symbols is here."""
+    import sympy
+
+    function: Callable[..., Any] = getattr(sympy, name)
+    return function
+
+
+def _value(value: Any) -> Any:
+    return value() if isinstance(value, FunctionType) else value
+
+
+def _number(value: Any, nothing: Any) -> Any:
+    value = _value(value)
+    return nothing if value is ZERO else value
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    if type(condition).__module__.startswith("sympy"):
+        return sympy_function("Piecewise")((x, condition), (y, True))
+    if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):
+        return np.where(condition, x, y)
+    return x if condition else y
+
+
+where: Wrapping = row(
+    "where",
+    ZERO,
+    lambda _v, condition, _x, _y: _where_rule(plain(condition), True),
+    lambda _v, condition, _x, _y: _where_rule(plain(condition), False),
+    value=_where,
+    numpy=(),
+    settings=(0,),
+    text="where({0}, {1}, {2})",
+    latex=r"({1} \text{{ if }} {0} \text{{ else }} {2})",
+    reason="only the branch that was taken counts; the other has the derivative 0, known as such",
+)

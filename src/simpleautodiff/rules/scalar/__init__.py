@@ -1,0 +1,1 @@
+"""Rows of numbers, which serve each element of an array."""

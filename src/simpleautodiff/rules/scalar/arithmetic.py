@@ -1,0 +1,166 @@
+"""Rows: the operators + - * / // % ** and their relatives."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink
+from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.row import row
+from simpleautodiff.rules.scalar.exponential import log, reciprocal
+from simpleautodiff.values.functions import is_complex, lift
+
+DIVISOR = Domain("y ≠ 0", lambda x, y: y != 0)
+MULTIPLE = Kink("x a multiple of y", lambda x, y: x % y == 0, "as if x were not a multiple")
+
+add = row(
+    "add",
+    1,
+    1,
+    value=operator.add,
+    text="{0} + {1}",
+    latex="{0} + {1}",
+    reason="a sum grows as much as either of its terms",
+    binds=SUM,
+)
+sub = row(
+    "sub",
+    1,
+    -1,
+    value=operator.sub,
+    numpy=["subtract"],
+    text="{0} - {1}",
+    latex="{0} - {1}",
+    reason="a difference grows with its first term and shrinks with its second",
+    binds=SUM,
+)
+mul = row(
+    "mul",
+    lambda _v, _x, y: y,
+    lambda _v, x, _y: x,
+    value=operator.mul,
+    numpy=["multiply"],
+    text="{0} × {1}",
+    latex=r"{0} \times {1}",
+    reason="a product grows in each factor by the other factor",
+    binds=PRODUCT,
+)
+
+
+def _like(v: Any, number: Any) -> Any:
+    """Return an integer as a number like v: a Fraction stays exact, an mpf gets all its digits."""
+    return lift(number, plain(v)) if type(number) is int else number
+
+
+div = row(
+    "div",
+    lambda _v, _x, y: reciprocal(_like(_v, y)),
+    lambda v, _x, y: -v * reciprocal(_like(v, y)),
+    value=operator.truediv,
+    numpy=["divide", "true_divide"],
+    text="{0} / {1}",
+    latex=r"{0} / {1}",
+    reason="from v y = x follows dv y + v dy = dx: the derivatives are 1/y and -v/y",
+    domain=DIVISOR,
+    binds=PRODUCT,
+)
+neg = row(
+    "neg",
+    -1,
+    value=operator.neg,
+    numpy=["negative"],
+    text="-{0}",
+    latex="-{0}",
+    reason="the negative shrinks as its argument grows",
+    binds=SIGN,
+)
+pos = row(
+    "pos",
+    1,
+    value=operator.pos,
+    numpy=["positive"],
+    text="+{0}",
+    latex="+{0}",
+    reason="the number itself",
+    binds=SIGN,
+)
+
+
+def _power(x: Any, y: Any) -> Any:
+    result = x**y
+    if type(result) is complex and not is_complex(x) and not is_complex(y):
+        raise ValueError("a negative number to a fractional power")  # NumPy gives nan, so do we
+    return result
+
+
+def _in_exponent(v: Any, x: Any, y: Any) -> Any:
+    """Return ∂(x^y)/∂y = v log x; it is 0 where 0 is raised to a positive power."""
+
+    def slope() -> Any:
+        return v * log(_like(v, x))
+
+    return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
+
+
+def _in_base(_v: Any, x: Any, y: Any) -> Any:
+    """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is."""
+    if type(y) is int or type(y) is float:
+        return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
+    return choose((x == 0) & (y == 0), ZERO, lambda: y * _power(x, y - 1))
+
+
+power = row(
+    "power",
+    _in_base,
+    lambda v, x, y: _in_exponent(v, x, y),
+    value=_power,
+    numpy=["power", "float_power"],
+    text="{0}^{1}",
+    latex="{0}^{{{1}}}",
+    reason="in the base y x^(y-1); in the exponent, from x^y = exp(y log x), v log x",
+    domain=Domain("x > 0, or y an integer (and then x ≠ 0 if y < 0)", lambda x, y: x > 0),
+    kinks=[
+        Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity", (0,)),
+        Kink("x = y = 0", lambda x, y: x == 0 and y == 0, "-inf in y: 0^y falls to 0", (1,)),
+    ],
+    binds=POWER,
+)
+
+
+def _floor_divide(x: Any, y: Any) -> Any:
+    try:
+        return x // y
+    except TypeError:  # mpmath's numbers have % but not //
+        return (x - x % y) / y
+
+
+floor_divide = row(
+    "floor_divide",
+    ZERO,
+    ZERO,
+    value=_floor_divide,
+    text="{0} // {1}",
+    latex=r"\lfloor {0} / {1} \rfloor",
+    reason="an integer does not change by a little",
+    domain=DIVISOR,
+    kinks=[MULTIPLE],
+    binds=PRODUCT,
+    real=True,
+)
+mod = row(
+    "mod",
+    1,
+    lambda _v, x, y: -floor_divide(x, y),
+    value=operator.mod,
+    numpy=["remainder", "mod"],
+    text="{0} % {1}",
+    latex=r"{0} \bmod {1}",
+    reason="x % y = x - (x // y) y, in which x // y does not change by a little",
+    domain=DIVISOR,
+    kinks=[MULTIPLE],
+    binds=PRODUCT,
+    real=True,
+)

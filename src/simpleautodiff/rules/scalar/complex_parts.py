@@ -1,0 +1,63 @@
+"""Rows: parts of complex numbers. They are linear over the reals, though not over the complexes.
+
+A complex number is two real ones, z = x + iy, and the gradient of a real function f of it is
+∂f/∂x - i ∂f/∂y. With that convention the adjoint of a product is the product of adjoints, without
+conjugates, so that holomorphic functions need no rules of their own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import is_complex, zero_like
+
+
+def real_valued(gradient: Any) -> Linear:
+    """Return the local derivative of a real function of a complex number from its gradient."""
+    return Linear(lambda dot: real(gradient * dot), lambda bar: bar * gradient)
+
+
+def squared_size(z: Any) -> Any:
+    """Return |z|², smooth everywhere."""
+    return real(z * conj(z)) if is_complex(plain(z)) else z * z
+
+
+conj: Wrapping = row(
+    "conj",
+    lambda _v, z: (
+        Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(z)) else 1
+    ),
+    value=lambda z: z.conjugate(),
+    numpy=["conjugate"],
+    text="conj({0})",
+    latex=r"\overline{{{0}}}",
+    reason="the imaginary part changes its sign, and so do its changes",
+    holomorphic=False,
+)
+real: Wrapping = row(
+    "real",
+    lambda _v, z: (
+        Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(plain(z)) else 1
+    ),
+    value=lambda z: z.real if is_complex(z) else z,
+    numpy=(),
+    text="Re({0})",
+    latex=r"\operatorname{{Re}} {0}",
+    reason="the real part of the change; as a gradient it is 1",
+    holomorphic=False,
+)
+imag: Wrapping = row(
+    "imag",
+    lambda _v, z: (
+        Linear(lambda dot: imag(dot), lambda bar: bar * -1j, True) if is_complex(plain(z)) else ZERO
+    ),
+    value=lambda z: z.imag if is_complex(z) else zero_like(z),
+    numpy=(),
+    text="Im({0})",
+    latex=r"\operatorname{{Im}} {0}",
+    reason="the imaginary part of the change; as a gradient it is -i",
+    holomorphic=False,
+)

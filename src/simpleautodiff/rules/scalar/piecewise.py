@@ -1,0 +1,269 @@
+"""Rows: functions made of pieces, with kinks or jumps between them.
+
+Where the derivative is not unique the rows follow one rule: of the subgradients the one of least
+norm; several equal candidates of a maximum share equally.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.rules.branches import choose, half, sympy_function, where
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.complex_parts import conj, real_valued
+from simpleautodiff.values.functions import is_array, is_complex, zero_like
+
+LEAST = "0, the subgradient of least norm"
+TIE = Kink("x = y", lambda x, y: x == y, "1/2 each: ties share equally")
+STEP = "0, as on either side"
+
+
+def _sympy_max(*xs: Any) -> Any:
+    return sympy_function("Max")(*xs)
+
+
+def _sympy_min(*xs: Any) -> Any:
+    return sympy_function("Min")(*xs)
+
+
+def _slope_of_size(v: Any, x: Any) -> Any:
+    """Return sign(x); for a complex number the gradient of its size, conj(x)/|x|, and 0 at 0."""
+    if not is_complex(plain(x)):
+        return sign(x)
+    zero = v == 0
+    return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
+
+
+absolute = row(
+    "abs",
+    _slope_of_size,
+    value=abs,
+    numpy=["absolute", "fabs"],
+    text="|{0}|",
+    latex=r"|{0}|",
+    reason="|x| grows with x where x is positive and shrinks where it is negative",
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    holomorphic=False,
+)
+
+
+def _sign(x: Any) -> Any:
+    return zero_like(x) + (1 if x > 0 else -1 if x < 0 else 0) if x == x else x
+
+
+sign: Wrapping = row(
+    "sign",
+    ZERO,
+    define=_sign,
+    text="sign({0})",
+    latex=r"\operatorname{{sign}} {0}",
+    reason="a constant on each side of 0",
+    kinks=[Kink("x = 0", lambda x: x == 0, STEP)],
+    real=True,
+)
+relu = row(
+    "relu",
+    lambda v, x: choose(x > 0, 1, lambda: choose(x <= 0, ZERO, v)),
+    define=lambda x: x if x > 0 or x != x else zero_like(x),
+    names={
+        "numpy": lambda x: np.maximum(x, zero_like(x)),
+        "sympy": lambda x: _sympy_max(x, 0),
+    },
+    numpy=(),
+    text="relu({0})",
+    latex=r"\max({0}, 0)",
+    reason="relu passes positive numbers and stops the others",
+    kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
+    real=True,
+)
+
+
+def _larger(x: Any, y: Any) -> Any:
+    """Return how much of the maximum comes from x: all, half or nothing."""
+    tie_or_nan = lambda: choose(x == y, half(x), lambda: x + y)  # noqa: E731
+    return choose(x > y, 1, lambda: choose(x < y, ZERO, tie_or_nan))
+
+
+def _smaller(x: Any, y: Any) -> Any:
+    """Return how much of the minimum comes from x."""
+    return _larger(y, x)
+
+
+def _unless_nan(x: Any, y: Any, share: Any) -> Any:
+    """Return how much comes from x where a nan is passed over."""
+    return choose(y != y, 1, lambda: choose(x != x, ZERO, lambda: share(x, y)))
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    return x if x > y or x != x else y
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    return x if x < y or x != x else y
+
+
+maximum = row(
+    "maximum",
+    lambda _v, x, y: _larger(x, y),
+    lambda _v, x, y: _larger(y, x),
+    define=_maximum,
+    names={"sympy": _sympy_max},
+    text="max({0}, {1})",
+    latex=r"\max({0}, {1})",
+    reason="the maximum moves with the larger argument",
+    kinks=[TIE],
+    real=True,
+)
+minimum = row(
+    "minimum",
+    lambda _v, x, y: _smaller(x, y),
+    lambda _v, x, y: _smaller(y, x),
+    define=_minimum,
+    names={"sympy": _sympy_min},
+    text="min({0}, {1})",
+    latex=r"\min({0}, {1})",
+    reason="the minimum moves with the smaller argument",
+    kinks=[TIE],
+    real=True,
+)
+fmax = row(
+    "fmax",
+    lambda _v, x, y: _unless_nan(x, y, _larger),
+    lambda _v, x, y: _unless_nan(y, x, _larger),
+    define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
+    names={"mpmath": "", "sympy": _sympy_max},
+    text="fmax({0}, {1})",
+    latex=r"\max({0}, {1})",
+    reason="the maximum moves with the larger argument, and ignores a nan",
+    kinks=[TIE],
+    real=True,
+)
+fmin = row(
+    "fmin",
+    lambda _v, x, y: _unless_nan(x, y, _smaller),
+    lambda _v, x, y: _unless_nan(y, x, _smaller),
+    define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
+    names={"mpmath": "", "sympy": _sympy_min},
+    text="fmin({0}, {1})",
+    latex=r"\min({0}, {1})",
+    reason="the minimum moves with the smaller argument, and ignores a nan",
+    kinks=[TIE],
+    real=True,
+)
+
+
+def _inside(x: Any, low: Any, high: Any) -> Any:
+    """Return how much of clip(x, low, high) comes from x."""
+    edge = (x == low) | (x == high)
+    outside = (x < low) | (x > high) | (low > high)
+    inside_or_nan = lambda: choose(x == x, 1, x)  # noqa: E731
+    return choose(outside, ZERO, lambda: choose(edge, half(x), inside_or_nan))
+
+
+clip = row(
+    "clip",
+    lambda _v, x, low, high: _inside(x, low, high),
+    lambda _v, x, low, high: choose(
+        low > high, ZERO, lambda: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO))
+    ),
+    lambda _v, x, low, high: choose(
+        (x > high) | (low > high), 1, lambda: choose(x == high, half(x), ZERO)
+    ),
+    define=lambda x, low, high: _minimum(_maximum(x, low), high),
+    names={"sympy": lambda x, low, high: _sympy_min(_sympy_max(x, low), high)},
+    numpy=(),
+    text="clip({0}, {1}, {2})",
+    latex=r"\operatorname{{clip}}({0}, {1}, {2})",
+    reason="clip moves with x between its bounds, and with a bound beyond it",
+    domain=Domain("low < high", lambda x, low, high: low < high),
+    kinks=[
+        Kink("x = low or x = high", lambda x, low, high: x in (low, high), "1/2 each: a tie shares")
+    ],
+    real=True,
+)
+
+
+def _side(y: Any) -> Any:
+    """Return the sign of y as a whole number; that of -0.0 is -1."""
+    if is_array(plain(y)):
+        return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
+    return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
+
+
+copysign = row(
+    "copysign",
+    lambda _v, x, y: sign(x) * _side(y),
+    ZERO,
+    define=lambda x, y: abs(x) * _side(y),
+    names={"mpmath": "", "sympy": ""},
+    text="copysign({0}, {1})",
+    latex=r"\operatorname{{copysign}}({0}, {1})",
+    reason="|x| with the sign of y; a sign does not change by a little",
+    kinks=[
+        Kink("x = 0", lambda x, y: x == 0, LEAST, (0,)),
+        Kink("y = 0", lambda x, y: y == 0, STEP, (1,)),
+    ],
+    real=True,
+)
+
+
+def _stepwise(name: str, python: Any, meaning: str, names: dict[str, Any]) -> Any:
+    at_step = Kink("x a whole number", lambda x: x == math.floor(x), STEP)
+    if name == "trunc":
+        at_step = Kink("x a whole number, not 0", lambda x: x != 0 and x == math.floor(x), STEP)
+    if name == "rint":
+        at_step = Kink("x half-way between whole numbers", lambda x: (2 * x) % 2 == 1, STEP)
+    return row(
+        name,
+        ZERO,
+        define=python,
+        names=names,
+        text=f"{name}({{0}})",
+        latex=rf"\operatorname{{{{{name}}}}} {{0}}",
+        reason=f"{meaning} does not change by a little",
+        kinks=[at_step],
+        real=True,
+    )
+
+
+floor = _stepwise("floor", math.floor, "a whole number", {})
+ceil = _stepwise("ceil", math.ceil, "a whole number", {"sympy": "ceiling"})
+trunc = _stepwise(
+    "trunc", math.trunc, "a whole number", {"mpmath": lambda x: x.context.mpf(int(x)), "sympy": ""}
+)
+rint = _stepwise("rint", round, "a whole number", {"mpmath": "nint", "sympy": ""})
+
+
+def _is_half_way(x: Any, digits: int | None) -> Any:
+    digits = digits or 0
+    return 2 * (x * 10**digits if digits >= 0 else x / 10**-digits) % 2 == 1
+
+
+round_ = row(
+    "round",
+    ZERO,
+    ZERO,
+    value=lambda x, digits: round(x) if digits is None else round(x, digits),
+    numpy=(),
+    settings=(1,),
+    text="round({0}, {1})",
+    latex=r"\operatorname{{round}}({0}, {1})",
+    reason="a rounded number does not change by a little",
+    kinks=[Kink("x half-way between rounded numbers", _is_half_way, STEP)],
+    real=True,
+)
+stop_gradient = row(
+    "stop_gradient",
+    ZERO,
+    value=lambda x: x,
+    numpy=(),
+    text="stop_gradient({0})",
+    latex=r"\operatorname{{stop}}({0})",
+    reason="declared constant: the value is used, the derivative is 0",
+)

@@ -1,0 +1,242 @@
+"""Rows: error functions, the functions of gamma and beta, and the distributions made of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.arithmetic import mod
+from simpleautodiff.rules.scalar.exponential import exp, log, log1p
+from simpleautodiff.rules.scalar.information import xlog1py, xlogy
+from simpleautodiff.rules.scalar.special import digamma, gamma, gauss, polygamma
+from simpleautodiff.rules.scalar.trigonometric import cos, sin
+from simpleautodiff.rules.scipy_values import floats, no_rule, scipy_special
+
+UNIT = Domain("0 < x < 1", lambda x: 0 < x < 1)
+PAIR = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
+ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
+
+# The error function and its relatives. ------------------------------------------------------------
+
+erfinv = floats(
+    "erfinv",
+    lambda v, _x: ROOT_PI / 2 * exp(v * v),
+    reason="the inverse of erf has the inverse slope, √π/2 exp(v²)",
+    domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
+)
+erfcinv = floats(
+    "erfcinv",
+    lambda v, _x: -ROOT_PI / 2 * exp(v * v),
+    reason="the inverse of erfc has the inverse slope, -√π/2 exp(v²)",
+    domain=Domain("0 < x < 2", lambda x: 0 < x < 2),
+)
+ndtri = floats(
+    "ndtri",
+    lambda v, _x: ROOT_2PI * exp(v * v / 2),
+    reason="the inverse of the normal distribution has one over its density as slope",
+    domain=UNIT,
+)
+
+
+def _erfcx_derivative(n: int, x: Any) -> Any:
+    """Compute the n-th derivative of exp(x²) erfc(x).
+
+    For x < 0 it follows from f' = 2 x f - 2/√π. For x > 0 that cancels, while in the integral
+    2/√π ∫ (-2t)ⁿ exp(-t² - 2xt) dt over t > 0 nothing does.
+    """
+    if n == 0:
+        return scipy_special("erfcx")(x)
+    wide, below = np.asarray(x, float), np.minimum(x, 0.0)
+    last, current = scipy_special("erfcx")(below), -2 / ROOT_PI
+    current = current + 2 * below * last
+    for k in range(1, n):
+        last, current = current, 2 * below * current + 2 * k * last
+    u, w = gauss(60 + 4 * n)
+    end = np.minimum(7.0 + math.sqrt(n), (20.0 + 2 * n) / np.maximum(wide, 1e-300))[..., None]
+    t = end * u
+    integrand = (-2 * t) ** n * np.exp(-t * t - 2 * np.maximum(wide, 0.0)[..., None] * t)
+    return np.where(wide < 0, current, 2 / ROOT_PI * np.sum(w * end * integrand, -1))
+
+
+erfcx_derivative: Wrapping = floats(
+    "erfcx_derivative",
+    ZERO,
+    lambda _v, n, x: erfcx_derivative(n + 1, x),
+    value=lambda n, x: _erfcx_derivative(int(n), x),
+    reason="the derivative of the n-th derivative of exp(x²) erfc(x) is the next one",
+)
+erfcx = floats(
+    "erfcx",
+    lambda _v, x: erfcx_derivative(1, x),
+    reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed so that it does not cancel",
+)
+log_ndtr = floats(
+    "log_ndtr",
+    lambda v, x: choose(
+        x < 0,
+        lambda: math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2)),
+        lambda: exp(-x * x / 2 - v) / ROOT_2PI,
+    ),
+    reason="the slope of the logarithm of the normal distribution is density over distribution",
+)
+
+# Gamma and beta. ----------------------------------------------------------------------------------
+
+
+def _rgamma_slope(v: Any, x: Any) -> Any:
+    """Differentiate 1/Γ(x); for x ≤ 0 by 1/Γ(x) = Γ(1 - x) sin(πx)/π, which is smooth at poles."""
+
+    def reflected() -> Any:
+        angle = math.pi * mod(x, 2)
+        return gamma(1 - x) * (cos(angle) - digamma(1 - x) * sin(angle) / math.pi)
+
+    return choose(x > 0, lambda: -v * digamma(x), reflected)
+
+
+rgamma = floats(
+    "rgamma",
+    _rgamma_slope,
+    reason="the derivative of 1/Γ is -digamma/Γ, and at the poles of Γ what continues it",
+)
+
+
+def _polygamma_step(n: int, a: Any, b: Any) -> Any:
+    """Compute ψₙ(a + b) - ψₙ(a): as an integral where the difference would cancel."""
+    u, w = gauss(12)
+    near = (b <= a) & (2 * b >= -a)  # so far from the pole at 0, twelve points give all digits
+    base, step = np.where(near, a, 1.0), np.where(near, b, 0.0)
+    inner = scipy_special("polygamma")(n + 1, base[..., None] + step[..., None] * u)
+    return np.where(near, step * np.sum(w * inner, -1), _polygamma(n, a + b) - _polygamma(n, a))
+
+
+def _polygamma(n: int, x: Any) -> Any:
+    return scipy_special("psi")(x) if n == 0 else scipy_special("polygamma")(n, x)
+
+
+polygamma_step: Wrapping = floats(
+    "polygamma_step",
+    ZERO,
+    lambda _v, n, a, b: polygamma_step(n + 1, a, b),
+    lambda _v, n, a, b: polygamma(n + 1, a + b),
+    value=lambda n, a, b: _polygamma_step(int(n), a, b),
+    reason="the derivative of ψₙ(a + b) - ψₙ(a) is that of ψₙ₊₁ in a, and ψₙ₊₁(a + b) in b",
+    domain=Domain("n = 0, 1, 2, ... and x > 0", lambda n, a, b: a > 0 and a + b > 0),
+)
+betaln = floats(
+    "betaln",
+    lambda _v, a, b: -polygamma_step(0, a, b),
+    lambda _v, a, b: -polygamma_step(0, b, a),
+    reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b)",
+    domain=PAIR,
+)
+beta = floats(
+    "beta",
+    lambda v, a, b: -v * polygamma_step(0, a, b),
+    lambda v, a, b: -v * polygamma_step(0, b, a),
+    reason="the derivative of B is B times that of log B",
+    domain=PAIR,
+)
+poch = floats(
+    "poch",
+    lambda v, z, m: v * polygamma_step(0, z, m),
+    lambda v, z, m: v * digamma(z + m),
+    reason="(z)ₘ = Γ(z + m)/Γ(z)",
+    domain=PAIR,
+)
+binom = floats(
+    "binom",
+    lambda v, n, k: v * polygamma_step(0, n - k + 1, k),
+    lambda v, n, k: v * polygamma_step(0, k + 1, n - 2 * k),
+    reason="the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1))",
+    domain=Domain("-1 < y < x + 1", lambda n, k: -1 < k < n + 1),
+)
+
+_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+
+
+def _poisson_log(k: Any, m: Any) -> Any:
+    """Compute k log m - m - log Γ(k + 1), for large k by Stirling's series so as not to cancel."""
+    large = np.where(k > 20, k, 20.0)
+    series = sum(c / large ** (2 * i + 1) for i, c in enumerate(_STIRLING))
+    d = (m - large) / large
+    far = large * (np.log1p(d) - d) - series - np.log(2 * math.pi * large) / 2
+    near = scipy_special("xlogy")(k, m) - m - scipy_special("gammaln")(k + 1.0)
+    return np.where(k > 20, far, near)
+
+
+poisson_log = floats(
+    "poisson_log",
+    lambda _v, k, m: log(m) - digamma(k + 1),
+    lambda _v, k, m: (k - m) / m,
+    value=_poisson_log,
+    reason="k log m - m - log Γ(k + 1), the logarithm of Poisson's probability of k",
+    domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
+)
+gammainc = floats(
+    "gammainc",
+    no_rule("gammainc", "a"),
+    lambda _v, a, x: exp(poisson_log(a - 1, x)),
+    reason="the lower incomplete gamma function is the integral of t^(a-1) exp(-t)/Γ(a)",
+    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "inf, by continuity", (1,)),),
+    domain=PAIR,
+)
+gammaincc = floats(
+    "gammaincc",
+    no_rule("gammaincc", "a"),
+    lambda _v, a, x: -exp(poisson_log(a - 1, x)),
+    reason="the upper incomplete gamma function is 1 minus the lower",
+    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
+    domain=PAIR,
+)
+INSIDE = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
+
+
+ENDS = "z = 0, x < 1, or z = 1, y < 1"
+
+
+def _is_steep(a: Any, b: Any, x: Any) -> Any:
+    return (x == 0 and a < 1) or (x == 1 and b < 1)
+
+
+betainc = floats(
+    "betainc",
+    no_rule("betainc", "a"),
+    no_rule("betainc", "b"),
+    lambda _v, a, b, x: _beta_density(a, b, x),
+    reason="the incomplete beta function is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b)",
+    kinks=(Kink(ENDS, _is_steep, "inf, by continuity", (2,)),),
+    domain=INSIDE,
+)
+betaincc = floats(
+    "betaincc",
+    no_rule("betaincc", "a"),
+    no_rule("betaincc", "b"),
+    lambda _v, a, b, x: -_beta_density(a, b, x),
+    reason="the complement of the incomplete beta function",
+    kinks=(Kink(ENDS, _is_steep, "-inf, by continuity", (2,)),),
+    domain=INSIDE,
+)
+
+
+def log_t_density(df: Any, x: Any) -> Any:
+    """Return the logarithm of Student's density."""
+    return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
+
+
+stdtr = floats(
+    "stdtr",
+    no_rule("stdtr", "df"),
+    lambda _v, df, x: exp(log_t_density(df, x)),
+    reason="the slope of Student's distribution is its density",
+    domain=Domain("x > 0", lambda df, x: df > 0),
+)

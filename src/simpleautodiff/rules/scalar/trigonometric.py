@@ -1,0 +1,175 @@
+"""Rows: circular and hyperbolic functions, their inverses, angles."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.exponential import sqrt
+from simpleautodiff.values.functions import is_complex, lift
+
+UNIT = Domain("-1 ≤ x ≤ 1", lambda x: -1 <= x <= 1)
+ENDS = [Kink("x = -1 or x = 1", lambda x: x in (-1, 1), "inf (in size), by continuity")]
+ORIGIN = "x = y = 0"
+
+
+def pi(x: Any) -> Any:
+    """Return π with all the digits of the kind of number that `x` is."""
+    number = plain(x)
+    return math.pi if isinstance(number, (float, int)) else 4 * atan(lift(1, number))
+
+
+sin: Wrapping = row(
+    "sin",
+    lambda _v, x: cos(x),
+    text="sin({0})",
+    latex=r"\sin {0}",
+    reason="the slope of sin is cos",
+)
+cos: Wrapping = row(
+    "cos",
+    lambda _v, x: -sin(x),
+    text="cos({0})",
+    latex=r"\cos {0}",
+    reason="the slope of cos is -sin",
+)
+tan = row(
+    "tan",
+    lambda v, _x: 1 + v * v,
+    text="tan({0})",
+    latex=r"\tan {0}",
+    reason="tan = sin/cos has the derivative 1 + tan²",
+)
+asin = row(
+    "asin",
+    lambda _v, x: 1 / sqrt((1 - x) * (1 + x)),
+    names={"numpy": "arcsin"},
+    numpy=["arcsin"],
+    text="asin({0})",
+    latex=r"\arcsin {0}",
+    reason="from sin v = x follows cos v dv = dx, and cos v = √(1 - x²)",
+    domain=UNIT,
+    kinks=ENDS,
+)
+acos = row(
+    "acos",
+    lambda _v, x: -1 / sqrt((1 - x) * (1 + x)),
+    names={"numpy": "arccos"},
+    numpy=["arccos"],
+    text="acos({0})",
+    latex=r"\arccos {0}",
+    reason="acos x = π/2 - asin x",
+    domain=UNIT,
+    kinks=ENDS,
+)
+atan = row(
+    "atan",
+    lambda _v, x: 1 / (1 + x * x),
+    names={"numpy": "arctan"},
+    numpy=["arctan"],
+    text="atan({0})",
+    latex=r"\arctan {0}",
+    reason="from tan v = x follows (1 + x²) dv = dx",
+)
+atan2 = row(
+    "atan2",
+    lambda _v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: x / hypot(x, y) / hypot(x, y)),
+    lambda _v, y, x: choose((x == 0) & (y == 0), ZERO, lambda: -y / hypot(x, y) / hypot(x, y)),
+    names={"numpy": "arctan2"},
+    numpy=["arctan2"],
+    text="atan2({0}, {1})",
+    latex=r"\operatorname{{atan2}}({0}, {1})",
+    reason="the angle of (x, y) turns by (x dy - y dx)/(x² + y²)",
+    kinks=[
+        Kink(ORIGIN, lambda y, x: x == 0 and y == 0, "0 in both"),
+        Kink("y = 0, x < 0", lambda y, x: y == 0 and x < 0, "as if the angle did not jump", (0,)),
+    ],
+    real=True,
+)
+sinh: Wrapping = row(
+    "sinh",
+    lambda _v, x: cosh(x),
+    text="sinh({0})",
+    latex=r"\sinh {0}",
+    reason="the slope of sinh is cosh",
+)
+cosh: Wrapping = row(
+    "cosh",
+    lambda _v, x: sinh(x),
+    text="cosh({0})",
+    latex=r"\cosh {0}",
+    reason="the slope of cosh is sinh",
+)
+tanh = row(
+    "tanh",
+    lambda v, _x: 1 - v * v,
+    text="tanh({0})",
+    latex=r"\tanh {0}",
+    reason="tanh = sinh/cosh has the derivative 1 - tanh²",
+)
+asinh = row(
+    "asinh",
+    lambda _v, x: 1 / (sqrt(1 + x * x) if is_complex(plain(x)) else hypot(1, x)),
+    names={"numpy": "arcsinh"},
+    numpy=["arcsinh"],
+    text="asinh({0})",
+    latex=r"\operatorname{{arsinh}} {0}",
+    reason="from sinh v = x follows cosh v dv = dx, and cosh v = √(1 + x²)",
+)
+acosh = row(
+    "acosh",
+    lambda _v, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    names={"numpy": "arccosh"},
+    numpy=["arccosh"],
+    text="acosh({0})",
+    latex=r"\operatorname{{arcosh}} {0}",
+    reason="from cosh v = x follows sinh v dv = dx, and sinh v = √(x² - 1)",
+    domain=Domain("x ≥ 1", lambda x: x >= 1),
+    kinks=[Kink("x = 1", lambda x: x == 1, "inf, by continuity")],
+)
+atanh = row(
+    "atanh",
+    lambda _v, x: 1 / ((1 - x) * (1 + x)),
+    names={"numpy": "arctanh"},
+    numpy=["arctanh"],
+    text="atanh({0})",
+    latex=r"\operatorname{{artanh}} {0}",
+    reason="from tanh v = x follows (1 - x²) dv = dx",
+    domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
+)
+hypot: Wrapping = row(
+    "hypot",
+    lambda v, x, _y: choose(v == 0, ZERO, lambda: x / v),
+    lambda v, _x, y: choose(v == 0, ZERO, lambda: y / v),
+    define=lambda x, y: sqrt(x * x + y * y),
+    text="hypot({0}, {1})",
+    latex=r"\sqrt{{{0}^2 + {1}^2}}",
+    reason="from v² = x² + y² follows v dv = x dx + y dy",
+    kinks=[Kink(ORIGIN, lambda x, y: x == 0 and y == 0, "0, the subgradient of least norm")],
+    real=True,
+)
+deg2rad = row(
+    "deg2rad",
+    lambda _v, x: pi(x) / 180,
+    define=lambda x: x * (pi(x) / 180),
+    names={"math": math.radians, "mpmath": "", "sympy": ""},
+    numpy=["deg2rad", "radians"],
+    text="deg2rad({0})",
+    latex=r"\tfrac{{\pi}}{{180}} {0}",
+    reason="a degree is π/180 radians",
+)
+rad2deg = row(
+    "rad2deg",
+    lambda _v, x: 180 / pi(x),
+    define=lambda x: x * (180 / pi(x)),
+    names={"math": math.degrees, "mpmath": "", "sympy": ""},
+    numpy=["rad2deg", "degrees"],
+    text="rad2deg({0})",
+    latex=r"\tfrac{{180}}{{\pi}} {0}",
+    reason="a radian is 180/π degrees",
+)

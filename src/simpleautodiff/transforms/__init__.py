@@ -1,0 +1,1 @@
+"""Functions to functions: `grad`, `jvp`, `vjp`, `jacobian`, `hessian`, `vmap`, `checkpoint`, ..."""

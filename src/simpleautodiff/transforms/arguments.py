@@ -1,0 +1,181 @@
+"""Which arguments of a function are differentiated, and calling it with others in their place."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
+from simpleautodiff.values.pytree import map_leaves
+
+_INSTEAD = {  # what compiled code says of a node -> what to write
+    "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
+    "must be numpy.ndarray, not Node": "compiled code takes plain arrays. For splu(A).solve(b) and "
+    "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
+    "@simpleautodiff.primitive",
+    "number of diagonals": "a sparse matrix has plain elements; for scipy.sparse.diags(d) @ x "
+    "write d * x",
+    "not a proper array of floats": "compiled code takes plain numbers. Write "
+    "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
+    "takes what is differentiated as an argument",
+}
+_HIDING = (ValueError, TypeError, SystemError)  # what it raises for an error that it has met
+
+Argnums = int | str | tuple[int | str, ...] | list[int | str]
+
+
+class Selection(NamedTuple):
+    """The arguments of one call: `trees` stand at `places`, the others are as given.
+
+    A place is a position or a keyword; without places the trees are all the arguments.
+    """
+
+    trees: tuple[Any, ...]
+    places: tuple[int | str, ...] | None = None
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written to)
+    single: bool = False
+
+
+_FIRST = tuple(range(16))  # argnums that are all the arguments, the commonest of tuples
+
+
+def select(
+    f: Callable[..., Any], argnums: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Selection:
+    """Find the arguments that `argnums` names, by position or by parameter name."""
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return Selection((args[argnums],), (argnums,), args, kwargs, True)
+    if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
+        return Selection(args, _FIRST[: len(args)], args, kwargs)
+    if isinstance(argnums, list):
+        argnums = tuple(argnums)
+    wanted = argnums if isinstance(argnums, tuple) else (argnums,)
+    places = tuple([_place(f, which, args, kwargs) for which in wanted])
+    if len(set(places)) < len(places):
+        raise ArgumentError(f"argnums={argnums!r} names an argument twice")
+    trees = tuple([kwargs[p] if type(p) is str else args[p] for p in places])  # type: ignore[index]
+    return Selection(trees, places, args, kwargs, not isinstance(argnums, tuple))
+
+
+def _place(
+    f: Callable[..., Any], which: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int | str:
+    if type(which) is int and 0 <= which < len(args):
+        return which
+    if isinstance(which, str):
+        return _named_place(f, which, args, kwargs)
+    if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
+        raise ArgumentError(
+            f"argnums is a position, a parameter name, or a tuple of these; got {which!r}. What "
+            "the function is called with goes into brackets of its own: grad(f)(x)"
+        )
+    position = operator.index(which)
+    if -len(args) <= position < len(args):
+        return position % len(args)
+    by_name = f"; write argnums={next(iter(kwargs))!r}" if kwargs else ""
+    raise ArgumentError(
+        f"argnums={which}, but {name_of(f)} was called with {len(args)} positional "
+        f"argument{'s' * (len(args) != 1)}{by_name}"
+    )
+
+
+def _named_place(
+    f: Callable[..., Any], which: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> int | str:
+    if which in kwargs:
+        return which
+    parameters = _parameters(f)
+    by_position = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if which in by_position and by_position.index(which) < len(args):
+        return by_position.index(which)
+    names = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL]
+    if which in names:
+        raise ArgumentError(f"{name_of(f)} was called without {which!r}, so it has no derivative")
+    if which in [p.name for p in parameters]:
+        raise ArgumentError(f"*{which} is any number of arguments; give argnums as positions")
+    near = difflib.get_close_matches(which, names, 1)
+    hint = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(names) or 'no names'}."
+    raise ArgumentError(f"{name_of(f)} has no parameter {which!r}; {hint}")
+
+
+def _parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of `f`; those of what it wraps if it only passes its arguments on."""
+    try:
+        own = list(inspect.signature(f, follow_wrapped=False).parameters.values())
+        if all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own):
+            wrapped = getattr(f, "__wrapped__", None)
+            return own if wrapped is None else _parameters(wrapped)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the parameters of {name_of(f)} have no known names") from None
+    return own
+
+
+def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
+    """Call `f` with `trees` in the selected places."""
+    args, kwargs = list(selection.args), selection.kwargs
+    if selection.places is None:
+        args = list(trees)
+    else:
+        for place, tree in zip(selection.places, trees, strict=True):
+            if type(place) is int:
+                args[place] = tree
+            else:
+                kwargs = {**kwargs, place: tree}  # type: ignore[dict-item]
+    try:
+        result = f(*args, **kwargs)
+    except AutodiffError:
+        raise
+    except Exception as error:
+        _explain(error)
+        if isinstance(error, TypeError):
+            _explain_arity(f, args, kwargs)
+        raise
+    return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
+
+
+def _explain(error: Exception) -> None:
+    """Raise a clear error in place of one that compiled code raises where it meets a node."""
+    if isinstance(error, _HIDING) and isinstance(error.__cause__, AutodiffError):
+        raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
+    if isinstance(error, ValueError) and "read-only" in str(error) and engine.is_locked():
+        raise LostDerivativeError(
+            f"{error}: an array that a recorded operation has used is written to before the "
+            "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
+            "to another array"
+        ) from error
+    for said, instead in _INSTEAD.items():
+        if said in str(error):
+            raise LostDerivativeError(f"{error}: {instead}{raised_at(error)}") from error
+
+
+def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Raise a clear error if a TypeError came from a wrong number of arguments."""
+    try:
+        signature = inspect.signature(f)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentError(f"{name_of(f)}{signature} cannot be called so: {error}") from None
+
+
+def check_function(f: Any) -> None:
+    """Refuse what cannot be called, before it is."""
+    if not callable(f):
+        raise ArgumentError(f"a function is needed, got {f!r}")
+
+
+def name_of(f: Any) -> str:
+    """Return the name of a function for messages."""
+    return getattr(f, "__name__", None) or type(f).__name__

@@ -1,0 +1,120 @@
+"""Trade recomputation for memory in reverse mode: keep a function's arguments, not its graph."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from simpleautodiff.core.level import Level, Traced, apply, unwrapped
+from simpleautodiff.core.linear import ZERO, Bundle, Linear
+from simpleautodiff.core.node import Recorder
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.transforms.arguments import Selection
+from simpleautodiff.transforms.grad import jvp
+from simpleautodiff.transforms.kinks import KinkTape
+from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.values.pytree import flatten
+
+
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `f` such that reverse mode remembers only its arguments and runs it again when needed.
+
+    In the graph the whole call is one node, between a node that bundles its arguments and one node
+    for each result. `f` runs again, so it has to give the same results again: a function that draws
+    random numbers must be given them. If it uses nodes that are not among its arguments, it is
+    recorded as usual.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def many_steps(x):
+    ...     for _ in range(1000):
+    ...         x = ad.sin(x)
+    ...     return x
+    >>> ad.grad(ad.checkpoint(many_steps))(1.0) == ad.grad(many_steps)(1.0)
+    True
+    """
+
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        leaves, rebuild = flatten((args, kwargs))
+        leaves = [unwrapped(leaf) for leaf in leaves]
+        level = _highest_level(leaves)
+        if not isinstance(level, Recorder) or isinstance(level, KinkTape):
+            # with plain numbers and in forward mode nothing is kept; kinks are told step by step
+            return f(*args, **kwargs)
+        inputs = [i for i, leaf in enumerate(leaves) if _belongs(leaf, level)]
+
+        def of_inputs(*numbers: Any) -> Any:
+            new = dict(zip(inputs, numbers, strict=True))
+            new_args, new_kwargs = rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
+            return f(*new_args, **new_kwargs)
+
+        values = tuple(leaves[i].value for i in inputs)
+        results, rebuild_results = flatten(checkpoint(of_inputs)(*values))
+        if any(_belongs(result, level) for result in results):
+            return f(*args, **kwargs)  # it uses nodes from outside: nothing can be left out
+        bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
+        replay = level.record(_replay(of_inputs), (bundle,), Bundle(tuple(results)))
+        outputs = [
+            level.record(_pick(i, len(results)), (replay,), result)
+            if _is_number(result)
+            else result
+            for i, result in enumerate(results)
+        ]
+        return rebuild_results(iter(outputs))
+
+    return functools.wraps(f)(checkpointed)
+
+
+def _is_number(result: Any) -> bool:
+    """Tell numbers from what merely goes with them: flags, texts, counts."""
+    return not isinstance(result, (bool, int, str))
+
+
+def _highest_level(leaves: list[Any]) -> Level | None:
+    levels = [leaf.level for leaf in leaves if isinstance(leaf, Traced)]
+    return max(levels, key=lambda level: level.number, default=None)
+
+
+def _belongs(leaf: Any, level: Level) -> bool:
+    return isinstance(leaf, Traced) and leaf.level is level
+
+
+def _replay(f: Callable[..., Any]) -> Primitive:
+    """Make the primitive of one checkpointed call: from the bundle of inputs to that of results."""
+
+    def rule(v: Bundle, x: Bundle) -> Linear:
+        def push(dot: Bundle) -> Bundle:
+            tangents = tuple(0 if d is ZERO else d for d in dot.entries)
+            return Bundle(tuple(flatten(jvp(f, x.entries, tangents)[1])[0]))
+
+        def pull(bar: Bundle) -> Bundle:
+            graph = Graph(f, Selection(x.entries))
+            results = flatten(graph.result)[0]
+            return Bundle(tuple(graph.sweep_back(list(zip(results, bar.entries, strict=True)))))
+
+        return Linear(push, pull)
+
+    return _bundling("checkpoint", (rule,))
+
+
+def _pack(size: int) -> Primitive:
+    def rule(i: int) -> Callable[..., Linear]:
+        return lambda v, *xs: Linear(
+            lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
+        )
+
+    return _bundling("bundle", tuple(rule(i) for i in range(size)))
+
+
+def _pick(i: int, size: int) -> Primitive:
+    def rule(v: Any, x: Bundle) -> Linear:
+        return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
+
+    return _bundling(f"result {i + 1}", (rule,))
+
+
+def _bundling(name: str, partials: tuple[Callable[..., Linear], ...]) -> Primitive:
+    slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+    return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

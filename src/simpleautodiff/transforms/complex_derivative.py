@@ -1,0 +1,54 @@
+"""One complex derivative from those of the real and the imaginary part, where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.errors import ResultError
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.functions import is_complex
+
+
+def from_gradients(of_real: Any, of_imaginary: Any, like: Any, f: Callable[..., Any]) -> Any:
+    """Return df/dx from the gradients of Re f and Im f with respect to `like`.
+
+    For a real x that is their sum with i. For a complex x the gradient of Im f has to be -i times
+    that of Re f (Cauchy and Riemann); otherwise f has no complex derivative.
+    """
+    if not is_complex(plain(like)):
+        return of_real + 1j * of_imaginary
+    check(of_imaginary, -1j * of_real, f)
+    return of_real
+
+
+def from_directions(along_1: Any, along_i: Any, result: Any, f: Callable[..., Any]) -> Any:
+    """Return the derivative in a complex number from those along 1 and along i.
+
+    For a real result that is the gradient ∂f/∂x - i ∂f/∂y.
+    """
+    if not is_complex(plain(result)):
+        return along_1 - 1j * along_i
+    check(along_i, 1j * along_1, f)
+    return along_1
+
+
+def _innermost(number: Any) -> Any:
+    while isinstance(number, Traced):
+        number = number.value
+    return number
+
+
+def check(number: Any, expected: Any, f: Callable[..., Any]) -> None:
+    """Refuse a function whose derivative depends on the direction in the complex plane."""
+    number, expected = _innermost(number), _innermost(expected)
+    tolerance = 1e-3 if getattr(number, "dtype", None) == np.complex64 else 1e-8
+    if np.any(abs(number - expected) > tolerance * (abs(number) + abs(expected))):
+        raise ResultError(
+            f"{name_of(f)} returns a complex number but is not holomorphic, so it has no complex "
+            "derivative. Return a real number, such as np.abs(result) ** 2 or np.real(result), or "
+            "differentiate in one direction with jvp."
+        )

@@ -1,0 +1,256 @@
+"""A user's own primitives: one declaration, both modes, every order; tested when it is made."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import plain, wrap
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import REALS, Domain, Kink, Partial, Primitive
+from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
+from simpleautodiff.transforms.finite_difference import difference
+from simpleautodiff.transforms.grad import grad, jvp
+from simpleautodiff.values.functions import ByType, check_value
+
+_CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
+_TOLERANCE = 1e-7
+
+
+def primitive(
+    *partials: Partial,
+    domain: Callable[..., Any] | None = None,
+    points: Iterable[Any] | None = None,
+    kinks: Sequence[Kink] = (),
+    reason: str = "declared by the user",
+    name: str = "",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare a function as a primitive, with its derivative in each argument.
+
+    Parameters
+    ----------
+    partials
+        For each argument a function of `(v, *arguments)` that gives ∂v/∂argument, written with
+        recorded operations; or a whole number; or `ZERO`. Of a function of arrays it may be a
+        `Linear(push, pull)`: how changes of the argument go forward, and adjoints back.
+    domain
+        A test of the arguments: where the function has a value.
+    points
+        Where the rule is tested, if the usual points do not suit: numbers, arrays, or tuples with
+        one for each argument. A function of arrays needs them.
+    kinks
+        Where the derivative is a choice.
+    reason, name
+        The derivative in words; another name than the function's own.
+
+    Raises
+    ------
+    RuleError
+        If a rule disagrees with extrapolated differences of the function, or its own derivative
+        with those of the rule, at some point: the point and both numbers are named.
+
+    Examples
+    --------
+    >>> import math
+    >>> import simpleautodiff as ad
+    >>> @ad.primitive(lambda v, x: 2 / math.sqrt(math.pi) * ad.exp(-x * x))
+    ... def my_erf(x):
+    ...     return math.erf(x)
+    >>> ad.derivative(my_erf, n=3)(0.5) == ad.derivative(ad.erf, n=3)(0.5)
+    True
+    >>> @ad.primitive(lambda v, x: ad.sin(x))
+    ... def my_sin(x):
+    ...     return math.sin(x)
+    Traceback (most recent call last):
+    simpleautodiff.errors.RuleError: the rule of my_sin for argument 1 is wrong: at x = 0.7 ...
+
+    A function of arrays, with its derivative as a linear map and the transpose of that:
+
+    >>> import numpy as np
+    >>> kernel = np.array([1.0, 2.0, 1.0])
+    >>> push, pull = lambda dx: np.convolve(dx, kernel), lambda dv: np.convolve(dv, kernel, "valid")
+    >>> @ad.primitive(lambda v, x: ad.Linear(push, pull), points=[np.ones(4)])
+    ... def blur(x):
+    ...     return np.convolve(x, kernel)
+    >>> ad.grad(lambda x: np.sum(blur(x) ** 2))(np.array([1.0, 0.0, -1.0]))
+    array([ 10.,   0., -10.])
+    """
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise RuleError("@primitive needs the rules: @primitive(lambda v, x: ...)")
+        own_name = name or function.__name__
+        _check_arity(function, own_name, len(partials))
+        arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
+        compute = _giving_away(function)
+        row = Primitive(
+            own_name,
+            tuple([_giving_away(rule) if callable(rule) else rule for rule in partials]),
+            compute,
+            f"{own_name}({arguments})",
+            rf"\operatorname{{{{{own_name}}}}}({arguments})",
+            reason,
+            domain=Domain("its declared domain", domain) if domain else REALS,
+            kinks=tuple(kinks),
+            by_type=ByType(own_name, {}, compute),
+            arrays=True,  # whether it takes arrays, and element by element, only the user knows
+        )
+        wrapping = wrap(row)
+        wrapping.__doc__ = function.__doc__
+        verify(row, wrapping, None if points is None else [_as_tuple(p) for p in points])
+        return wrapping
+
+    return declare
+
+
+def _giving_away(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function return arrays that nobody else has: it may write to its own at every call."""
+
+    @wraps(function)
+    def compute(*args: Any) -> Any:
+        value = function(*args)
+        if type(value) is Linear:
+            return Linear(_giving_away(value.push), _giving_away(value.pull), value.moves)
+        if not isinstance(value, np.ndarray):
+            return value
+        return value.copy()
+
+    return compute
+
+
+def _check_arity(function: Callable[..., Any], name: str, rules: int) -> None:
+    try:
+        inspect.signature(function).bind(*[0.0] * rules)
+        fits = rules > 0
+    except TypeError:
+        fits = False
+    if not fits:
+        raise RuleError(
+            f"{name}{inspect.signature(function)} needs one rule for each argument, got {rules}: "
+            "@primitive(rule, ...)"
+        )
+
+
+def _as_tuple(point: Any) -> tuple[Any, ...]:
+    if isinstance(point, np.ndarray):
+        return (point,)
+    return (float(point),) if isinstance(point, (int, float)) else tuple(point)
+
+
+def verify(
+    row: Primitive,
+    wrapping: Callable[..., Any],
+    points: list[tuple[Any, ...]] | None = None,
+) -> None:
+    """Test every rule of a row, and its derivative, against differences; raise `RuleError`."""
+    tested = 0
+    for point in points if points is not None else _usual_points(row):
+        try:
+            value = row.compute(*point)
+        except (ArithmeticError, ValueError):
+            continue
+        check_value(value, f"the value of {row.name} at {point}")
+        test = _verify_arrays if any(map(np.ndim, (value, *point))) else _verify_at
+        tested += all([test(row, wrapping, i, point) for i in range(row.arity)])
+        if points is None and tested == 5:
+            break
+    if not tested:
+        raise RuleError(
+            f"the rule of {row.name} could not be tested: no point has a value on either side. "
+            "Say where: @primitive(..., points=[...])"
+        )
+
+
+def _usual_points(row: Primitive) -> Iterable[tuple[float, ...]]:
+    for start in range(len(_CANDIDATES)):
+        cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
+        point = tuple(cycle)
+        if row.domain.contains(*point) and not row.at_kink(point):
+            yield point
+
+
+def _verify_at(
+    row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[float, ...]
+) -> bool:
+    """Test one rule at one point, in every mode; tell whether differences could be had there."""
+
+    def along(function: Callable[..., Any]) -> Callable[[Any], Any]:
+        return lambda x: function(*point[:i], x, *point[i + 1 :])
+
+    def slope(*args: Any) -> Any:
+        return _rule(row, i, wrapping(*args), args)
+
+    place = ", ".join(
+        f"{n} = {x!r}" for n, x in zip(_argument_names(row.arity), point, strict=True)
+    )
+    what = f"the rule of {row.name} for argument {i + 1}"
+    known = _compare(what, place, slope(*point), along(row.compute), point[i])
+    _compare(
+        f"{what}, in reverse mode,", place, grad(wrapping, i)(*point), along(row.compute), point[i]
+    )
+    try:
+        _, second = jvp(along(slope), (point[i],), (1.0,))
+    except LostDerivativeError as error:
+        raise RuleError(f"the rule of {row.name} cannot be differentiated again: {error}") from None
+    _compare(f"the derivative of {what}", place, plain(second), along(slope), point[i])
+    return known
+
+
+def _verify_arrays(
+    row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[Any, ...]
+) -> bool:
+    """Test one rule along a line through a point that is made of arrays."""
+    value, x = row.compute(*point), point[i]
+    weights = np.cos(np.arange(1.0, np.size(value) + 1)).reshape(np.shape(value))
+    direction = np.sin(np.arange(1.0, np.size(x) + 1)).reshape(np.shape(x))
+
+    def along(t: Any) -> Any:
+        moved = wrapping(*point[:i], x + t * direction, *point[i + 1 :])
+        return np.sum(np.real(moved) * weights)
+
+    def slope(t: Any) -> Any:
+        return jvp(along, (t,), (1.0,))[1]
+
+    place = " and ".join(f"an array of shape {np.shape(x)}" for x in point)
+    what = f"the rule of {row.name} for argument {i + 1}"
+    known = _compare(what, place, slope(0.0), along, 0.0)
+    _compare(f"{what}, in reverse mode,", place, grad(along)(0.0), along, 0.0)
+    _compare(f"the derivative of {what}", place, jvp(slope, (0.0,), (1.0,))[1], slope, 0.0)
+    return known
+
+
+def _rule(row: Primitive, i: int, value: Any, args: tuple[Any, ...]) -> Any:
+    try:
+        derivative = row.partial(i, value, args)
+    except AutodiffError:
+        raise
+    except TypeError as error:
+        raise RuleError(
+            f"the rule of {row.name} for argument {i + 1} cannot be called with the result and the "
+            f"{row.arity} arguments, (v, x, ...): {error}"
+        ) from None
+    if derivative is None:
+        raise RuleError(f"the rule of {row.name} for argument {i + 1} returned None")
+    return 0.0 if derivative is ZERO else derivative
+
+
+def _compare(what: str, place: str, given: Any, function: Callable[[float], Any], x: float) -> bool:
+    expected, error = difference(function, x)
+    scale = max(abs(expected), abs(given))
+    if not error <= 1e-3 * scale + 1e-9:
+        return False  # a kink, a pole or the edge of the domain is too near
+    if abs(given - expected) <= _TOLERANCE * scale + 10 * error + 1e-11:
+        return True
+    raise RuleError(
+        f"{what} is wrong: at {place} it gives {given!r}, but differences of the function give "
+        f"{expected!r} ± {error:.1e}"
+    )
+
+
+def _argument_names(arity: int) -> list[str]:
+    return ["x"] if arity == 1 else [f"x{i + 1}" for i in range(arity)]

@@ -1,0 +1,341 @@
+"""Functions to functions: grad, jvp, vjp, linearize, hvp, derivative.
+
+Every call opens a level of its own, so any nesting is right by construction, and leaves nothing
+behind when the function raises. Names and signatures are those of JAX where JAX has them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.arrays.patch_scipy import teach_scipy
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
+from simpleautodiff.transforms.arguments import (
+    Argnums,
+    Selection,
+    call,
+    check_function,
+    name_of,
+    select,
+)
+from simpleautodiff.transforms.complex_derivative import check as check_holomorphic
+from simpleautodiff.transforms.kinks import KinkTape, check_choice, kinks_met, tell
+from simpleautodiff.transforms.pickling import remembered
+from simpleautodiff.transforms.recorded_call import Graph, as_number, checked, with_aux
+from simpleautodiff.transforms.results import number_result, plain_results
+from simpleautodiff.values.functions import check_value, is_complex
+from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
+
+F = Callable[..., Any]
+
+
+@remembered
+def grad(
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
+) -> F:
+    """Return the function that gives the gradient of `f`, in reverse mode.
+
+    Parameters
+    ----------
+    f
+        A function that returns one number.
+    argnums
+        The argument to differentiate with respect to: its position, its name, or a tuple of these
+        (then the result is a tuple).
+    has_aux
+        Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
+    argnum
+        The same as `argnums`, by the name that users of HIPS autograd know.
+    kinks
+        What to do where the derivative is not unique, as that of abs at 0: "report" warns with a
+        list of all such steps and their source lines, "raise" refuses. Without it the documented
+        choice is made silently.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+    >>> ad.grad(f)(2.0, 5.0)
+    5.5
+    >>> ad.grad(lambda p: p["a"] * p["b"][0])({"a": 3.0, "b": [4.0]})
+    {'a': 4.0, 'b': [3.0]}
+    """
+    argnums = argnums if argnum is None else argnum
+    both = value_and_grad(f, argnums, has_aux, kinks=kinks)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return named(gradient, "grad", f, None if has_aux else argnums)
+
+
+@remembered
+def value_and_grad(
+    f: F,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    argnum: Argnums | None = None,
+    kinks: str | None = None,
+) -> F:
+    """Return the function that gives `(f(*args), gradient)`, evaluated together; see `grad`.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.value_and_grad(lambda x: x**3)(2.0)
+    (8.0, 12.0)
+    """
+    check_choice(kinks)
+    argnums = argnums if argnum is None else argnum
+
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        with engine.recording():
+            selection = select(f, argnums, args, kwargs)
+            if kinks is None:
+                graph = Graph(f, selection, has_aux)
+            else:
+                graph = Graph(f, selection, has_aux, tape := KinkTape())
+                tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
+            result = number_result(graph.result, graph.tape, f)
+            gradient = graph.arguments(graph.slopes(result, once=True))
+        value = outward(result.value if graph.recorded(result) else result)
+        return ((value, graph.aux), gradient) if has_aux else (value, gradient)
+
+    return named(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
+
+
+def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), pullback)`; `pullback(seed)` gives one adjoint per argument.
+
+    `f` runs once; the pullback may be called any number of times. With `has_aux` the auxiliary
+    output comes third.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> value, pullback = ad.vjp(lambda x, y: (x * y, x + y), 2.0, 5.0)
+    >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
+    ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
+    """
+    with engine.recording():
+        graph = Graph(f, Selection(primals), has_aux, kept=True)
+    value, results = plain_results(graph.result, graph.tape, f)
+
+    def pullback(seed: Any) -> tuple[Any, ...]:
+        seeds = _like(seed, value, "the seed of a pullback")
+        pulled = graph.pull(list(zip(results, seeds, strict=True)))
+        adjoints: tuple[Any, ...] = graph.arguments([unshared(x, seeds) for x in pulled])
+        return adjoints
+
+    return (value, pullback, graph.aux) if has_aux else (value, pullback)
+
+
+def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), f_jvp)`; `f_jvp(*tangents)` gives the tangent of the result.
+
+    `f` runs once; its linearisation may be applied any number of times.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> value, f_jvp = ad.linearize(lambda x, y: x * y, 2.0, 5.0)
+    >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
+    (10.0, 5.0, 2.0)
+    """
+    with engine.recording():
+        graph = Graph(f, Selection(primals), has_aux, kept=True)
+    value, results = plain_results(graph.result, graph.tape, f)
+    _, rebuild = flatten(value)
+
+    def f_jvp(*tangents: Any) -> Any:
+        leaves = _like(tangents, primals, "the tangents of a linearised function")
+        pushed = [unshared(x, leaves) for x in graph.push(leaves, results)]
+        return rebuild(map(outward, pushed))
+
+    return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
+
+
+def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
+    """Return `(f(*primals), tangent)`: the derivative of `f` in one direction, in forward mode.
+
+    Nothing is recorded, so memory does not grow with the length of the computation.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> f = lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2)
+    >>> ad.jvp(f, (2.0, 5.0), (1.0, 0.0))[1]
+    5.5
+    """
+    check_function(f)
+    _check_tuples("jvp", primals, tangents)
+    leaves, rebuild = flatten(tuple(primals))
+    directions = _like(tuple(tangents), tuple(primals), "the tangents of jvp")
+    level = JetLevel(1)
+    jets = [
+        Jet(checked(leaf, f), [checked(direction, f)], level)
+        for leaf, direction in zip(leaves, directions, strict=True)
+    ]
+    value, tangent, aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+@remembered
+def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
+    """Return the n-th derivative of a function of one number, in forward (Taylor) mode.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.derivative(ad.sin)(0.0)
+    1.0
+    >>> ad.derivative(lambda x: x**7, n=5)(2)
+    10080
+    """
+    if not hasattr(n, "__index__") or n < 0:
+        raise ArgumentError(f"the order of a derivative is 0, 1, 2, ...; got n={n!r}")
+    n = operator.index(n)
+
+    def nth_derivative(*args: Any, **kwargs: Any) -> Any:
+        selection = select(f, argnums, args, kwargs)
+        x = selection.trees[0]
+        if not selection.single or isinstance(x, (list, tuple, dict)) or shape_of(x):
+            raise ArgumentError(
+                "derivative is with respect to one number; use grad or jacobian for several"
+            )
+        x = checked(x, f)
+        if n == 0:
+            return call(f, selection, selection.trees)
+        nth = _along(f, selection, x, n, 1)
+        if is_complex(plain(x)):
+            _check_directions(f, selection, x, nth, n)
+        return nth
+
+    what = "derivative" if n == 1 else f"derivative {n}"
+    return named(nth_derivative, what, f, argnums if n == 1 else None)
+
+
+def _check_directions(f: F, selection: Selection, x: Any, nth: Any, n: int) -> None:
+    """Refuse an n-th derivative in a complex number that depends on the direction."""
+    for order in {1, n}:
+        along_1 = nth if order == n else _along(f, selection, x, order, 1)
+        along_i = _along(f, selection, x, order, 1j)
+        for a, b in zip(flatten(along_i)[0], flatten(along_1)[0], strict=True):
+            check_holomorphic(a, 1j**order * b, f)
+
+
+def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> Any:
+    """Return the n-th derivative of `f` at x in a direction."""
+    level = JetLevel(n)
+    jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
+    return run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
+
+
+def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
+    """Run `f` on jets and return the value, the highest derivative, and what comes beside."""
+    teach_scipy()
+    with level:
+        result = call(f, selection, selection.trees)
+    aux = None
+    if has_aux:
+        result, aux = with_aux(result, level, f)
+    value, results = plain_results(result, level, f)
+    _, rebuild = flatten(value)
+    highest = [
+        as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else ZERO, leaf)
+        for leaf in results
+    ]
+    return value, rebuild(outward(unshared(x, ())) for x in highest), aux
+
+
+def hvp(f: F, primals: Any, tangents: Any) -> Any:
+    """Return the Hessian of `f` at `primals` times `tangents`, without forming the Hessian.
+
+    The result has the structure of the argument; with several arguments, of their tuple.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 5.0],), ([1.0, 0.0],))
+    [10.0, 4.0]
+    """
+    _check_tuples("hvp", primals, tangents)
+    argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(f, argnums), primals, tangents)[1]
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return `x` as a constant: its value is used, its derivative is 0.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)
+    3.0
+    """
+    return map_leaves(_stop_gradient, x)
+
+
+def _like(tree: Any, like: Any, what: str) -> list[Any]:
+    """Return the numbers of a seed, which must have the structure and the shapes of `like`."""
+    leaves = [check_value(leaf, what) for leaf in matching_leaves(tree, like, what)]
+    for leaf, model in zip(leaves, flatten(like)[0], strict=True):
+        if shape_of(leaf) != shape_of(model):
+            raise ArgumentError(
+                f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
+            )
+    return leaves
+
+
+def _check_tuples(name: str, primals: Any, tangents: Any) -> None:
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise ArgumentError(
+            f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "
+            f"and tangents {tangents!r}"
+        )
+
+
+def unshared(derivative: Any, given: Sequence[Any]) -> Any:
+    """Return a derivative as an array of its own: neither what was given, nor a view of it."""
+    if not isinstance(derivative, np.ndarray):
+        return derivative
+    shared = derivative.base is not None or any(derivative is array for array in given)
+    return derivative.copy() if shared else derivative
+
+
+class First(NamedTuple):
+    """Of what a function is the first derivative: so that `source` can write down its sweep."""
+
+    f: F
+    argnums: Argnums
+    what: str  # "grad", "value_and_grad" or "derivative"
+
+
+def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
+    """Name a function after what it is of; a first derivative says in which arguments, too."""
+    teach_scipy()
+    check_function(f)
+    function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
+    function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
+    function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
+    if argnums is not None:
+        function.first = First(f, argnums, what)  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,74 @@
+"""What a function may return to a transformation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.errors import ResultError, TraceError
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.functions import check_value, shape
+from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.pytree import flatten, paths
+
+
+def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
+    """Return the result of `f` if it is one number; say what to do if it is not."""
+    if isinstance(result, Traced) and not shape(plain(result)):
+        return _checked(result, "", level, f)
+    many = shape(plain(result))
+    if many or isinstance(result, (list, tuple, dict)):
+        what = f"n array of shape {many}" if many else f" {type(result).__name__} of {len(result)}"
+        raise ResultError(
+            f"grad needs one number, but {name_of(f)} returned a{what}. "
+            "Use jacobian for all derivatives of all results, or return their sum."
+        )
+    return _checked(result, "", level, f)
+
+
+def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
+    """Return the result of `f` with plain numbers, and its leaves as they were recorded."""
+    leaves, rebuild = flatten(result)
+    if not leaves:
+        raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
+    for leaf, path in zip(leaves, paths(result), strict=True):
+        _checked(leaf, path, level, f)
+    values = [
+        leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
+    ]
+    values = [value.copy() if isinstance(value, np.ndarray) else outward(value) for value in values]
+    return rebuild(iter(values)), leaves
+
+
+def still_open(number: Any, what: str) -> Any:
+    """Return `number` unless it is a node of a derivative that has already been computed."""
+    if isinstance(number, Traced) and not number.level.open:
+        raise TraceError(
+            f"{what} contains {number!r}, a node of another derivative that has already been "
+            "computed. Do not keep nodes in variables outside the function; return them with "
+            "has_aux=True instead."
+        )
+    return number
+
+
+def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
+    if isinstance(leaf, Traced):
+        inner = leaf.value if leaf.level is level else leaf
+        if isinstance(inner, Traced):
+            still_open(inner, f"the result{path} of {name_of(f)}")
+        return leaf
+    what = f"the result{path} of {name_of(f)}"
+    if isinstance(leaf, (bool, np.bool_)):
+        raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
+    if any(isinstance(part, Traced) for part in getattr(leaf, "__dict__", {}).values()):
+        raise ResultError(
+            f"{what} is a {type(leaf).__name__} with a node inside: its arithmetic took the node "
+            "for a number. Let its methods return NotImplemented for what they do not know."
+        )
+    try:
+        return check_value(leaf, what)
+    except TypeError as error:
+        raise ResultError(str(error)) from None
