@@ -26,6 +26,15 @@ class Tape(list[Node], Recorder):
         node.index = len(self)
         super().append(node)
 
+    def argument(self, arg: Any) -> Any:
+        """Return an argument as a node keeps it; of this tape's nodes, the one on the tape itself.
+
+        A constant that was retained may be another object with the same index.
+        """
+        if isinstance(arg, Node) and arg.level is self:
+            return self[arg.index]
+        return super().argument(arg)
+
     def input(self, value: Any) -> Node:
         """Begin the graph: a node with no parents."""
         return self.record(None, (), value)

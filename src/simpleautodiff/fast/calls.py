@@ -50,14 +50,13 @@ def _faster(primitive: Primitive) -> Callable[..., Any]:
 
 def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Node:
     """Make the node of an operation."""
+    if type(level) is not FastTape:
+        return level.record(primitive, tuple(map(level.argument, args)), value)  # type: ignore[no-any-return]
     node = _new(Node)
     node.value = value
     node.primitive = primitive
     node.args = args
     node.level = level
-    if type(level) is not FastTape:
-        level.append(node)
-        return node
     node.index = len(level)
     level.append(node)
     return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
@@ -89,15 +88,14 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
                 return apply(primitive, x)
         else:
             return apply(primitive, x)
+        level: Any = x.level
+        if type(level) is not FastTape:
+            return level.record(primitive, (level.argument(x),), value)
         node = _new(Node)
         node.value = value
         node.primitive = primitive
         node.args = args
-        level: Any = x.level
         node.level = level
-        if type(level) is not FastTape:
-            level.append(node)
-            return node
         node.index = len(level)
         level.append(node)
         return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
@@ -194,14 +192,14 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         elif type(b) is float or type(b) is int:
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = b if type(level) is FastTape and not reads_b else level.retain(b)
+            y = b = level.retain(b) if reads_b and type(level) is FastTape else b
         else:
             return explain(a, b)
     elif type(b) is Node and (type(a) is float or type(a) is int):
         level, x, y = b.level, a, b.value
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
-        x = a = a if type(level) is FastTape and not reads_a else level.retain(a)
+        x = a = level.retain(a) if reads_a and type(level) is FastTape else a
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
             return {plain} if not POOL.open else in_place(compute, a, b)
@@ -213,14 +211,13 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         value = {value} if not POOL.open else in_place(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
+    if type(level) is not FastTape:
+        return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = new(Node)
     node.value = value
     node.primitive = primitive
     node.args = (a, b)
     node.level = level
-    if type(level) is not FastTape:
-        level.append(node)
-        return node
     node.index = len(level)
     level.append(node)
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node

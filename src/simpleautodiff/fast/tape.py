@@ -40,6 +40,12 @@ class FastTape(Tape):
         self.append(node)
         return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
 
+    def argument(self, arg: Any) -> Any:
+        """Return an argument as a node keeps it; derivatives go by its index."""
+        if isinstance(arg, Node) and arg.level is self:
+            return arg
+        return super().argument(arg)
+
     def retain(self, x: Any) -> Any:
         """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
         if not isinstance(x, np.ndarray) or x.size <= LIMITS.small:
