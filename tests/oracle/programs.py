@@ -218,6 +218,7 @@ class Maker:
         rank2 = draw.random() < 0.25 and size > 3
         shape = (size // 2, 2) if rank2 else (size,)
         dtype = np.float32 if draw.random() < 0.12 else np.float64
+        self.shared = dtype is np.float64  # what float32 becomes with Python's numbers differs
         numbers = np.random.default_rng(self.seed)
         self.arrays = draw.choice((1, 1, 2))
         xs = [numbers.uniform(-1, 1, shape).astype(dtype) for _ in range(self.arrays)]
