@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import REFUSED
-from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull, quietly
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
+from simpleautodiff.core.sweep import local_derivatives
 from simpleautodiff.fast.cache_blocks import add_scaled, blocks
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, fit_quickly
 from simpleautodiff.fast.limits import LIMITS
@@ -353,9 +354,7 @@ class ArraySweep:
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
-        with quietly(adjoint):
-            derivatives = node.local_derivatives()
-        for k, derivative in derivatives:
+        for k, derivative in local_derivatives(node, adjoint):
             arg, term = node.args[k], pull(derivative, adjoint)
             if term is not ZERO:
                 term, old = fit_quickly(term, arg.value), self.bar[arg.index]
