@@ -43,13 +43,13 @@ class Tape(list[Node], Recorder):
         """Let the tape outlive the function: nothing that others may change is part of it."""
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
-        """Sweep forward from seeded nodes; return the tangents of some others."""
+        """Sweep forward from seeded nodes; return the tangents of some others, None for none."""
         dot = _add_up(seeds)
         forward_sweep(self, dot)
-        return [dot.get(node, ZERO) for node in results]
+        return [dot.get(node) for node in results]
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
-        """Sweep back from seeded nodes; return the adjoints of some others.
+        """Sweep back from seeded nodes; return the adjoints of some others, None for none.
 
         `once` says that it is the last sweep: the tape is empty afterwards.
         """
@@ -57,7 +57,7 @@ class Tape(list[Node], Recorder):
         reverse_sweep(self, bar)
         if once:
             self.clear()
-        return [filled(bar.get(node, ZERO)) for node in inputs]
+        return [filled(bar.get(node)) for node in inputs]
 
 
 def _add_up(seeds: Seeds) -> dict[Node, Any]:

@@ -63,6 +63,8 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                         node.args = ()
                 elif kind is Scaled:
                     arrays.settle(node.index, adjoint)
+                elif isinstance(adjoint, PartialAdjoint):
+                    bar[node.index] = adjoint.filled()
             elif primitive is added or primitive is subtracted:
                 a, b = node.args
                 if type(a) is result:
@@ -88,18 +90,9 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                     bar[i] = term if old is None else old + term
             elif primitive is not None:
                 _pull_rules(node, adjoint, bar)
-        if once:
-            _let_go(tape, node.index)
-
-
-def _let_go(tape: Tape, start: int) -> None:
-    """Free the end of a tape; its last node, which may be held as the result, holds the others.
-
-    What the sweep has not passed yet stays: large arrays may have been freed up to here already.
-    """
-    if len(tape) > start:
-        tape[-1].args = ()
-        del tape[start:]
+        if once and len(tape) > node.index:  # large arrays may have been freed up to here already
+            tape[-1].args = ()  # the result, which somebody may hold, holds the others
+            del tape[node.index :]
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:

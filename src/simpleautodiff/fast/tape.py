@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import WATCHERS
-from simpleautodiff.core.linear import ZERO, filled, plus
+from simpleautodiff.core.linear import ZERO, plus
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
@@ -35,7 +35,10 @@ class FastTape(Tape):
     def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
         node = Node.__new__(Node)
-        node.value, node.primitive, node.args, node.level = value, primitive, args, self
+        node.value = value
+        node.primitive = primitive
+        node.args = args
+        node.level = self
         node.index = len(self)
         self.append(node)
         return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
@@ -97,8 +100,7 @@ class FastTape(Tape):
             old = bar[node.index]
             bar[node.index] = seed if old is None else plus(old, seed)
         reverse_sweep(self, bar, once)
-        adjoints = [bar[node.index] for node in inputs]
-        return [x if type(x) is float else ZERO if x is None else filled(x) for x in adjoints]
+        return [bar[node.index] for node in inputs]
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
@@ -106,7 +108,7 @@ class FastTape(Tape):
         for node, seed in seeds:
             dot[node] = plus(dot.get(node, ZERO), seed)
         forward_sweep(self, dot)
-        return [dot.get(node, ZERO) for node in results]
+        return [dot.get(node) for node in results]
 
 
 class ByIndex(dict[Any, Any]):

@@ -12,6 +12,7 @@ import numpy as np
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
+from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
 from simpleautodiff.values.pytree import map_leaves
 
@@ -54,7 +55,7 @@ def select(
     if type(argnums) is int and 0 <= argnums < len(args):
         return Selection((args[argnums],), (argnums,), args, kwargs, True)
     if type(argnums) is tuple and argnums == _FIRST[: len(args)]:
-        return Selection(args, _FIRST[: len(args)], args, kwargs)
+        return Selection(args, None, args, kwargs)
     if isinstance(argnums, list):
         argnums = tuple(argnums)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -122,10 +123,10 @@ def _parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
     """Call `f` with `trees` in the selected places."""
-    args, kwargs = list(selection.args), selection.kwargs
-    if selection.places is None:
-        args = list(trees)
-    else:
+    args: Any = trees
+    kwargs = selection.kwargs
+    if selection.places is not None:
+        args = list(selection.args)
         for place, tree in zip(selection.places, trees, strict=True):
             if type(place) is int:
                 args[place] = tree
@@ -140,6 +141,8 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
         if isinstance(error, TypeError):
             _explain_arity(f, args, kwargs)
         raise
+    if type(result) is Node:
+        return result
     return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
 
 

@@ -92,7 +92,8 @@ def _replay(f: Callable[..., Any]) -> Primitive:
         def pull(bar: Bundle) -> Bundle:
             graph = Graph(f, Selection(x.entries))
             results = flatten(graph.result)[0]
-            return Bundle(tuple(graph.sweep_back(list(zip(results, bar.entries, strict=True)))))
+            adjoints = graph.sweep_back(list(zip(results, bar.entries, strict=True)))
+            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
 
         return Linear(push, pull)
 

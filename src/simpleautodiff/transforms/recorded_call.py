@@ -85,7 +85,8 @@ class Graph:
 
         `once` says that this is the last sweep, so that it may use up the graph.
         """
-        if type(plain(result)) is float or not is_complex(plain(result)):
+        is_float = type(result) is Node and type(result.value) is float
+        if is_float or not is_complex(plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
@@ -93,7 +94,7 @@ class Graph:
         return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
-        """Sweep back from seeded results; return the adjoints of the inputs, `ZERO` for none."""
+        """Sweep back from seeded results; return the adjoints of the inputs, None for none."""
         recorded = []
         for result, seed in seeds:
             if seed is not ZERO and self.recorded(result):
@@ -144,7 +145,7 @@ def as_number(derivative: Any, like: Any) -> Any:
     alike = type(derivative) is type(like) is np.ndarray and derivative.dtype is like.dtype
     if alike and derivative.flags.writeable:
         return derivative
-    if derivative is ZERO:
+    if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
     derivative, like = still_open(derivative, "the derivative"), plain(like)
     if isinstance(derivative, Traced):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced
-from simpleautodiff.core.linear import ZERO, filled
+from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
@@ -109,4 +109,4 @@ class WatchedTape(Tape):
             self.below.change(node.value, None, seed)
         for child, k, _, total in accumulations(self, bar):
             self.below.change(child.args[k].value, child.value, total)
-        return [filled(bar.get(node, ZERO)) for node in inputs]
+        return [filled(bar.get(node)) for node in inputs]
