@@ -16,7 +16,7 @@ from field import Field
 from measure import deeply, one_thread
 from report import Section, digits
 
-PARTS = ("engine", "arrays", "compiled", "display")  # modules with KINDS, FULL, QUICK and SECTIONS
+PARTS = ("engine", "arrays", "compiled", "display", "pieces")  # modules with KINDS, FULL, QUICK and SECTIONS
 
 
 def environment(field: Field) -> dict[str, Any]:
