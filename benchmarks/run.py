@@ -16,7 +16,8 @@ from field import Field
 from measure import deeply, one_thread
 from report import Section, digits
 
-PARTS = ("engine", "arrays", "compiled", "display", "pieces")  # modules with KINDS, FULL, QUICK and SECTIONS
+# Modules with KINDS, FULL, QUICK and SECTIONS.
+PARTS = ("engine", "arrays", "compiled", "display", "pieces")
 
 
 def environment(field: Field) -> dict[str, Any]:

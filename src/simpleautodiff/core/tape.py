@@ -32,7 +32,7 @@ class Tape(list[Node], Recorder):
         A constant that was retained may be another object with the same index.
         """
         if isinstance(arg, Node) and arg.level is self:
-            return self[arg.index]
+            return self[arg.index] if self.open else arg
         return super().argument(arg)
 
     def input(self, value: Any) -> Node:
