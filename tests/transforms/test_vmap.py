@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import array_cases as cases
 import simpleautodiff as ad
-import test_arrays as cases
 
 jax.config.update("jax_enable_x64", True)
 NOT_OF_ONE_SHAPE = {"boolean"}  # the examples have results of different shapes

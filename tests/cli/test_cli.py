@@ -18,7 +18,7 @@ import simpleautodiff as ad
 from simpleautodiff.cli import main
 from simpleautodiff.cli.options import COMMANDS
 
-PAGE = pathlib.Path(__file__).parent.parent / "docs" / "command-line.md"
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command-line.md"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(ad.__file__).parent.parent)}
 EXAMPLE = ["log(x1) + x1*x2 - sin(x2)", "x1=2", "x2=5"]
 MODEL = """

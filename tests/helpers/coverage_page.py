@@ -1,6 +1,8 @@
-"""The page of what is answered, found out by trying: python tests/coverage_page.py > docs/numpy.md
+"""The page of what is answered, found out by trying every function.
 
-Every function is called in the ways the cases of test_arrays call it, and what came out right is
+It is written by: python tests/helpers/coverage_page.py > docs/numpy.md
+
+Every function is called in the ways that array_cases.py calls it, and what came out right is
 ticked: the identity of forward and reverse mode, of second derivatives, of complex numbers, and of
 batches. Nothing here is stated.
 """
@@ -14,8 +16,8 @@ import numpy as np
 import scipy.linalg
 import scipy.special
 
+import array_cases as cases
 import simpleautodiff as ad
-import test_arrays as cases
 from simpleautodiff.arrays import FUNCTIONS, PLAIN
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, programs

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import array_cases as cases
 import simpleautodiff as ad
-import test_arrays as cases
 from simpleautodiff.values.other_arrays import wrapped
 
 jax.config.update("jax_enable_x64", True)

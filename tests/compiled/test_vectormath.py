@@ -292,7 +292,7 @@ def test_every_width_gives_the_same_bits(name, kind):
 
 
 def test_the_constants_are_those_that_the_tool_makes():
-    path = Path(__file__).parents[1] / "tools" / "fit_vectormath.py"
+    path = Path(__file__).parents[2] / "tools" / "fit_vectormath.py"
     made = runpy.run_path(str(path))
     with mpmath.workdps(40):
         for bits, constants in ((53, coefficients.DOUBLE), (24, coefficients.FLOAT)):

@@ -12,7 +12,7 @@ import pytest
 import coverage_page
 import simpleautodiff as ad
 
-ROOT = pathlib.Path(__file__).parent.parent
+ROOT = pathlib.Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
 
 

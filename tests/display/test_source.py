@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import array_cases as cases
 import simpleautodiff as ad
-import test_arrays as cases
 from simpleautodiff.values.pytree import flatten
 
 

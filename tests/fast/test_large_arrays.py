@@ -12,8 +12,8 @@ import mpmath
 import numpy as np
 import pytest
 
+import array_cases as cases
 import simpleautodiff as ad
-import test_arrays as cases
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.fast import memory_pool
 from simpleautodiff.fast.limits import LIMITS
