@@ -693,3 +693,37 @@ def test_the_very_kind_that_numpy_gives(f, kind):
     assert (value.dtype, change.dtype) == (expected.dtype, expected.dtype)
     np.testing.assert_allclose(value, expected, rtol=1e-3)
     assert ad.grad(lambda x: np.sum(f(x)))(x).dtype == kind
+
+
+LARGE = 5000
+
+
+def test_slices_of_large_arrays_under_batches_and_nodes():
+    x = np.linspace(0.1, 1, LARGE)
+    assert ad.jacrev(lambda x: x[:2])(x)[:, :3].tolist() == [[1, 0, 0], [0, 1, 0]]
+    pulled = ad.vmap(ad.vjp(lambda x: x[:3] * 2, x)[1])(np.eye(3))[0]
+    np.testing.assert_array_equal(pulled[:, :4], 2 * np.eye(3, 4))
+    inner = lambda s: np.sum(ad.grad(lambda y: s * np.sum(y[1:] * y[:-1]))(x))
+    assert ad.grad(inner)(2.0) == pytest.approx(2 * np.sum(x) - x[0] - x[-1])
+
+
+def test_nothing_but_nan():
+    hole = np.array([np.nan, np.nan])
+    with np.errstate(all="ignore"):
+        assert np.isnan(ad.value_and_grad(lambda x: np.nanmax(x + hole))(np.ones(2))[0])
+
+
+@pytest.mark.parametrize("order", [None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf])
+def test_norms_of_every_order_have_the_derivative_0_at_0(order):
+    for shape in [(2, 2), (3,)][: 1 if isinstance(order, str) else 2]:
+        with np.errstate(all="ignore"):
+            value, slope = ad.value_and_grad(lambda x: np.linalg.norm(x, order))(np.zeros(shape))
+        assert value == 0
+        np.testing.assert_array_equal(slope, np.zeros(shape))
+
+
+def test_clip_between_bounds_that_have_changed_places():
+    slopes = ad.grad(lambda x, low, high: np.clip(x, low, high).sum(), (0, 1, 2))
+    x = np.array([-3.0, -2.0, -1.0, 0.5, 1.0, 2.0])  # np.clip gives the upper bound, -2
+    got = slopes(x, np.ones(6), np.full(6, -2.0))
+    np.testing.assert_array_equal(got, [np.zeros(6), np.zeros(6), np.ones(6)])

@@ -453,3 +453,22 @@ def test_a_wrong_rule_is_found():
     defvjp(f, lambda ans, x: lambda g: g * x)
     with pytest.raises(ad.CheckError):
         check_grads(f)(3.0)
+
+
+def test_functions_of_hips_autograd_take_several_arguments():
+    import autograd
+    import autograd.numpy as anp
+
+    f = lambda sin: lambda a, x, power=2: a * sin(x) ** power
+    ours, theirs = f(np.sin), f(anp.sin)
+    x, v = np.array([0.3, 1.2]), np.array([1.0, -0.5])
+    pull, push = ad.make_vjp(ours, 1)(2.0, x, power=3), ad.make_jvp(ours, 1)(2.0, x, power=3)
+    np.testing.assert_allclose(pull[0](v), autograd.make_vjp(theirs, 1)(2.0, x, power=3)[0](v))
+    expected = autograd.make_vjp(theirs, 1)(2.0, x, power=3)[0](v)  # elementwise: its own transpose
+    np.testing.assert_allclose(push(v)[1], expected)
+    total, their_total = (lambda *a: np.sum(ours(*a))), (lambda *a: anp.sum(theirs(*a)))
+    np.testing.assert_allclose(
+        ad.hessian_vector_product(total, 1)(2.0, x, v),
+        autograd.hessian_vector_product(their_total, 1)(2.0, x, v),
+    )
+    assert ad.make_vjp(lambda a, b: a * b, -1)(2.0, 3.0)[0](1.0) == 2.0

@@ -458,3 +458,33 @@ def test_words_of_one_mode(capsys):
     out = capsys.readouterr().out
     assert "Forward from x" in out
     assert "Reverse from" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pieces"),
+    [
+        (["v1*x", "v1=2", "x=3"], ["w1", "= ∂y/∂v1", "= 3", "= ∂y/∂x", "= 2"]),
+        (["x**2 * sin(y)", "x=3", "y=0.5", "--wrt", "y"], ["z = x**2", "∂z/∂y", "7.898"]),
+        (["-x**2", "x=2"], ["= -4"]),
+        (["sqrt(x)", "x=-1"], ["nan"]),
+        (["sin(x)", "x=nan"], ["nan"]),
+        (["x**y", "x=99999999", "y=99999999"], ["inf"]),
+        (["max(x, y)", "x=1", "y=1"], ["0.5"]),
+        (["x*y", "x=1e300", "y=2"], ["e+300"]),
+    ],
+    ids=lambda v: str(v[0]),
+)
+def test_the_command_line(arguments, pieces, capsys):
+    assert main(arguments) == 0
+    out = capsys.readouterr()
+    for piece in pieces:
+        assert piece in out.out
+    assert len(set(out.err.splitlines())) == len(out.err.splitlines())
+
+
+def test_the_command_line_helps(capsys):
+    for option in ("--help", "--version"):
+        with pytest.raises(SystemExit) as stop:
+            main([option])
+        assert stop.value.code == 0
+    assert "simpleautodiff" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten
+from tiers import TIERS, answers
 
 pytest.importorskip("llvmlite")
 
@@ -642,3 +643,23 @@ def test_nothing_lies_where_a_smaller_result_will_be(size):
     status, (smallest,) = program.run([np.arange(float(size))[::-1]])
     assert status == 0
     assert sorted(smallest) == [0.0, 1.0, 2.0]
+
+
+def copied(x):
+    y = np.zeros_like(x)
+    np.copyto(y, x * 2)
+    return y
+
+
+def filled(x):
+    y = np.zeros_like(x)
+    y[1:] = x[:-1]
+    y[0] += 3.0
+    return y
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("f", [copied, filled, ad.vmap(copied), ad.vmap(filled)])
+def test_an_array_that_was_written_to_is_a_result(f, tier):
+    calls = [(np.arange(6.0).reshape(2, 3) + k,) for k in range(3)]
+    assert "cannot be compiled" not in answers(f, calls, tier).explain()

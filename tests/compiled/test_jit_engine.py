@@ -3,6 +3,7 @@
 import builtins
 import ctypes
 import gc
+import importlib
 import math
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 
+import simpleautodiff as ad
 from simpleautodiff.compiled.native import compile as engine, external_symbols as externals
 
 NUMBER = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)
@@ -211,3 +213,32 @@ def test_llvm_is_not_loaded_before_it_is_needed():
     program = "import sys, simpleautodiff.compiled.native.compile; print('llvmlite' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert answer.stdout.strip() == "False", answer.stderr
+
+
+@pytest.mark.parametrize("tier", [None, "cheap", "optimised"])
+def test_what_llvm_refuses_goes_on_without_and_says_so(tier, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("LLVM fell over")
+
+    pytest.importorskip("llvmlite")
+    monkeypatch.setattr(
+        importlib.import_module("simpleautodiff.compiled.backends.llvm.entry_points"), "build", fail
+    )
+    monkeypatch.setattr(
+        importlib.import_module("simpleautodiff.compiled.native.compile"), "build", fail
+    )
+    f, rows = ad.jit(lambda x: x * x, tier=tier), ad.jit(ad.vmap(lambda x: x * x), tier=tier)
+    for _ in range(80):
+        assert f(3.0) == 9.0
+        assert rows(np.full(3, 3.0)).tolist() == [9.0] * 3
+    assert "could not be compiled: LLVM fell over" in f.wait().explain()
+    assert "could not be compiled: LLVM fell over" in rows.wait().explain()
+
+
+def test_compiling_writes_nothing_to_the_terminal(capfd):
+    pytest.importorskip("llvmlite")
+    jitted = ad.jit(ad.vmap(lambda x: np.sin(x) + 0.123), tier="optimised")
+    jitted(np.ones(3))
+    assert "1 path" in jitted.explain()
+    jitted.asm()
+    assert capfd.readouterr() == ("", "")

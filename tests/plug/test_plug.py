@@ -349,3 +349,44 @@ def test_code_for_hips_autograd_runs_with_another_import_line():
     assert value == pytest.approx(10.0)
     product = hessian_vector_product(lambda x: hips_np.sum(x**3))(x, np.ones(5))
     np.testing.assert_allclose(product, 6 * x)
+
+
+def test_solutions_have_derivatives_of_high_order():
+    root = lambda p: plug.solve_root(lambda x, p: x**3 + p * x - 1, 0.5, p)
+    exact = lambda n: ad.derivative(lambda a: plug.solve_root(lambda x, a: x**2 - a, 1.0, a), n)
+    for n, expected in ((4, -15 / 16), (5, 105 / 32), (7, 10395 / 128)):
+        assert exact(n)(1.0) == pytest.approx(expected, rel=1e-9)
+    fourth = ad.derivative(lambda p: ad.derivative(root, 2)(p), 2)(1.2)
+    assert ad.derivative(root, 4)(1.2) == pytest.approx(fourth, rel=1e-7)
+    decay = lambda T: plug.solve_ivp(lambda t, y: -y, (0, T), [1.0]).y[0, -1]
+    with pytest.raises(ad.RuleError, match="order 5 in the times"):
+        ad.derivative(decay, 5)(1.0)
+
+
+def _root_of(a):
+    return plug.solve_root(lambda x, a: x**3 + a * x - 2, 1.0, a)
+
+
+def _minimum_of(a):
+    target = np.stack([a, a**2])
+    return np.sum(plug.solve_minimum(lambda x, p: np.sum((x - p) ** 4 + x**2), np.zeros(2), target))
+
+
+def _area_of(a):
+    return plug.quad(lambda x, a: np.exp(-a * x**2), 0, 1 + a, args=(a,))[0]
+
+
+def _path_of(a):
+    how = {"t_eval": [0.5, 1.0], "rtol": 1e-9, "atol": 1e-10}
+    found = plug.solve_ivp(lambda t, y, k: -k * y**2, (0, 1), [1.0], args=(a,), **how)
+    return np.sum(found.y**2)
+
+
+@pytest.mark.parametrize("solve", [_root_of, _minimum_of, _area_of, _path_of])
+@pytest.mark.parametrize("of", [lambda f: f, ad.grad, lambda f: ad.grad(ad.grad(f))])
+def test_solvers_in_vmap_solve_one_problem_after_the_other(solve, of):
+    numbers = np.array([0.7, 1.0, 1.9])
+    alone = [of(solve)(a) for a in numbers]
+    np.testing.assert_allclose(ad.vmap(of(solve))(numbers), alone, rtol=2e-6)
+    through = ad.grad(lambda numbers: np.sum(ad.vmap(solve)(numbers)))(numbers)
+    np.testing.assert_allclose(through, [ad.grad(solve)(a) for a in numbers], rtol=2e-6)

@@ -1,15 +1,20 @@
 """Every row of the table against mpmath at 50 digits, its conventions, and the domain edges."""
 
+import inspect
 import math
+import pickle
 import warnings
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
 
 import references as refs
 import simpleautodiff as ad
+from simpleautodiff import grad
+from simpleautodiff.core.liveness import values_read
 
 TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 
@@ -513,3 +518,85 @@ def test_small_numbers_keep_their_digits_in_any_order_of_nesting(name):
     inner = ad.jvp(lambda x: ad.value_and_grad(value)(x)[0], (x,), (1.0,))
     assert inner == (x, 1.0)
     assert ad.value_and_grad(lambda x: ad.value_and_grad(value)(x)[0])(x) == (x, 1.0)
+
+
+def test_mixed_derivatives_of_a_power_at_the_exponent_zero():
+    f = lambda p: p[0] ** p[1]
+    log2 = math.log(2)
+    assert ad.hessian(f)([2.0, 0.0]) == [[0.0, 0.5], [0.5, pytest.approx(log2**2)]]
+    expected = mpmath.diff(lambda t: (2 + t) ** t, 0, 2)
+    assert ad.derivative(lambda t: (2 + t) ** t, 2)(0.0) == pytest.approx(float(expected))
+    assert grad(lambda x: x**0)(0.0) == 0.0
+
+
+def test_a_negative_number_to_a_fractional_power_is_nan_in_every_respect():
+    with pytest.warns(ad.DomainWarning):
+        value, slope = ad.value_and_grad(lambda x: x**1.5)(-2.0)
+    assert math.isnan(value)
+    assert math.isnan(slope)
+
+
+def test_nan_is_never_a_silent_zero():
+    nan = math.nan
+    for f in (ad.relu, lambda x: ad.clip(x, 0.0, 1.0), lambda x: ad.maximum(x, 1.0)):
+        assert math.isnan(grad(f)(nan))
+
+
+def test_wrapping_functions_can_be_pickled_and_inspected():
+    for function in (ad.sin, ad.mul, ad.absolute, ad.where):
+        assert pickle.loads(pickle.dumps(function)) is function
+    assert str(inspect.signature(ad.mul)) == "(x, y, /)"
+
+
+@pytest.mark.parametrize("n", [1, 5, 12, 20, 30])
+@pytest.mark.parametrize("x", [0.05, 0.9, 3.3, 6.7, 9.8, 25.1])
+def test_sinc_of_every_order(n, x):
+    with mpmath.workdps(80):
+        t = mpmath.pi * mpmath.mpf(x)
+        integral = mpmath.quad(
+            lambda u: u**n * mpmath.cos(t * u + n * mpmath.pi / 2), mpmath.linspace(0, 1, 30)
+        )
+        expected = float(mpmath.pi**n * integral)
+    scale = float(mpmath.pi**n) / (n + 1)
+    assert ad.derivative(ad.sinc, n)(x) == pytest.approx(expected, abs=1e-13 * scale)
+
+
+def test_sinc_of_arrays_with_infinities_and_of_float32_far_out():
+    found = ad.sinc(np.array([np.inf, 0.0, -np.inf, np.nan, 1.5]))
+    assert np.isnan(found).tolist() == [True, False, True, True, False]
+    assert abs(ad.sinc(np.float32(1001.0))) < 1e-9  # sin(1001 π) = 0
+
+
+def test_the_slope_of_copysign_in_batches():
+    x, y = np.array([2.0, -3.0], np.float32), np.array([-1.0, 0.0], np.float32)
+    slopes = ad.vmap(ad.grad(ad.copysign))(x, y)
+    assert slopes.tolist() == [-1.0, -1.0]
+    assert slopes.dtype == np.float32
+
+
+OF_ORDERS = {"polygamma", "sinc_derivative"}  # the first argument is one whole number
+ELEMENTWISE = {
+    name: row
+    for name, row in TABLE.items()
+    if not (row.arrays or row.settings or row.floats or name in OF_ORDERS) and row.arity <= 2
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_a_rule_reads_what_it_says(name):
+    row = ELEMENTWISE[name]
+    for start in (0.3, 1.2):
+        args = [np.array([start, start + 0.4]), np.array([0.7, 2.1])][: row.arity]
+        with np.errstate(all="ignore"):
+            value = row.compute(*args)
+            for k in range(row.arity):
+                read = values_read(row, (k,))
+                nan = np.full(2, np.nan)
+                known = row.partial(k, value, tuple(args))
+                blind = row.partial(
+                    k,
+                    value if -1 in read else nan,
+                    tuple(arg if i in read else nan for i, arg in enumerate(args)),
+                )
+                if isinstance(known, (np.ndarray, float, int)):
+                    np.testing.assert_array_equal(blind, known)

@@ -5,7 +5,8 @@ import tracemalloc
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff import checkpoint, grad
+from simpleautodiff import Node, checkpoint, grad
+from simpleautodiff.values.functions import _forget
 
 
 def steps(x, p, count=50):
@@ -90,3 +91,23 @@ def test_keyword_arguments_and_plain_numbers():
 def test_an_unused_result_costs_no_nan():
     both = checkpoint(lambda x: (x, ad.sqrt(x)))
     assert grad(lambda x: both(x)[0])(0.0) == 1.0
+
+
+def test_structural_zeros_pass_through_checkpoints():
+    f = ad.checkpoint(lambda a, b: ad.where(a < 1, a, b))
+    assert grad(lambda x: f(x, ad.sqrt(x)))(0.0) == 1.0
+
+
+def test_a_checkpointed_closure_over_a_node():
+    assert grad(lambda w: ad.checkpoint(lambda x: x * w)(w * 2))(2.0) == 8.0
+    flag = grad(lambda x: ad.checkpoint(lambda t: (t * t, True))(x)[0])
+    assert flag(3.0) == 6.0
+
+
+def test_checkpoints_and_stated_nodes_register_nothing():
+    f = grad(ad.checkpoint(lambda x: x * x))
+    before = len(_forget)
+    for _ in range(50):
+        f(2.0)
+        Node(6.0, [Node(2.0)], "mul").grad_wrt_parents = [3.0]
+    assert len(_forget) == before

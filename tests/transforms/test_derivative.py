@@ -1,8 +1,10 @@
 """Functions to functions: signatures, structures, nesting."""
 
+import copy
 import dataclasses
 import math
-from collections import OrderedDict, defaultdict, namedtuple
+import pickle
+from collections import Counter, OrderedDict, defaultdict, namedtuple
 from fractions import Fraction
 
 import numpy as np
@@ -271,3 +273,20 @@ def test_operators():
 def test_names_and_docs_of_what_comes_back():
     assert grad(paper).__name__ == "grad of paper"
     assert "paper" in derivative(paper, 3).__doc__
+
+
+def test_copies_inside_a_function_keep_the_derivative():
+    for transformation in (grad, ad.derivative):
+        assert transformation(lambda x: copy.deepcopy(x) ** 2)(3.0) == 6.0
+        assert transformation(lambda x: copy.copy([x])[0] ** 2)(3.0) == 6.0
+        with pytest.raises(ad.TraceError, match="cannot be pickled"):
+            transformation(lambda x: pickle.loads(pickle.dumps(x)))(3.0)
+
+
+def test_counters_are_kept():
+    assert grad(lambda c: c["a"] * c["b"])(Counter(a=2, b=3)) == Counter(a=3, b=2)
+
+
+def test_dict_keys_may_come_in_another_order():
+    _, pullback = ad.vjp(lambda x: {"a": x, "b": x * x}, 3.0)
+    assert pullback({"b": 1.0, "a": 10.0}) == (16.0,)

@@ -311,3 +311,23 @@ def test_medians_keep_the_kind_of_number(kind):
         slope = ad.grad(f)(np.array([1, 3, 2], kind))
         assert slope.dtype == kind
         assert np.sum(slope) == 1
+
+
+NORMS_AND_EIGENVALUES = {
+    "norm": (np.linalg.norm, np.zeros(3)),
+    "std": (np.std, np.ones(3)),
+    "eigenvalues": (lambda a: np.linalg.eigvalsh(a)[0], np.eye(2)),
+    "eigenvectors": (lambda a: np.linalg.eigh(a)[1][0, 0], np.eye(2)),
+    "singular vectors": (lambda a: np.linalg.svd(a)[0][0, 0], np.eye(2)),
+    "norm of matrices": (lambda a: np.linalg.norm(a, 2), np.zeros((2, 2))),
+}
+
+
+@pytest.mark.parametrize(
+    ("f", "x"), NORMS_AND_EIGENVALUES.values(), ids=NORMS_AND_EIGENVALUES.keys()
+)
+def test_kinks_of_norms_and_eigenvalues_are_told(f, x):
+    with pytest.raises(ad.KinkError, match="not unique"):
+        ad.grad(f, kinks="raise")(x)
+    elsewhere = x + np.diag(np.arange(1.0, 3.0)) if x.ndim == 2 else x + np.arange(1.0, 4.0)
+    assert np.all(np.isfinite(ad.grad(f, kinks="raise")(elsewhere)))

@@ -245,3 +245,33 @@ def test_an_axis_that_a_result_does_not_have_is_refused(out_axes):
             mapped(x)
     with pytest.raises(ad.ArgumentError, match=r"out_axes=2: .*sin.*shape \(\)"):
         ad.vmap(np.sin, 0, 2)(np.ones(3))
+
+
+@pytest.mark.parametrize("reduce", [np.sum, np.max, np.min, np.nansum, np.nanmax, np.prod])
+@pytest.mark.parametrize("axis", [0, -1])
+def test_vmap_does_not_mix_examples(reduce, axis):
+    np.testing.assert_array_equal(
+        ad.vmap(lambda x: reduce(x, axis=axis))(np.array([1.0, 2])), [1, 2]
+    )
+    with pytest.raises(Exception, match="axis"):
+        ad.vmap(lambda x: reduce(x, axis=1))(np.ones((2, 3)))
+
+
+def test_places_of_batches_from_differentiated_numbers():
+    image = np.arange(16.0).reshape(4, 4) ** 2
+
+    def between(image, at):
+        low = np.floor(at).astype(int)
+        part = at - low
+        return image[low[0], low[1]] * (1 - part[0]) + image[low[0] + 1, low[1]] * part[0]
+
+    points = np.array([[0.3, 1.6], [2.2, 0.4]])
+    images = np.stack([image, image + 1])
+    slopes = ad.vmap(ad.grad(between, 1))(images, points)
+    np.testing.assert_array_equal(slopes, [[25 - 1, 0], [144 - 64, 0]])
+
+
+def test_arrays_like_a_batch():
+    rows = np.arange(6.0).reshape(3, 2)
+    grown = ad.vmap(lambda x: np.eye(2, like=x) * x + np.asarray(1.0, like=x))(rows)
+    np.testing.assert_array_equal(grown, np.eye(2) * rows[:, None] + 1)

@@ -237,3 +237,29 @@ def test_an_array_is_iterated_over_to_its_end(library):
 def test_a_nan_is_found_in_an_array_of_every_library(library):
     bad = ad.find_nan(lambda a: np.sum(np.log(a)))(LIBRARIES[library](np.array([1.0, -1.0])))
     assert (bad.operator, bad.index) == ("log", (1,))
+
+
+def test_places_found_in_arrays_of_other_libraries_are_whole_numbers():
+    torch = pytest.importorskip("torch")
+    slope = ad.grad(lambda x: x[int(np.argmax(x))] ** 2)(torch.tensor([1.0, 3.0, 2.0]))
+    assert slope.tolist() == [0.0, 6.0, 0.0]
+    assert ad.grad(lambda x: [x[0], x[1]][np.argmax(x)])(torch.tensor([1.0, 3.0])).tolist() == [
+        0,
+        1,
+    ]
+
+
+def test_arrays_of_other_libraries_stay_there_in_another_precision():
+    torch = pytest.importorskip("torch")
+    kinds = []
+
+    def f(x):
+        y = x.astype(np.float64)
+        kinds.append(type(y.value.array))
+        return np.sum(y**3)
+
+    assert ad.grad(f)(torch.ones(2)).tolist() == [3.0, 3.0]
+    second = ad.hessian(lambda x: np.sum(np.arange(2.0) * x**3))(torch.ones(2))
+    assert kinds == [torch.Tensor]
+    assert second.dtype == torch.float32
+    assert second.tolist() == [[0.0, 0.0], [0.0, 6.0]]

@@ -4,6 +4,7 @@ import cmath
 import decimal
 import math
 import operator
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,6 +16,7 @@ from mpmath import iv, mpc, mpf
 
 import references as refs
 import simpleautodiff as ad
+from simpleautodiff import Node, grad
 
 TABLE, WRAPPINGS = refs.TABLE, refs.WRAPPINGS
 
@@ -750,3 +752,88 @@ def test_constant_function_keeps_its_value(name):
     value, gradient = ad.value_and_grad(lambda a: x)(x)
     assert value is x
     assert gradient == 0
+
+
+class Interval:
+    """A user's own number whose x - x is not 0."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def _of(self, other):
+        return other if isinstance(other, Interval) else Interval(other, other)
+
+    def __add__(self, other):
+        if isinstance(other, Node):
+            return NotImplemented
+        other = self._of(other)
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other):
+        other = self._of(other)
+        return Interval(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other):
+        if isinstance(other, Node):
+            return NotImplemented
+        other = self._of(other)
+        ends = [a * b for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Interval(min(ends), max(ends))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def test_own_intervals():
+    x = Interval(1.0, 2.0)
+    for f, low, high in [
+        (lambda x: x, 1, 1),
+        (lambda x: 3 * x, 3, 3),
+        (lambda x: x * x, 2, 4),
+        (lambda x: 5.0, 0, 0),
+    ]:
+        slope = grad(f)(x)
+        assert (slope.low, slope.high) == (low, high)
+
+
+@dataclass
+class DataNumber:
+    value: float
+
+    def __add__(self, other):
+        return DataNumber(self.value + getattr(other, "value", other))
+
+    def __sub__(self, other):
+        return DataNumber(self.value - getattr(other, "value", other))
+
+    def __mul__(self, other):
+        return DataNumber(self.value * getattr(other, "value", other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def test_a_dataclass_with_arithmetic_is_a_number():
+    assert grad(lambda x: x * x)(DataNumber(3.0)) == DataNumber(6.0)
+
+
+def test_a_node_hidden_in_a_users_number_is_noticed():
+    with pytest.raises(ad.ResultError, match="NotImplemented"):
+        grad(lambda x: Careless(2.0) * x)(Careless(3.0))
+
+
+class Careless:
+    def __init__(self, value):
+        self.value = value
+
+    def __mul__(self, other):
+        return Careless(self.value * other)
+
+    __add__ = __sub__ = __rmul__ = __mul__
+
+
+def test_nodes_of_other_libraries_meet_in_comparisons():
+    assert np.float64(1.0) < Node(2.0)
+    assert np.isfinite(Node(2.0))
+
+
+def test_float32_stays_float32_beside_float64():
+    assert type(grad(lambda x: x * np.float64(2.0))(np.float32(3.0))) is np.float32
