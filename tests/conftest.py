@@ -1,8 +1,13 @@
-"""What all tests share: compiled code is kept in a folder of their own."""
+"""What all tests share: compiled code is kept in a folder of their own, and the engine is named."""
 
 import os
 
 import pytest
+
+
+def pytest_report_header():
+    """Say on which engine the tests run."""
+    return f"engine: {os.environ.get('SIMPLEAUTODIFF_ENGINE', 'fast')}"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -81,6 +81,7 @@ PROGRAMS = [
 NAMES = [program.__name__ for program, _ in PROGRAMS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "x"), PROGRAMS, ids=NAMES)
 def test_programs_agree_with_jax(program, x):
     ours, theirs = (lambda x: program(np, x)), (lambda x: program(jnp, x))
@@ -141,6 +142,7 @@ def polar(np, z):
     return u @ vh
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "f", "z"), COMPLEX, ids=[case[0] for case in COMPLEX])
 def test_complex_gradients_are_those_of_jax(name, f, z):
     ours = ad.grad(lambda z: f(np, z))(z)

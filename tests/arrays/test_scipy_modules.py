@@ -138,6 +138,7 @@ def test_values_and_first_derivatives_of_matrices(f, x):
     np.testing.assert_allclose(ad.jacfwd(f)(x), reverse, rtol=0, atol=1e-12 * scale)
 
 
+@pytest.mark.slow
 @every_matrix
 def test_second_derivatives_of_matrices(f, x):
     total = lambda x: np.sum(np.sin(f(x)))
@@ -338,6 +339,7 @@ print(ad.grad(f)(0.5) + ad.grad(norm.logpdf)(1.0), expm(np.zeros((1, 1)))[0, 0],
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "imports",
     [

@@ -338,6 +338,7 @@ def run(steps, x):
     return total + sum((i + 1) * np.sum(np.sin(each)) for i, each in enumerate(pool))
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(st.lists(STEPS, max_size=9))
 @example([("flip", 0, 0, 0.0), ("row", 1, 0, 0.0), ("set", 0, 0, 0.0)])  # ravel copies here
@@ -615,6 +616,7 @@ def test_the_argument_of_the_caller_stays():
     np.testing.assert_array_equal(x, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("x", [X, np.sin(np.arange(9000.0)).reshape(90, 100)])
 @pytest.mark.parametrize("mode", [ad.grad, lambda f: lambda x: ad.jvp(f, (x,), (x,)), ad.vmap])
 def test_nothing_is_kept(mode, x):

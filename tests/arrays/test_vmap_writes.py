@@ -220,6 +220,7 @@ AS_JAX = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", AS_JAX, ids=lambda f: f.__name__)
 def test_values_and_derivatives_are_those_of_jax(f):
     def of_jax(x, i, v):

@@ -154,6 +154,7 @@ def run(steps, x):
     return y + sum(np.sum(part) for part in seen)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(STEP, max_size=8))
 def test_random_writes_mean_what_numpy_means(steps):

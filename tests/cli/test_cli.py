@@ -391,6 +391,7 @@ def on_a_terminal(*arguments, **environment):
     return shown.decode()
 
 
+@pytest.mark.slow
 def test_colours_only_where_they_are_wanted():
     assert "\x1b[1mValues\x1b[0m" in on_a_terminal(*EXAMPLE, NO_COLOR="")
     assert "\x1b" not in on_a_terminal(*EXAMPLE, NO_COLOR="1")
@@ -408,6 +409,7 @@ def test_no_line_wraps_on_a_terminal():
     assert "cut to 80 columns" in shown
 
 
+@pytest.mark.slow
 def test_a_bar_shows_what_takes_long(tmp_path):
     slow = tmp_path / "slow.py"
     slow.write_text("import time\ndef f(x, y):\n    time.sleep(0.7)\n    return x * y\n")
@@ -426,6 +428,7 @@ def examples():
             yield line, expected
 
 
+@pytest.mark.slow
 def test_the_pages_examples_are_true(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     there = list(examples())

@@ -199,6 +199,7 @@ FUNCTIONS = {
 }
 
 
+@pytest.mark.slow
 @exports.needs_compiler
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 def test_functions_in_c_and_numpy(tmp_path, kind):
@@ -352,6 +353,7 @@ def programs(draw):
     return ad.value_and_grad(f, (0, 1)), [(point[0], point[1]) for point in points], steps
 
 
+@pytest.mark.slow
 @exports.needs_compiler
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(programs())

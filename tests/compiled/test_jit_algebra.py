@@ -287,6 +287,7 @@ def test_without_scipy_numpy_does_it(monkeypatch):
     assert "NumPy: solve" in f.explain()
 
 
+@pytest.mark.slow
 def test_many_threads():
     f = ad.grad(lambda a: FUNCTIONS["a Gaussian process"](a) + FUNCTIONS["inv"](a))
     given = [regular() for _ in range(4)]
@@ -305,6 +306,7 @@ def test_many_threads():
     assert not wrong
 
 
+@pytest.mark.slow
 def test_another_process_finds_it_on_disk(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", str(tmp_path / "objects"))
     program = """

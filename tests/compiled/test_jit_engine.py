@@ -145,6 +145,7 @@ define i32 @cholesky(ptr %a) {
     np.testing.assert_allclose(np.tril(a), [[2.0, 0.0], [1.0, 2.0]])  # upper in Fortran's order
 
 
+@pytest.mark.slow
 def test_code_lives_as_long_as_its_object():
     codes = [engine.build(WAVE, level=0, names=["wave"]) for _ in range(20)]
     gc.collect()
@@ -153,6 +154,7 @@ def test_code_lives_as_long_as_its_object():
     assert values == {2 * math.sin(0.7) ** 2}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the resident set is read from /proc")
 def test_memory_stays_flat_over_many_codes():
     def compile_and_drop(times):

@@ -457,6 +457,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_calls_leave_nothing_behind(name):
     left, same = blocks_and_references(*CALLS[name](), 100_000)

@@ -34,6 +34,7 @@ def assert_the_same(one, answer, machine=None):
             flats.assert_near(found, expected, 0, str(one.kernel.flat))
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize("level", ["-O0", "-O3"])
 def test_every_operation_in_c(tmp_path, level):
@@ -52,6 +53,7 @@ def test_every_operation_in_c(tmp_path, level):
             assert_the_same(one, called(library[f"f{number}"], kernel, point), machine)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("length", "on_stack"), [(250, 4096), (4, 4096), (4, 0)])
 def test_random_programs_in_c(tmp_path, monkeypatch, length, on_stack):
@@ -92,6 +94,7 @@ def test_rows_in_c(tmp_path):
     assert library.f_rows(size(3), *pairs) == 2
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_long_program_in_c_is_compiled_in_parts(tmp_path):
     flat = Flat()
@@ -120,6 +123,7 @@ def answered(function, kernel, arguments):
     return 0, [np.reshape(result, -1) for result in results]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False])
 def test_random_programs_in_numpy(tmp_path, exact):
     for one in flats.some(150, exact=exact):
@@ -133,6 +137,7 @@ def row_of(result, leaf, row, rows=5):
     return np.broadcast_to(np.reshape(result, (leaf.size, columns)), (leaf.size, rows))[:, row]
 
 
+@pytest.mark.slow
 def test_random_programs_in_numpy_on_columns(tmp_path):
     for one in flats.some(100):
         kernel = one.kernel

@@ -36,6 +36,7 @@ def test_division_rounded_down_at_special_numbers(kind, tier):
     np.testing.assert_array_equal(np.signbit(jitted(x, y))[zero], np.signbit(want)[zero])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tier", TIERS)
 @pytest.mark.parametrize("size", [12, 1000])
 def test_arrays_whose_bytes_stand_the_other_way_round(size, tier):

@@ -66,6 +66,7 @@ def test_whole_floats_become_whole_numbers(number):
         one.check(Script(one.kernel).run(*one.arguments))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(flats.cases())
 def test_random_programs_are_run_to_the_bit(one):
@@ -73,6 +74,7 @@ def test_random_programs_are_run_to_the_bit(one):
     one.check(Script(one.kernel).run(*one.arguments))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(flats.cases(exact=False, without=("hypot",)))  # which Python does its own way
 def test_with_functions_of_the_c_library_too(one):
@@ -84,6 +86,7 @@ def test_with_functions_of_the_c_library_too(one):
             flats.assert_near(found, expected, 0, str(one.kernel.flat))
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(flats.cases(most=60))
 def test_random_programs_in_another_order_too(one):
@@ -170,6 +173,7 @@ def test_one_machine_serves_many_threads():
     assert len({tuple(result) for result in alone}) == 200
 
 
+@pytest.mark.slow
 def test_machines_that_are_gone_leave_nothing_behind():
     kernel, point = long_program(300), np.linspace(0, 2, 10)
     size = Machine(kernel).code.nbytes

@@ -130,6 +130,7 @@ def scalar_case(seed):
 SCALARS = [scalar_case(seed) for seed in range(24)]
 
 
+@pytest.mark.slow
 def test_random_functions_of_numbers(tmp_path):
     made = [check_tiers(case, 1e-12)[1] for case in SCALARS]
     whole = []
@@ -223,6 +224,7 @@ def _fit(x, y):
         return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "columns", "dtype", "tolerance"),
     [(3, 4, np.float64, 1e-12), (40, 30, np.float64, 1e-11), (17, 23, np.float32, 2e-5)],

@@ -112,6 +112,7 @@ class Group:
             check(self.names[k // each], column, wanted[chosen], self.is_slope)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["float64", "float32"])
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("is_slope", [False, True])

@@ -57,6 +57,7 @@ def test_warnings_stay_as_they_were_whichever_thread_records():
     assert list(warnings.filters) == before
 
 
+@pytest.mark.slow
 def test_the_tape_machine_is_made_once_however_many_ask_for_it():
     program = """
 import sys, threading

@@ -291,6 +291,7 @@ def test_every_width_gives_the_same_bits(name, kind):
         assert got[numbers].tobytes() == expected[numbers].tobytes()
 
 
+@pytest.mark.slow
 def test_the_constants_are_those_that_the_tool_makes():
     path = Path(__file__).parents[2] / "tools" / "fit_vectormath.py"
     made = runpy.run_path(str(path))

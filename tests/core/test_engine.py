@@ -20,6 +20,7 @@ def live_nodes():
     return sum(issubclass(type(thing), Node) for thing in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_discarded_results_leave_no_live_node():
     x = Node(2.0)
     before = live_nodes()
@@ -39,6 +40,7 @@ def test_results_die_at_once_without_the_cyclic_collector():
         assert link() is None
 
 
+@pytest.mark.slow
 def test_gradients_hold_memory_flat_without_the_cyclic_collector():
     f = ad.value_and_grad(lambda x, y: ad.log(x) + x * y - ad.sin(y), (0, 1))
     gc.collect()
@@ -83,6 +85,7 @@ def test_recorded_operations_take_at_most_250_bytes():
 DEPTH = 10**6
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_million_operations():
     x = Node(1.0)
     y = x
@@ -98,6 +101,7 @@ def test_a_chain_of_a_million_operations():
     assert x.child_nodes == []
 
 
+@pytest.mark.slow
 def test_a_chain_of_a_million_operations_in_a_function():
     def f(x):
         y = x
@@ -108,6 +112,7 @@ def test_a_chain_of_a_million_operations_in_a_function():
     assert grad(f)(1.0) == DEPTH // 2 + 1
 
 
+@pytest.mark.slow
 def test_deep_graphs_are_copied_and_pickled():
     x = Node(2.0)
     y = x
@@ -125,6 +130,7 @@ def test_deep_graphs_are_copied_and_pickled():
     assert twin.parent_nodes[1] is x
 
 
+@pytest.mark.slow
 def test_a_fan_out_of_a_hundred_thousand():
     x = Node(3.0)
     children = [x * x for _ in range(100_000)]

@@ -171,6 +171,7 @@ def test_the_operations_are_all_used_somewhere():
         assert operation.ours(*operands) == pytest.approx(operation.theirs(*operands), rel=1e-14)
 
 
+@pytest.mark.slow
 @some(500)
 @given(programs())
 def test_forward_reverse_and_autograd_agree(program):
@@ -182,6 +183,7 @@ def test_forward_reverse_and_autograd_agree(program):
     assert_same(forward_gradient(program), reverse, rel=1e-11)
 
 
+@pytest.mark.slow
 @some(200)
 @given(programs(), st.data())
 def test_directions_are_sums_of_partial_derivatives(program, data):
@@ -199,6 +201,7 @@ def test_directions_are_sums_of_partial_derivatives(program, data):
     assert_same(pulled, 3 * np.array(gradient), rel=1e-12)
 
 
+@pytest.mark.slow
 @some(200)
 @given(programs())
 def test_jacobians_agree(program):
@@ -214,6 +217,7 @@ def test_jacobians_agree(program):
     assert_same(reverse, expected)
 
 
+@pytest.mark.slow
 @some(150)
 @given(programs(longest=10))
 def test_hessians_agree(program):
@@ -236,6 +240,7 @@ def test_hessian_is_that_of_autograd(program):
     assert_same(ad.hessian(program.result)(program.point), expected)
 
 
+@pytest.mark.slow
 @some(150)
 @given(programs(longest=8))
 def test_third_derivatives_agree(program):
@@ -247,6 +252,7 @@ def test_third_derivatives_agree(program):
     assert_same(ad.grad(ad.derivative(f, n=2))(x), taylor)
 
 
+@pytest.mark.slow
 @some(200)
 @given(programs())
 def test_graph_typed_by_hand_agrees(program):
@@ -290,6 +296,7 @@ def test_dead_code_changes_nothing(program):
     assert forward_gradient(short) == forward_gradient(program)
 
 
+@pytest.mark.slow
 @some(200)
 @given(rational_programs())
 def test_fractions_agree_exactly(program):

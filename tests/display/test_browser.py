@@ -17,7 +17,10 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
 )
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium"),
+]
 
 PHASES = ["values", "order", "forward", "reverse"]
 

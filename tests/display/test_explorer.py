@@ -228,6 +228,7 @@ def test_boxes_unfold_into_what_is_in_them_and_fold_again(program):
             assert box in [b for b, _, _ in doc["views"][to]["boxes"]]
 
 
+@pytest.mark.slow
 def test_views_are_the_same_every_time_and_can_be_read():
     assert (
         document(ad.trace(deep, 0.5, 2.0))["views"] == document(ad.trace(deep, 0.5, 2.0))["views"]
@@ -318,6 +319,7 @@ def test_values_that_json_lacks_are_texts():
     json.dumps(doc, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_fifteen_thousand_nodes_are_folded_quickly(tmp_path):
     path = ad.explore(newton, 2.0, path=tmp_path / "page.html")
     doc = embedded(path.read_text(encoding="utf-8"))
@@ -326,6 +328,7 @@ def test_fifteen_thousand_nodes_are_folded_quickly(tmp_path):
     assert path.stat().st_size < 4_500_000
 
 
+@pytest.mark.slow
 @needs_node
 def test_steps_of_a_folded_box_are_one_step_and_none_is_lost():
     doc = document(ad.trace(newton, 2.0))
@@ -410,6 +413,7 @@ ad.fold(t)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_kernel_shows_the_widget(monkeypatch):
     """Run the cells in a kernel of Jupyter, as a notebook does."""

@@ -255,6 +255,7 @@ class TestLayout:
         heights = [route[len(route) // 2][1] for route in drawing.layout.routes[:2]]
         assert abs(heights[0] - heights[1]) > 5
 
+    @pytest.mark.slow
     def test_the_same_every_time(self):
         code = (
             "import simpleautodiff as ad\n"
@@ -626,6 +627,7 @@ def test_other_choices_are_refused():
         ad.figure(traced, edges="no")
 
 
+@pytest.mark.slow
 def test_derivatives_of_a_long_loop_are_drawn_folded():
     def newton(x):
         y = x

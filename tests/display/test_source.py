@@ -329,6 +329,7 @@ def test_what_cannot_be_written_is_refused():
         ad.source(ad.grad(lambda x: [x, x]), 2.0)
 
 
+@pytest.mark.slow
 def test_a_long_loop_is_written_in_time_that_grows_with_its_length():
     def f(x):
         for _ in range(2000):

@@ -181,6 +181,7 @@ def test_every_step_can_be_told():
         assert (forward if mode == "forward" else reverse) in lines
 
 
+@pytest.mark.slow
 def test_ten_thousand_nodes_are_stepped_in_seconds():
     def loop(x):
         for _ in range(5000):

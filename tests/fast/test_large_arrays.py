@@ -338,6 +338,7 @@ def test_pieces_go_when_they_are_too_much_or_in_the_way(monkeypatch):
     assert sum(pieces_in_store().values()) <= 2**23
 
 
+@pytest.mark.slow
 def test_threads_share_pieces():
     found = {}
 

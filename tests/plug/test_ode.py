@@ -53,6 +53,7 @@ def test_decay_by_every_method(method, sensitivity):
     assert found == pytest.approx((-end * y0 * e, e, -k * y0 * e), rel=tolerance)
 
 
+@pytest.mark.slow
 @both
 def test_second_derivatives_in_every_nesting(sensitivity):
     final = decay(sensitivity)
@@ -65,6 +66,7 @@ def test_second_derivatives_in_every_nesting(sensitivity):
     np.testing.assert_allclose(product, expected @ np.array([1.0, 2.0, -1.0]), atol=2e-8)
 
 
+@pytest.mark.slow
 @both
 def test_third_derivatives(sensitivity):
     final = decay(sensitivity)
@@ -77,6 +79,7 @@ def test_third_derivatives(sensitivity):
     assert ad.derivative(by_end, 4)(end) == pytest.approx(fourth, rel=1e-7)
 
 
+@pytest.mark.slow
 @both
 def test_harmonic_oscillator_at_several_times(sensitivity):
     """x = x0 cos wt + v0/w sin wt: derivatives in w, the initial state and the times."""
@@ -104,6 +107,7 @@ def test_harmonic_oscillator_at_several_times(sensitivity):
             np.testing.assert_allclose(a, b, atol=1e-8)
 
 
+@pytest.mark.slow
 @both
 def test_logistic_growth_back_in_time(sensitivity):
     """Times may run backwards; y = 1/(1 + (1/y0 - 1) exp(-r (t - t0))), and t0 may move, too."""
@@ -150,6 +154,7 @@ def prey_loss(p, y0, sensitivity):
     return np.sum(np.sin(found.y))
 
 
+@pytest.mark.slow
 @both
 def test_lotka_volterra_against_jax(sensitivity):
     jax = pytest.importorskip("jax")
@@ -170,6 +175,7 @@ def test_lotka_volterra_against_jax(sensitivity):
     np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_adjoint_and_forward_agree():
     y0 = np.array([10.0, 5.0])
     forward = ad.grad(prey_loss, (0, 1))(PREY, y0, "forward")
@@ -205,6 +211,7 @@ def robertson_slopes():
 RATES = np.array([0.04, 1e4, 3e7])
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
 def test_a_stiff_problem(method, sensitivity):
@@ -281,6 +288,7 @@ def test_the_cost_of_the_adjoint_does_not_grow_with_the_parameters():
     assert calls.count(2) == calls.count(500)
 
 
+@pytest.mark.slow
 def test_narrow_features_are_not_missed_by_the_adjoint():
     """At p = 0 the solver takes long steps, though the derivative in p oscillates."""
 
@@ -300,6 +308,7 @@ def test_narrow_features_are_not_missed_by_the_adjoint():
     assert ad.grad(final)(0.0) == pytest.approx(exact, rel=1e-7)
 
 
+@pytest.mark.slow
 @both
 def test_a_fit_finds_the_true_parameters(sensitivity):
     t = np.linspace(0, 5, 6)
@@ -353,6 +362,7 @@ def test_the_jacobian_is_filled_in(method):
     assert calls[-1] == "own" or "own" in calls
 
 
+@pytest.mark.slow
 def test_odeint_is_called_as_in_autograd_and_jax():
     jax = pytest.importorskip("jax")
     from jax.experimental.ode import odeint
@@ -384,6 +394,7 @@ def test_nodes_in_lists_and_the_times_of_the_result():
     assert ad.jvp(f, (x,), (1.0,))[1] == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("method", ["RK45", "BDF"])
 def test_a_solution_is_not_kept_in_a_circle(method, sensitivity):
@@ -401,6 +412,7 @@ def test_a_solution_is_not_kept_in_a_circle(method, sensitivity):
     assert kept == []
 
 
+@pytest.mark.slow
 @both
 def test_the_times_and_states_of_events(sensitivity):
     """A ball thrown up from 1 lands at (v + sqrt(v² + 2g))/g with the speed sqrt(v² + 2g)."""
@@ -433,6 +445,7 @@ def test_the_times_and_states_of_events(sensitivity):
         assert found == pytest.approx(ad.derivative(lambda v: exact(v, 9.81)[0], n)(3.0), rel=1e-6)
 
 
+@pytest.mark.slow
 @both
 def test_events_that_do_not_end_the_solution(sensitivity):
     """x = cos wt is 1/2 at π/3w, 5π/3w, 7π/3w; t_eval is as it was."""
@@ -525,6 +538,7 @@ def swing(t, y, k):
     return np.stack([y[1], -k * y[0]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("span", [(0.0, 2.0), (2.0, 0.0)])
 @pytest.mark.parametrize("sensitivity", ["forward", "adjoint"])
 def test_the_solution_as_a_function_of_time(span, sensitivity):
@@ -541,6 +555,7 @@ def test_the_solution_as_a_function_of_time(span, sensitivity):
     np.testing.assert_allclose(ad.jacobian(f)(2.0)[0], ad.jacobian(exact)(2.0), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_times_of_the_solution_may_be_nodes():
     found = lambda k: plug.solve_ivp(swing, (0.0, 2.0), [1.0, 0.5], args=(k,), **SWING)
     exact = lambda k, t: np.cos(np.sqrt(k) * t) + 0.5 * np.sin(np.sqrt(k) * t) / np.sqrt(k)

@@ -257,6 +257,7 @@ def test_wrong_arguments_are_refused_with_the_way_out(call, message):
         call()
 
 
+@pytest.mark.slow
 def test_integrals_in_limits_and_parameters():
     """∫ x exp(-s x) dx from a to b, whose every derivative SymPy knows."""
     import sympy
@@ -382,6 +383,7 @@ def _path_of(a):
     return np.sum(found.y**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solve", [_root_of, _minimum_of, _area_of, _path_of])
 @pytest.mark.parametrize("of", [lambda f: f, ad.grad, lambda f: ad.grad(ad.grad(f))])
 def test_solvers_in_vmap_solve_one_problem_after_the_other(solve, of):

@@ -9,8 +9,8 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff import check_grad
+from simpleautodiff.core.level import wrap
 from simpleautodiff.core.primitive import ByType, Primitive
-from simpleautodiff.fast.calls import wrap
 from simpleautodiff.rules import TABLE
 
 

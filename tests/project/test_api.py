@@ -48,6 +48,7 @@ def test_importing_loads_numpy_at_most():
     assert loaded == {"simpleautodiff"}
 
 
+@pytest.mark.slow
 def test_the_documents_examples_run():
     assert PAGES[0].exists()
     for page in PAGES:
@@ -59,6 +60,7 @@ def test_the_documents_examples_run():
         assert failures == 0, page.name
 
 
+@pytest.mark.slow
 def test_the_coverage_page_is_true():
     assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == coverage_page.page()
 

@@ -38,6 +38,7 @@ def test_every_mode_and_order_agrees():
     assert value == plain(*POINT)
 
 
+@pytest.mark.slow
 def test_memory_is_traded_for_evaluations():
     calls = []
 

@@ -55,6 +55,7 @@ def network(np, w, x):
     return np.tanh(x @ w["a"]) @ w["b"] + np.max(x) * w["c"]
 
 
+@pytest.mark.slow
 def test_gradients_of_every_example_are_those_of_jax():
     w = {"a": W, "b": np.array([0.3, -0.2, 1.0]), "c": 0.7}
     ours = ad.vmap(ad.grad(lambda w, x: network(np, w, x)), in_axes=(None, 0))(w, X)
@@ -77,6 +78,7 @@ def test_axes_of_arguments_and_results():
     np.testing.assert_allclose(ad.vmap(lambda x: 3.0)(X), np.full(6, 3.0))
 
 
+@pytest.mark.slow
 def test_nested():
     f = lambda x, y: np.sin(x) * y[0] + np.cos(y) @ y
     grid = ad.vmap(ad.vmap(f, in_axes=(0, None)), in_axes=(None, 0))(np.arange(3.0), X)

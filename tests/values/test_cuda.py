@@ -7,6 +7,9 @@ import pytest
 
 import simpleautodiff as ad
 
+pytestmark = pytest.mark.gpu
+
+
 rng = np.random.default_rng(3)
 X, W = rng.normal(size=(50, 6)), rng.normal(size=6)
 S = X.T @ X + np.eye(6)

@@ -36,6 +36,7 @@ def numpy_of(x):
     return np.asarray(x.compute() if isinstance(x, da.Array) else x)
 
 
+@pytest.mark.slow
 @every_library
 @pytest.mark.parametrize(("name", "f", "x"), cases.CASES, ids=[case[0] for case in cases.CASES])
 def test_every_function(library, name, f, x):
@@ -77,6 +78,7 @@ def loss(w, x):
     return np.mean(np.logaddexp(0, -scores)) + np.linalg.norm(w) + np.max(w) * np.sum(w[[0, 0, 2]])
 
 
+@pytest.mark.slow
 @every_library
 def test_every_transformation(library):
     make, f = LIBRARIES[library], lambda w: np.tanh(np.matmul(make(X), w))
@@ -130,6 +132,7 @@ def test_conditions_of_the_library(library):
     np.testing.assert_allclose(numpy_of(gradient), ad.grad(lambda w: f(w, X))(W), rtol=1e-12)
 
 
+@pytest.mark.slow
 @every_library
 def test_many_numbers(library):
     """Of which NumPy's are computed in other ways than few."""
@@ -152,6 +155,7 @@ def test_dask_stays_lazy():
         np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "transform",
     [
@@ -173,6 +177,7 @@ def test_derivatives_travel(transform):
     np.testing.assert_allclose(json.loads(found), f(x), rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_dask_on_a_cluster():
     from dask.distributed import Client, LocalCluster
 

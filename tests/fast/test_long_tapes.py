@@ -9,6 +9,9 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff import plug
 
+pytestmark = pytest.mark.slow
+
+
 LENGTHS = [1, 2, 499, 500, 501, 600, 1001, 2000]
 SIZES = [1, 100, 4096, 4097, 5000, 16384, 16385, 20_000, 100_000]
 CASES = [(n, m) for n in LENGTHS for m in SIZES if n * m <= 2_000_000 or (n, m) == (2000, 100_000)]
