@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import simpleautodiff as ad
 from references import numbers_recorded
+from simpleautodiff.core.engine import engine
 
 X = np.array([[0.5, -1.0, 2.0, 0.25], [1.5, 0.3, -0.7, 1.1], [0.9, -0.2, 0.4, -1.3]])
 
@@ -175,6 +176,35 @@ def test_filling_element_by_element_takes_memory_in_proportion():
         return np.sum(y)
 
     assert numbers_recorded(fill, 100) < 2.1 * numbers_recorded(fill, 50)
+
+
+def buffer_of_a_loop(x, buffer):
+    total = np.sum(x * buffer)
+    buffer[:] = 7.0
+    return total + np.sum(x * buffer)
+
+
+def view_of_a_buffer(x, buffer):
+    left = buffer[: len(buffer) // 2]
+    total = np.sum(x * buffer)
+    left[:] = 9.0
+    return total
+
+
+def base_of_a_view(x, buffer):
+    total = np.sum(x[1:] * buffer[1:]) + x[0] * buffer[0]
+    buffer[1] = 5.0
+    return total
+
+
+@pytest.mark.skipif(engine.wrap is not None, reason="the fast engine locks large arrays")
+@pytest.mark.parametrize("size", [6, 10_000])
+@pytest.mark.parametrize(
+    ("f", "slope"), [(buffer_of_a_loop, 8.0), (view_of_a_buffer, 1.0), (base_of_a_view, 1.0)]
+)
+def test_the_plain_engine_copies_what_a_recorded_operation_used(f, slope, size):
+    gradient = ad.grad(f)(np.ones(size), np.ones(size))
+    np.testing.assert_array_equal(gradient, np.full(size, slope))
 
 
 def test_a_pullback_keeps_its_own_copies():
