@@ -31,11 +31,7 @@ if typing.TYPE_CHECKING:
     from simpleautodiff.core.linear import ZERO as ZERO, Linear as Linear
     from simpleautodiff.core.node import Node as Node
     from simpleautodiff.core.order import (
-        all_orders as all_orders,
-        check_order as check_order,
         execution_order as execution_order,
-        preorder as preorder,
-        reachable as reachable,
         topological_order as topological_order,
     )
     from simpleautodiff.core.primitive import Kink as Kink
@@ -95,6 +91,12 @@ if typing.TYPE_CHECKING:
         BadNumber as BadNumber,
         find_kinks as find_kinks,
         find_nan as find_nan,
+    )
+    from simpleautodiff.program.orders import (
+        all_orders as all_orders,
+        check_order as check_order,
+        preorder as preorder,
+        reachable as reachable,
     )
     from simpleautodiff.program.paper import (
         forward as forward,

@@ -28,6 +28,7 @@ import sys
 import warnings
 from collections.abc import Container
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -194,6 +195,15 @@ def raised_at(error: BaseException) -> str:
             place = f" (at {source_line(step.tb_frame.f_code.co_filename, step.tb_lineno)})"
         step = step.tb_next
     return place
+
+
+def short_repr(value: Any) -> str:
+    """Write a value for a message, and cut it where it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python does not write integers of more than 4300 digits
+        return "a huge integer"
+    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 def warn_domain(message: str) -> None:

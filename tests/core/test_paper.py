@@ -23,8 +23,8 @@ from simpleautodiff import (
     sub,
     topological_order,
 )
-from simpleautodiff.core.order import paper_names
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
+from simpleautodiff.program.orders import paper_names
 
 
 class Graph:

@@ -159,3 +159,21 @@ def test_a_value_and_gradient_can_be_taken_again():
     first, second = f(x), f(x)
     np.testing.assert_array_equal(first[1], second[1])
     assert first[0] == second[0]
+
+
+@pytest.mark.parametrize("size", [4, 5000, 20_000])
+def test_writes_to_a_view_leave_what_was_computed_from_its_parts(size):
+    """The parts of the view are large and small; both were read before the write."""
+
+    def f(x):
+        view = x[::-1]
+        swapped = np.concatenate([view[1:], view[:1]])
+        moved = swapped + 0.3
+        view += swapped * 0.2
+        return np.sum(moved), np.sum(view), np.sum(swapped)
+
+    x = start(size)
+    values, pullback = ad.vjp(f, x)
+    np.testing.assert_allclose(values, f(x.copy()))
+    for seed, expected in [((1.0, 0.0, 0.0), 1.0), ((0.0, 1.0, 0.0), 1.2), ((0.0, 0.0, 1.0), 1.0)]:
+        np.testing.assert_allclose(pullback(seed)[0], np.full(size, expected))

@@ -215,7 +215,7 @@ class Function:
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
         leaves, rebuild = flatten((args, kwargs))
-        with engine.recording(), level, np.errstate(all="ignore"), _quietly():
+        with engine.recording, level, np.errstate(all="ignore"), _quietly():
             for i in described.varies:
                 leaves[i] = level.input(_given(leaves[i]))
             some, more = rebuild(iter(leaves))

@@ -36,11 +36,11 @@ class Engine:
     wrap: Callable[[Any], Callable[..., Any]] | None = None
     """Make the function that users call for a primitive; None: the one of the core."""
 
-    new_tape: Callable[[], Any] | None = None
-    """Make the tape of a derivative that is computed and not shown; None: the core's `Tape`."""
+    new_tape: Callable[..., Any] = _as_it_is
+    """Make the tape of a derivative that is computed and not shown."""
 
-    recording: Callable[[], AbstractContextManager[Any]] = nullcontext
-    """Return the context in which a function is recorded and swept."""
+    recording: AbstractContextManager[Any] = field(default_factory=nullcontext)
+    """The context in which a function is recorded and swept; it is entered again and again."""
 
     is_locked: Callable[[], bool] = bool
     """Tell whether a constant is read-only only while a derivative is computed."""

@@ -17,7 +17,7 @@ from typing import Any, final
 
 from simpleautodiff.core.level import Level, Traced
 from simpleautodiff.core.linear import ZERO, Linear, plus, push
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.core.sweep import fit
 
 
@@ -35,9 +35,7 @@ class JetLevel(Level):
     def __exit__(self, *exception: object) -> None:
         self.open = self.lazy.open = False
 
-    def result(
-        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Jet:
+    def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
         if self.order == 1:
             return Jet(value, [self._tangent(primitive, args, values, value)], self)
@@ -46,9 +44,7 @@ class JetLevel(Level):
         jet.nth(self.order)
         return Jet(value, jet.higher, self)
 
-    def _tangent(
-        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Any:
+    def _tangent(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
         """Return v̇ = Σ over arguments u of (∂v/∂u) u̇."""
         dot: Any = ZERO
         for i, arg in enumerate(args):
@@ -65,9 +61,7 @@ class LazyLevel(Level):
     The rule of sin asks for cos, whose rule asks for sin, ...; each asks for one order less.
     """
 
-    def result(
-        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Jet:
+    def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return a jet that knows how to extend itself."""
         return Jet(value, [], self, (primitive, args))
 

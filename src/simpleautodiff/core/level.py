@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from inspect import Parameter, Signature
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.primitive import Primitive, argument_names
+from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
@@ -144,16 +143,14 @@ class Level:
         """Return an array of answers to ``x > y``; a level may let it know what was asked."""
         return answer
 
-    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on this level: on the values of its arguments, one level lower."""
         values = tuple(
             [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
         )
         return self.result(primitive, args, values, evaluate(primitive, values))
 
-    def result(
-        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Any:
+    def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
         """Make what stands on this level for `value`, computed from the `values` of `args`."""
         raise NotImplementedError
 
@@ -185,7 +182,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     return result
 
 
-def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
+def evaluate(primitive: Primitive, args: Args) -> Any:
     """Compute the value of a primitive; what is a node on a lower level is recorded there."""
     for arg in args:
         if isinstance(arg, Traced):
@@ -200,21 +197,9 @@ def evaluate(primitive: Primitive, args: tuple[Any, ...]) -> Any:
 
 def wrap(primitive: Primitive) -> Callable[..., Any]:
     """Make the wrapping function of a primitive: what users call for it."""
-    wrapping = engine.wrap(primitive) if engine.wrap else _wrap(primitive)
-    if primitive.by_type is not None:
-        primitive.by_type.defer(Traced, wrapping)
-    wrapping.__name__ = wrapping.__qualname__ = {"abs": "absolute"}.get(
-        primitive.name, primitive.name
-    )
-    wrapping.__module__ = "simpleautodiff"
-    wrapping.__doc__ = primitive.document()
-    parameters = [Parameter(n, Parameter.POSITIONAL_ONLY) for n in argument_names(primitive.arity)]
-    wrapping.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    wrapping.primitive = primitive  # type: ignore[attr-defined]
-    return wrapping
+    if engine.wrap is not None:
+        return engine.wrap(primitive)
 
-
-def _wrap(primitive: Primitive) -> Callable[..., Any]:
     def wrapping(*args: Any) -> Any:
         return apply(primitive, *args)
 

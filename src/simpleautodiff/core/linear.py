@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 
@@ -74,7 +74,7 @@ class PartialAdjoint:
     __slots__ = ()
 
     def quietly(self) -> AbstractContextManager[Any]:
-        """Silence the numbers that do not exist, while a local derivative is computed."""
+        """Return a context in which nobody warns of numbers that do not exist."""
         raise NotImplementedError
 
     def pulled_by(self, derivative: Any) -> Any:
@@ -138,11 +138,6 @@ def pull(derivative: Any, bar: Any) -> Any:
     if isinstance(bar, PartialAdjoint):
         return bar.pulled_by(derivative)
     return derivative.pull(bar) if type(derivative) is Linear else bar * derivative
-
-
-def quietly(bar: Any) -> AbstractContextManager[Any]:
-    """Return the context in which a local derivative is computed for an adjoint."""
-    return bar.quietly() if isinstance(bar, PartialAdjoint) else nullcontext()
 
 
 def filled(bar: Any) -> Any:

@@ -16,7 +16,7 @@ from weakref import ref
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.primitive import Primitive, stated
+from simpleautodiff.core.primitive import Args, Primitive, stated
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
@@ -160,13 +160,11 @@ class Recorder(Level):
         arg = self.retain(arg)
         return Constant(arg) if isinstance(arg, Traced) else arg
 
-    def result(
-        self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Node:
+    def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Node:
         """Make the node of an operation."""
         return self.record(primitive, tuple(map(self.argument, args)), value)
 
-    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+    def record(self, primitive: Primitive | None, args: Args, value: Any) -> Node:
         """Make the node whose value is `primitive`(`args`); without a primitive it is an input."""
         node = Node.__new__(Node)
         node.value, node.primitive, node.args, node.level = value, primitive, args, self

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.errors import AutodiffError, RuleError, ValueKindError, at_line, warn_domain
+from simpleautodiff.errors import (
+    AutodiffError,
+    RuleError,
+    ValueKindError,
+    at_line,
+    short_repr,
+    warn_domain,
+)
 from simpleautodiff.values.functions import (
     ByType,
     Function,
@@ -20,6 +27,7 @@ from simpleautodiff.values.functions import (
 # How tightly a printed form binds: what needs parentheses inside what.
 SUM, PRODUCT, SIGN, POWER, CALL = 1, 2, 3, 4, 5
 
+Args = tuple[Any, ...]
 Partial = Any  # a function of (v, *args), the number 1 or -1, or ZERO
 
 
@@ -80,7 +88,7 @@ class Primitive:
         """How many arguments the primitive takes."""
         return len(self.partials)
 
-    def partial(self, index: int, value: Any, args: tuple[Any, ...]) -> Any:
+    def partial(self, index: int, value: Any, args: Args) -> Any:
         """Return ∂v/∂args[index] as a number, a linear map or `ZERO`."""
         rule = self.partials[index]
         if not callable(rule):
@@ -97,7 +105,7 @@ class Primitive:
                 warn_domain(f"the derivative of {self.call(args)} is {result}{at_line()}")
             return result
 
-    def recover(self, error: Exception, args: tuple[Any, ...]) -> Any:
+    def recover(self, error: Exception, args: Args) -> Any:
         """Return NumPy's inf or nan where Python's numbers refuse, or say what was refused."""
         if isinstance(error, TypeError):
             for i, arg in enumerate(args):
@@ -113,50 +121,28 @@ class Primitive:
         warn_domain(f"{self.complaint(args)}; it becomes {result}{at_line()}")
         return result
 
-    def at_kink(self, args: tuple[Any, ...]) -> bool:
+    def at_kink(self, args: Args) -> bool:
         """Tell whether the derivative at these arguments is a choice."""
         return any(kink.happens(*args) for kink in self.kinks)
 
-    def call(self, args: tuple[Any, ...]) -> str:
+    def call(self, args: Args) -> str:
         """Write the call with its numbers: ``log(0.0)``."""
-        return f"{self.name}({', '.join(map(_short_repr, args))})"
+        return f"{self.name}({', '.join(map(short_repr, args))})"
 
-    def complaint(self, args: tuple[Any, ...], prefix: str = "") -> str:
+    def complaint(self, args: Args, prefix: str = "") -> str:
         """Say which operation was asked outside which domain."""
         domain = f"; {self.name} needs {self.domain.text}" if self._is_outside(args) else ""
         return f"{prefix}{self.call(args)} is not a finite number{domain}"
 
-    def _is_outside(self, args: tuple[Any, ...]) -> bool:
+    def _is_outside(self, args: Args) -> bool:
         """Tell whether arguments lie outside the domain; those that cannot be asked may do."""
         try:
             return self.domain is not REALS and not self.domain.contains(*args)
         except (ArithmeticError, TypeError, ValueError):
             return self.domain is not REALS
 
-    def document(self) -> str:
-        """Write the docstring of the function that users call."""
-        names = argument_names(self.arity)
-        lines = [f"{self.text.format(*names)}, recorded if an argument is a node.", ""]
-        lines.append(f"Derivative: {self.reason}.")
-        lines.append(f"Domain: {self.domain.text}.")
-        lines += [f"At {kink.text}: {kink.choice}." for kink in self.kinks]
-        return "\n".join(lines)
-
 
 TABLE: dict[str, Primitive] = {}  # the rows, by name; `rules` enters them
-
-
-def argument_names(arity: int) -> list[str]:
-    """Name the arguments of a primitive: x, y, z, or x1, x2, ... where there are more."""
-    return list("xyz"[:arity]) if arity <= 3 else [f"x{i + 1}" for i in range(arity)]
-
-
-def _short_repr(number: Any) -> str:
-    try:
-        text = repr(number)
-    except ValueError:  # Python does not write integers of more than 4300 digits
-        return "a huge integer"
-    return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 def stated(operator: str, derivatives: Iterable[Any]) -> Primitive:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull, push, quietly
+from simpleautodiff.core.linear import ZERO, PartialAdjoint, plus, pull, push
 from simpleautodiff.core.node import Node
 
 
@@ -43,13 +43,19 @@ def accumulations(
         if node not in bar:
             continue
         adjoint = bar[node]
-        with quietly(adjoint):
-            derivatives = node.local_derivatives()
-        for k, derivative in derivatives:
+        for k, derivative in local_derivatives(node, adjoint):
             parent, term = node.args[k], pull(derivative, adjoint)
             if term is not ZERO:
                 bar[parent] = plus(bar.get(parent, ZERO), fit(term, parent.value))
                 yield node, k, derivative, bar[parent]
+
+
+def local_derivatives(node: Node, adjoint: Any) -> list[tuple[int, Any]]:
+    """Return the local derivatives of a node for its adjoint, of which only a part may exist."""
+    if not isinstance(adjoint, PartialAdjoint):
+        return node.local_derivatives()
+    with adjoint.quietly():
+        return node.local_derivatives()
 
 
 def fit(derivative: Any, value: Any) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level
-from simpleautodiff.core.linear import ZERO, filled
+from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.node import Node, Recorder
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
+
+Seeds = Iterable[tuple[Node, Any]]
 
 
 class Tape(list[Node], Recorder):
@@ -24,6 +26,15 @@ class Tape(list[Node], Recorder):
         node.index = len(self)
         super().append(node)
 
+    def argument(self, arg: Any) -> Any:
+        """Return an argument as a node keeps it; of this tape's nodes, the one on the tape itself.
+
+        A constant that was retained may be another object with the same index.
+        """
+        if isinstance(arg, Node) and arg.level is self:
+            return self[arg.index]
+        return super().argument(arg)
+
     def input(self, value: Any) -> Node:
         """Begin the graph: a node with no parents."""
         return self.record(None, (), value)
@@ -31,24 +42,30 @@ class Tape(list[Node], Recorder):
     def own(self) -> None:
         """Let the tape outlive the function: nothing that others may change is part of it."""
 
-    def push(self, seeds: dict[Node, Any], results: Sequence[Node]) -> list[Any]:
+    def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
-        forward_sweep(self, seeds)
-        return [seeds.get(node, ZERO) for node in results]
+        dot = _add_up(seeds)
+        forward_sweep(self, dot)
+        return [dot.get(node, ZERO) for node in results]
 
-    def pull(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
-        """Sweep back from seeded nodes; return the adjoints of some others."""
-        reverse_sweep(self, seeds)
-        return [filled(seeds.get(node, ZERO)) for node in inputs]
+    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
+        """Sweep back from seeded nodes; return the adjoints of some others.
 
-    def pull_once(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
-        """Sweep back for the last time: the tape is empty afterwards."""
-        adjoints = self.pull(seeds, inputs)
-        self.clear()
-        return adjoints
+        `once` says that it is the last sweep: the tape is empty afterwards.
+        """
+        bar = _add_up(seeds)
+        reverse_sweep(self, bar)
+        if once:
+            self.clear()
+        return [filled(bar.get(node, ZERO)) for node in inputs]
 
 
-def new_tape() -> Tape:
-    """Return the tape of a derivative that is computed and not shown."""
-    tape: Tape = engine.new_tape() if engine.new_tape else Tape()
-    return tape
+def _add_up(seeds: Seeds) -> dict[Node, Any]:
+    """Return the derivatives with which a sweep begins; a node may have several seeds."""
+    derivatives: dict[Node, Any] = {}
+    for node, seed in seeds:
+        derivatives[node] = plus(derivatives.get(node, ZERO), seed)
+    return derivatives
+
+
+engine.new_tape = Tape

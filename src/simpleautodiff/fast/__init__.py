@@ -19,6 +19,6 @@ def install() -> None:
     """Put the fast ways of calling, recording and sweeping into the engine."""
     engine.wrap = wrap
     engine.new_tape = FastTape
-    engine.recording = lambda: paused_collector
+    engine.recording = paused_collector
     engine.release = POOL.release
     engine.is_locked = is_locked

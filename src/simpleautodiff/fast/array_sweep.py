@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from functools import cache
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.level import REFUSED
-from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull, quietly
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import TABLE
-from simpleautodiff.core.sweep import fit
+from simpleautodiff.core.primitive import TABLE, Primitive
+from simpleautodiff.core.sweep import local_derivatives
 from simpleautodiff.fast.cache_blocks import add_scaled, blocks
-from simpleautodiff.fast.faster_values import ADD_IN_PLACE
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, fit_quickly
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, has_own_memory, in_place, is_lent, unbuffered
 
@@ -76,6 +77,13 @@ class Scaled:
         return self.array * self.factor + other
 
     __radd__ = __add__
+
+
+@cache
+def _pull_of(primitive: Primitive, rule: LinearRule) -> Any:
+    """Return how an adjoint is pulled back through a linear rule."""
+    faster = FASTER_PULLS.get(primitive.name) if primitive.listed else None
+    return faster(rule.pull) if faster else rule.pull
 
 
 class ArraySweep:
@@ -155,7 +163,7 @@ class ArraySweep:
                 given = (adjoint, 1.0, False, False)
                 if self._add_in_place(add, arg, given, values):
                     return ZERO
-            return rule.pull(adjoint, *values)
+            return _pull_of(primitive, rule)(adjoint, *values)
         if type(rule) is int:
             return adjoint if rule == 1 else -adjoint
         try:
@@ -173,7 +181,7 @@ class ArraySweep:
             or term.shape != like.shape
             or term.dtype is not like.dtype
         ) and not (type(term) is np.float64 and type(like) is np.float64):
-            term = fit(term, like)
+            term = fit_quickly(term, like)
         old = bar[i]
         if old is not None:
             term = old + term if type(term) is np.ndarray else plus(old, term)
@@ -210,7 +218,7 @@ class ArraySweep:
                 return NOTHING
             if not rule.moves and 0 in array.strides:
                 array = array.copy()  # products of matrices are slow where elements are one
-            pulled = rule.pull(array, *values)
+            pulled = _pull_of(primitive, rule)(array, *values)
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else self._free(node, k, array, values)
@@ -275,7 +283,7 @@ class ArraySweep:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
         array, factor, new, _ = term
         if not _alike(array, arg.value):
-            array, new = fit(array, arg.value), False
+            array, new = fit_quickly(array, arg.value), False
         if factor != 1 and (type(array) is not np.ndarray or array.size <= LIMITS.small):
             array, factor = array * factor, 1.0
         i = arg.index
@@ -346,12 +354,10 @@ class ArraySweep:
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
-        with quietly(adjoint):
-            derivatives = node.local_derivatives()
-        for k, derivative in derivatives:
+        for k, derivative in local_derivatives(node, adjoint):
             arg, term = node.args[k], pull(derivative, adjoint)
             if term is not ZERO:
-                term, old = fit(term, arg.value), self.bar[arg.index]
+                term, old = fit_quickly(term, arg.value), self.bar[arg.index]
                 self.bar[arg.index] = term if old is None else plus(old, term)
                 self.owned.discard(arg.index)
 

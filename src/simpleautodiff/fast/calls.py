@@ -50,14 +50,13 @@ def _faster(primitive: Primitive) -> Callable[..., Any]:
 
 def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Node:
     """Make the node of an operation."""
+    if type(level) is not FastTape:
+        return level.record(primitive, tuple(map(level.argument, args)), value)  # type: ignore[no-any-return]
     node = _new(Node)
     node.value = value
     node.primitive = primitive
     node.args = args
     node.level = level
-    if type(level) is not FastTape:
-        level.append(node)
-        return node
     node.index = len(level)
     level.append(node)
     return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
@@ -89,15 +88,14 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
                 return apply(primitive, x)
         else:
             return apply(primitive, x)
+        level: Any = x.level
+        if type(level) is not FastTape:
+            return level.record(primitive, (level.argument(x),), value)
         node = _new(Node)
         node.value = value
         node.primitive = primitive
         node.args = args
-        level: Any = x.level
         node.level = level
-        if type(level) is not FastTape:
-            level.append(node)
-            return node
         node.index = len(level)
         level.append(node)
         return level.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
@@ -130,13 +128,20 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
         level = x.level
         if by_shape and type(level) is FastTape:
             x = level[x.index]  # of which perhaps only the shape is kept
-        kept = [s if type(s) in IMMUTABLE else level.argument(s) for s in settings]
-        node = _record(level, primitive, (x, *kept), value)
+        node = _record(level, primitive, (x, *[_setting(s, level) for s in settings]), value)
         if x is not args[0] and primitive in WATCHERS:
             WATCHERS[primitive](node, args)
         return node
 
     return wrapping
+
+
+def _setting(setting: Any, level: Any) -> Any:
+    """Return a setting as a node keeps it."""
+    kind = type(setting)
+    if kind in IMMUTABLE or (kind is tuple and IMMUTABLE.issuperset(map(type, setting))):
+        return setting
+    return level.argument(setting)
 
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
@@ -178,8 +183,8 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
 # known to `linecache`, so that debuggers and tracebacks show the lines that run.
 _BINARY = """
 def wrapping(a=MISSING, b=MISSING, *rest):
-    if rest or b is MISSING:
-        return apply(primitive, *[x for x in (a, b) if x is not MISSING], *rest)
+    if rest:
+        return apply(primitive, a, b, *rest)
     if type(a) is Node:
         level, x = a.level, a.value
         if type(b) is Node and b.level is level:
@@ -187,33 +192,32 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         elif type(b) is float or type(b) is int:
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
-            y = b = b if type(level) is FastTape and not reads_b else level.retain(b)
+            y = b = level.retain(b) if reads_b and type(level) is FastTape else b
         else:
-            return apply(primitive, a, b)
+            return explain(a, b)
     elif type(b) is Node and (type(a) is float or type(a) is int):
         level, x, y = b.level, a, b.value
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
-        x = a = a if type(level) is FastTape and not reads_a else level.retain(a)
+        x = a = level.retain(a) if reads_a and type(level) is FastTape else a
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
             return {plain} if not POOL.open else in_place(compute, a, b)
         except REFUSED:
             return apply(primitive, a, b)
     else:
-        return apply(primitive, a, b)
+        return explain(a, b)
     try:
         value = {value} if not POOL.open else in_place(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
+    if type(level) is not FastTape:
+        return level.record(primitive, (level.argument(a), level.argument(b)), value)
     node = new(Node)
     node.value = value
     node.primitive = primitive
     node.args = (a, b)
     node.level = level
-    if type(level) is not FastTape:
-        level.append(node)
-        return node
     node.index = len(level)
     level.append(node)
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
@@ -227,6 +231,10 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         value=f"x {sign} y" if sign else "compute(x, y)",
         plain=f"a {sign} b" if sign else "compute(a, b)",
     )
+
+    def explain(a: Any, b: Any) -> Any:
+        return apply(primitive, *[x for x in (a, b) if x is not MISSING])
+
     names: dict[str, Any] = {
         "FastTape": FastTape,
         "LIMITS": LIMITS,
@@ -236,6 +244,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "REFUSED": REFUSED,
         "apply": apply,
         "compute": _faster(primitive),
+        "explain": explain,
         "in_place": in_place,
         "ndarray": np.ndarray,
         "new": _new,

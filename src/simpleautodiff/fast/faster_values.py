@@ -1,6 +1,6 @@
-"""Values of a few primitives for NumPy's arrays, computed with fewer steps than their rows say.
+"""Values and adjoints of a few primitives, computed with fewer steps than their rows say.
 
-Each takes what the row computes, and falls back on it. The derivatives stay those of the rows.
+Each is for NumPy's arrays; it is made from what the row says, and falls back on that.
 """
 
 from __future__ import annotations
@@ -11,113 +11,179 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.sweep import fit
 from simpleautodiff.fast.cache_blocks import add_scaled
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, in_place
 
 Compute = Callable[..., Any]
-FASTER: dict[str, Callable[[Compute], Compute]] = {}  # by the name of a row
 
 
-def _faster(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enter a faster way to compute the values of a row."""
+def _power(compute: Compute) -> Compute:
+    def power(x: Any, y: Any) -> Any:
+        """Square large arrays in pooled memory."""
+        square = (type(y) is int or type(y) is float) and y == 2
+        return in_place(np.square, x) if POOL.open and square and POOL.serves(x) else compute(x, y)
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        FASTER[name] = lambda compute: lambda *args: function(compute, *args)
-        return function
-
-    return enter
-
-
-@_faster("power")
-def _power(compute: Compute, x: Any, y: Any) -> Any:
-    """Square large arrays in pooled memory."""
-    square = (type(y) is int or type(y) is float) and y == 2
-    return in_place(np.square, x) if POOL.open and square and POOL.serves(x) else compute(x, y)
+    return power
 
 
-@_faster("logaddexp")
-def logaddexp(compute: Compute, a: Any, b: Any) -> Any:
-    """Compute it by exp and log1p, which NumPy has for several numbers at once.
+def _logaddexp(compute: Compute) -> Compute:
+    def logaddexp(a: Any, b: Any) -> Any:
+        """Compute it by exp and log1p, which NumPy has for several numbers at once.
 
-    NumPy's own takes one number at a time, four times as long. Infinities that are equal go there.
-    """
-    if type(a) is not np.ndarray and type(b) is not np.ndarray:
-        return compute(a, b)
-    if getattr(a, "size", 1) < LIMITS.many and getattr(b, "size", 1) < LIMITS.many:
-        return compute(a, b)
-    with np.errstate(invalid="ignore"):
-        larger = in_place(np.maximum, a, b)
-        if larger.dtype.char not in "fd":
+        NumPy's own takes one number at a time, four times as long. Equal infinities go there.
+        """
+        if type(a) is not np.ndarray and type(b) is not np.ndarray:
             return compute(a, b)
-        v = in_place(np.minimum, a, b)
-        v -= larger
-        np.exp(v, out=v)
-        np.log1p(v, out=v)
-        v += larger
-    return compute(a, b) if np.isnan(np.min(v, initial=0)) else v
+        if getattr(a, "size", 1) < LIMITS.many and getattr(b, "size", 1) < LIMITS.many:
+            return compute(a, b)
+        with np.errstate(invalid="ignore"):
+            larger = in_place(np.maximum, a, b)
+            if larger.dtype.char not in "fd":
+                return compute(a, b)
+            v = in_place(np.minimum, a, b)
+            v -= larger
+            np.exp(v, out=v)
+            np.log1p(v, out=v)
+            v += larger
+        return compute(a, b) if np.isnan(np.min(v, initial=0)) else v
+
+    return logaddexp
 
 
-@_faster("softplus")
-def _softplus(compute: Compute, x: Any) -> Any:
-    """Compute log(exp(x) + exp(0))."""
-    return logaddexp(lambda a, _b: compute(a), x, x.dtype.type(0))
+def _softplus(compute: Compute) -> Compute:
+    logaddexp = _logaddexp(lambda x, _zero: compute(x))
+    return lambda x: logaddexp(x, x.dtype.type(0))
 
 
-@_faster("sigmoid")
-def _sigmoid(compute: Compute, x: Any) -> Any:
-    """Compute it in place, with one exponential."""
-    if not x.ndim:
-        return compute(x)
-    with np.errstate(over="ignore"):
-        e = np.exp(-x)
-    if np.isinf(e).any():  # 1 / (1 + e) would be 0, a little too soon
-        return compute(x)
-    e += 1
-    return np.divide(1, e, out=e)
+def _sigmoid(compute: Compute) -> Compute:
+    def sigmoid(x: Any) -> Any:
+        """Compute it in place, with one exponential."""
+        if not x.ndim:
+            return compute(x)
+        with np.errstate(over="ignore"):
+            e = np.exp(-x)
+        if np.isinf(e).any():  # 1 / (1 + e) would be 0, a little too soon
+            return compute(x)
+        e += 1
+        return np.divide(1, e, out=e)
+
+    return sigmoid
 
 
-@_faster("sum")
-def _sum(compute: Compute, x: Any, axis: Any, keepdims: Any) -> Any:
-    """Add up without the preliminaries of np.sum."""
-    if type(x) is np.ndarray:
-        return np.add.reduce(x, axis, keepdims=keepdims)
-    return compute(x, axis, keepdims)
+def _sum(compute: Compute) -> Compute:
+    def add_up(x: Any, axis: Any, keepdims: Any) -> Any:
+        """Add up without the preliminaries of np.sum."""
+        if type(x) is np.ndarray:
+            return np.add.reduce(x, axis, keepdims=keepdims)
+        return compute(x, axis, keepdims)
+
+    return add_up
 
 
-@_faster("reshape")
-def _reshape(compute: Compute, x: Any, new: Any) -> Any:
-    """Ask the array itself."""
-    return x.reshape(new) if type(x) is np.ndarray else compute(x, new)
+def _reshape(compute: Compute) -> Compute:
+    return lambda x, new: x.reshape(new) if type(x) is np.ndarray else compute(x, new)
 
 
-@_faster("broadcast_to")
-def _broadcast_to(compute: Compute, x: Any, new: tuple[int, ...]) -> Any:
+def broadcast(x: Any, new: tuple[int, ...]) -> Any:
     """Copy what is small, and spread a single number, with less ado than np.broadcast_to."""
     if isinstance(x, (np.generic, float)):
         one = np.asarray(x)
         spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
         spread.flags.writeable = False  # its elements are one
         return spread
-    if type(x) is np.ndarray and math.prod(new) <= LIMITS.small:
+    if math.prod(new) <= LIMITS.small:
         copied: Any = np.empty(new, x.dtype)
         copied[...] = x
         return copied
-    return compute(x, new)
+    return np.broadcast_to(x, new)
 
 
-@_faster("roll")
-def _roll(compute: Compute, x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
-    """Move elements along one axis of a large array into pooled memory."""
-    out = POOL.place(x) if len(axis) == 1 else None
-    if out is None:
-        return compute(x, shift, axis)
-    ahead = (slice(None),) * axis[0]
-    split = -shift[0] % x.shape[axis[0]]  # what stands from here on comes first
-    rest = x.shape[axis[0]] - split
-    out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
-    out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
-    return out
+def _broadcast_to(compute: Compute) -> Compute:
+    def broadcast_to(x: Any, new: tuple[int, ...]) -> Any:
+        known = isinstance(x, (np.generic, float)) or type(x) is np.ndarray
+        return broadcast(x, new) if known else compute(x, new)
+
+    return broadcast_to
+
+
+def _roll(compute: Compute) -> Compute:
+    def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
+        """Move elements along one axis of a large array into pooled memory."""
+        out = POOL.place(x) if len(axis) == 1 else None
+        if out is None:
+            return compute(x, shift, axis)
+        ahead = (slice(None),) * axis[0]
+        split = -shift[0] % x.shape[axis[0]]  # what stands from here on comes first
+        rest = x.shape[axis[0]] - split
+        out[(*ahead, slice(rest))] = x[(*ahead, slice(split, None))]
+        out[(*ahead, slice(rest, None))] = x[(*ahead, slice(split))]
+        return out
+
+    return roll
+
+
+FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes
+    "broadcast_to": _broadcast_to,
+    "logaddexp": _logaddexp,
+    "power": _power,
+    "reshape": _reshape,
+    "roll": _roll,
+    "sigmoid": _sigmoid,
+    "softplus": _softplus,
+    "sum": _sum,
+}
+
+
+# Adjoints. ----------------------------------------------------------------------------------------
+
+
+def _spread(pull: Compute) -> Compute:
+    def spread(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
+        """Copy the adjoint of a sum to all elements that were added."""
+        if type(x) is not np.ndarray:
+            return pull(bar, x, axis, keepdims)
+        if type(bar) is np.float64:
+            return broadcast(bar, x.shape)
+        if type(bar) is not np.ndarray or not (keepdims or axis is None or type(axis) is int):
+            return pull(bar, x, axis, keepdims)
+        if not keepdims:
+            rank = x.ndim
+            kept = (1,) * rank
+            if axis is not None:
+                axis %= rank
+                kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+            bar = bar.reshape(kept)
+        return broadcast(bar, x.shape)
+
+    return spread
+
+
+def _reshape_back(pull: Compute) -> Compute:
+    def reshape_back(bar: Any, x: Any, new: Any) -> Any:
+        """Give the adjoint of a reshaped array its old shape."""
+        plain = type(bar) is np.ndarray and type(x) is np.ndarray
+        return bar.reshape(x.shape) if plain else pull(bar, x, new)
+
+    return reshape_back
+
+
+FASTER_PULLS: dict[str, Callable[[Compute], Compute]] = {
+    "reshape": _reshape_back,
+    "sum": _spread,
+}
+
+
+def fit_quickly(derivative: Any, like: Any) -> Any:
+    """Give a derivative the shape of a value, with a short way for NumPy's arrays of one dtype."""
+    arrays = type(derivative) is np.ndarray and isinstance(like, (np.ndarray, np.generic))
+    if arrays and derivative.dtype is like.dtype:
+        if derivative.shape == like.shape:
+            return derivative
+        if not like.ndim:
+            return np.add.reduce(derivative, None)
+    return fit(derivative, like)
 
 
 def _add_at(total: Any, bar: Any, factor: float, _x: Any, index: Any) -> None:

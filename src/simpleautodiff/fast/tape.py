@@ -8,11 +8,12 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import WATCHERS
-from simpleautodiff.core.linear import ZERO, filled
+from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.core.tape import Tape
+from simpleautodiff.core.sweep import forward_sweep
+from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL
@@ -24,10 +25,7 @@ class FastTape(Tape):
     """A tape that is swept and not shown: of large arrays it keeps those that a rule will read."""
 
     append = list.append  # whoever appends a node has given it its index
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.locks: ArrayLocks | None = None
+    locks: ArrayLocks | None = None
 
     def __exit__(self, *exception: object) -> None:
         self.open = False
@@ -41,6 +39,12 @@ class FastTape(Tape):
         node.index = len(self)
         self.append(node)
         return self.slim(node) if type(value) is np.ndarray and value.size > LIMITS.small else node
+
+    def argument(self, arg: Any) -> Any:
+        """Return an argument as a node keeps it; derivatives go by its index."""
+        if isinstance(arg, Node) and arg.level is self:
+            return arg
+        return super().argument(arg)
 
     def retain(self, x: Any) -> Any:
         """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
@@ -86,32 +90,27 @@ class FastTape(Tape):
             WATCHERS[primitive](shown, args)  # it is not on the tape
         return shown
 
-    def pull(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
-        """Sweep back from seeded nodes; return the adjoints of some others."""
-        return self._pull(seeds, inputs, False)
-
-    def pull_once(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
-        """Sweep back for the last time: nodes are freed soon after the sweep has passed them."""
-        return self._pull(seeds, inputs, True)
-
-    def _pull(self, seeds: dict[Node, Any], inputs: Sequence[Node], once: bool) -> list[Any]:
+    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
+        """Sweep back; if `once`, nodes are freed soon after the sweep has passed them."""
         bar: list[Any] = [None] * len(self)
-        for node, seed in seeds.items():
-            bar[node.index] = seed
+        for node, seed in seeds:
+            old = bar[node.index]
+            bar[node.index] = seed if old is None else plus(old, seed)
         reverse_sweep(self, bar, once)
         adjoints = [bar[node.index] for node in inputs]
-        return [ZERO if adjoint is None else filled(adjoint) for adjoint in adjoints]
+        return [x if type(x) is float else ZERO if x is None else filled(x) for x in adjoints]
 
-    def push(self, seeds: dict[Node, Any], results: Sequence[Node]) -> list[Any]:
+    def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others."""
-        return super().push(ByIndex(seeds), results)
+        dot = ByIndex()
+        for node, seed in seeds:
+            dot[node] = plus(dot.get(node, ZERO), seed)
+        forward_sweep(self, dot)
+        return [dot.get(node, ZERO) for node in results]
 
 
 class ByIndex(dict[Any, Any]):
     """Derivatives by the index of their node: a node of the tape and its shown twin have one."""
-
-    def __init__(self, derivatives: dict[Node, Any]) -> None:
-        super().__init__({node.index: number for node, number in derivatives.items()})
 
     def __contains__(self, node: Any) -> bool:
         return super().__contains__(node.index)

@@ -19,9 +19,10 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.order import ends, execution_order, in_paper_order
+from simpleautodiff.core.order import ends, execution_order
 from simpleautodiff.core.sweep import accumulations, forward_sweep
 from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.kinks import Call, CallTape
@@ -278,7 +279,7 @@ def record(
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:
-        with engine.recording(), tape:
+        with engine.recording, tape:
             inputs = [
                 tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
             ]

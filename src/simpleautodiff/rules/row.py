@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from inspect import Parameter, Signature
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import apply, plain, wrap
+from simpleautodiff.core.level import Traced, apply, plain, wrap
 from simpleautodiff.core.primitive import (
     CALL,
     REALS,
@@ -115,11 +116,40 @@ def row(
     )
     if listed:
         TABLE[name] = primitive
-    wrapping = wrap(primitive)
+    wrapping = wrap_documented(primitive)
     for ufunc in primitive.numpy:
         if isinstance(getattr(np, ufunc, None), np.ufunc):
             UFUNCS[getattr(np, ufunc)] = wrapping
     return wrapping
+
+
+def wrap_documented(primitive: Primitive) -> Wrapping:
+    """Make the wrapping function of a primitive, with its name, its signature and its docstring."""
+    wrapping: Any = wrap(primitive)
+    if primitive.by_type is not None:
+        primitive.by_type.defer(Traced, wrapping)
+    names = argument_names(primitive.arity)
+    wrapping.__name__ = wrapping.__qualname__ = {"abs": "absolute"}.get(
+        primitive.name, primitive.name
+    )
+    wrapping.__module__ = "simpleautodiff"
+    wrapping.__doc__ = _document(primitive, names)
+    wrapping.__signature__ = Signature([Parameter(n, Parameter.POSITIONAL_ONLY) for n in names])
+    wrapping.primitive = primitive
+    return wrapping  # type: ignore[no-any-return]
+
+
+def argument_names(arity: int) -> list[str]:
+    """Name the arguments of a primitive: x, y, z, or x1, x2, ... where there are more."""
+    return list("xyz"[:arity]) if arity <= 3 else [f"x{i + 1}" for i in range(arity)]
+
+
+def _document(primitive: Primitive, names: list[str]) -> str:
+    lines = [f"{primitive.text.format(*names)}, recorded if an argument is a node.", ""]
+    lines.append(f"Derivative: {primitive.reason}.")
+    lines.append(f"Domain: {primitive.domain.text}.")
+    lines += [f"At {kink.text}: {kink.choice}." for kink in primitive.kinks]
+    return "\n".join(lines)
 
 
 def with_kinks(wrapping: Wrapping, *kinks: Kink) -> Wrapping:

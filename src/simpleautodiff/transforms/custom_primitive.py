@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.level import plain, wrap
+from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import REALS, Domain, Kink, Partial, Primitive
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
+from simpleautodiff.rules.row import wrap_documented
 from simpleautodiff.transforms.finite_difference import difference
 from simpleautodiff.transforms.grad import grad, jvp
 from simpleautodiff.values.functions import ByType, check_value
@@ -100,7 +101,7 @@ def primitive(
             by_type=ByType(own_name, {}, compute),
             arrays=True,  # whether it takes arrays, and element by element, only the user knows
         )
-        wrapping = wrap(row)
+        wrapping = wrap_documented(row)
         wrapping.__doc__ = function.__doc__
         verify(row, wrapping, None if points is None else [_as_tuple(p) for p in points])
         return wrapping
@@ -185,9 +186,7 @@ def _verify_at(
     def slope(*args: Any) -> Any:
         return _rule(row, i, wrapping(*args), args)
 
-    place = ", ".join(
-        f"{n} = {x!r}" for n, x in zip(_argument_names(row.arity), point, strict=True)
-    )
+    place = ", ".join(f"{n} = {x!r}" for n, x in zip(_point_names(row.arity), point, strict=True))
     what = f"the rule of {row.name} for argument {i + 1}"
     known = _compare(what, place, slope(*point), along(row.compute), point[i])
     _compare(
@@ -252,5 +251,5 @@ def _compare(what: str, place: str, given: Any, function: Callable[[float], Any]
     )
 
 
-def _argument_names(arity: int) -> list[str]:
+def _point_names(arity: int) -> list[str]:
     return ["x"] if arity == 1 else [f"x{i + 1}" for i in range(arity)]

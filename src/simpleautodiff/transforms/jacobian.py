@@ -61,7 +61,7 @@ def jacobian(
     argnums = argnums if argnum is None else argnum
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        with engine.recording():
+        with engine.recording:
             graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
         value, results = plain_results(graph.result, graph.tape, f)
         fewer_inputs = _count(graph.inputs) < _count(results)

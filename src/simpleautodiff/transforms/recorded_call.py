@@ -11,9 +11,9 @@ from simpleautodiff.arrays.patch_scipy import teach_scipy
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced, concrete, plain
-from simpleautodiff.core.linear import ZERO, plus
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.tape import Tape, new_tape
+from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import from_gradients
@@ -48,7 +48,7 @@ class Graph:
     ) -> None:
         teach_scipy()
         self.f = f
-        self.tape = new_tape() if tape is None else tape
+        self.tape: Tape = engine.new_tape() if tape is None else tape
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
@@ -85,7 +85,7 @@ class Graph:
 
         `once` says that this is the last sweep, so that it may use up the graph.
         """
-        if not is_complex(plain(result)):
+        if type(plain(result)) is float or not is_complex(plain(result)):
             return self.pull([(result, unit)], once)
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
@@ -94,23 +94,21 @@ class Graph:
 
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
         """Sweep back from seeded results; return the adjoints of the inputs, `ZERO` for none."""
-        bar: dict[Node, Any] = {}
+        recorded = []
         for result, seed in seeds:
-            if self.recorded(result) and seed is not ZERO:
-                like = plain(result.value)
-                if type(like) is not float and has_kind(like):
-                    seed = in_kind(seed, like)  # a plain 1 is no float32 once it is copied
-                node = self.tape[result.index]
-                bar[node] = plus(bar.get(node, ZERO), seed)
-        pull = self.tape.pull_once if once else self.tape.pull
-        return pull(bar, self.inputs)
+            if seed is not ZERO and self.recorded(result):
+                like = result.value
+                if type(like) is not float and has_kind(plain(like)):
+                    seed = in_kind(seed, plain(like))  # a plain 1 is no float32 once it is copied
+                recorded.append((result, seed))
+        return self.tape.pull(recorded, self.inputs, once)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
         """Sweep forward from seeded inputs and return the tangents of the results."""
         pairs = zip(self.inputs, tangents, strict=True)
-        dot = {node: tangent for node, tangent in pairs if tangent is not None}
+        seeds = [(node, tangent) for node, tangent in pairs if tangent is not None]
         recorded = [result for result in results if self.recorded(result)]
-        found = iter(self.tape.push(dot, [self.tape[node.index] for node in recorded]))
+        found = iter(self.tape.push(seeds, recorded))
         return [as_number(next(found) if self.recorded(r) else ZERO, r) for r in results]
 
     def arguments(self, numbers: list[Any]) -> Any:

@@ -177,11 +177,13 @@ class _Turning:
     def __init__(self) -> None:
         self.stays: dict[int, tuple[Any, Any]] = {}  # by the id of a node, which is kept alive
         self.arrays: dict[int, Writable] = {}
+        self.forks: set[int] = set()  # the ids of those that stay
 
     def replaced(self, node: Any) -> Any:
         """Put a fork of a node into the records."""
         stays = fork(node)
         self.stays[id(node)] = node, stays
+        self.forks.add(id(stays))
         if type(node) is Node:
             stays.args = self.recorded(node.args)
             tape: Any = node.level
@@ -219,7 +221,8 @@ class _Turning:
             if not any([id(arg) in stays for arg in args]):
                 continue
             node.args = self.recorded(args)
-            if node.primitive in VIEWS and id(args[0]) in stays:
+            is_view = node.primitive in VIEWS and id(args[0]) in stays
+            if is_view and id(node) not in self.forks:
                 step = VIEWS[node.primitive](node, *node.args)
                 if step is not None:
                     self.join(node, step(self.arrays[id(args[0])]))

@@ -100,7 +100,9 @@ def retain(x: Any) -> Any:
         return tuple(
             [retain(part) if isinstance(part, (np.ndarray, Traced)) else part for part in x]
         )
-    return fork(x) if isinstance(x, Traced) and shape(plain(x)) else x
+    if not isinstance(x, Traced) or isinstance(x.level, Hand):
+        return x  # what is typed by hand is not written to
+    return fork(x) if shape(plain(x)) else x
 
 
 engine.retain = retain

@@ -11,7 +11,7 @@ from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
-from simpleautodiff.core.tape import Tape
+from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.display.code.conditions import asked, question_of
 from simpleautodiff.transforms.kinks import LocatedTape
 
@@ -102,10 +102,11 @@ class WatchedTape(Tape):
         super().__init__()
         self.below = below
 
-    def pull(self, seeds: dict[Node, Any], inputs: Sequence[Node]) -> list[Any]:
+    def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back, one accumulation at a time."""
-        for node, seed in seeds.items():
+        bar = dict(seeds)
+        for node, seed in bar.items():
             self.below.change(node.value, None, seed)
-        for child, k, _, total in accumulations(self, seeds):
+        for child, k, _, total in accumulations(self, bar):
             self.below.change(child.args[k].value, child.value, total)
-        return [filled(seeds.get(node, ZERO)) for node in inputs]
+        return [filled(bar.get(node, ZERO)) for node in inputs]

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.order import execution_order, in_paper_order
+from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
 from simpleautodiff.display.code.conditions import Question, question_of
 from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import Term, as_term, latex_name, render
+from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.python_code import FEW, Piece, expression, listed, literal
 from simpleautodiff.rules.row import TABLE
 

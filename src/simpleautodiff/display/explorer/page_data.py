@@ -37,7 +37,7 @@ def document(program: Program, title: str = "", code: Sequence[str] = (), first:
     code, first
         The lines of the function's source, and the number of the first one.
     """
-    with engine.recording():  # what is made here is kept, all of it
+    with engine.recording:  # what is made here is kept, all of it
         return _document(program, title, code, first)
 
 
