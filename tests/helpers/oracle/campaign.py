@@ -1,4 +1,6 @@
-"""Compare the engines on many random programs: python tests/oracle/campaign.py --count 1000000
+"""Compare the engines on many random programs.
+
+Run it by: PYTHONPATH=tests/helpers python -m oracle.campaign --count 1000000
 
 Seeds go on from --start, which is new each time; a program that differs is printed with its
 statements, and makes the command fail. Every --jit-th program is also compiled, and every --jax-th

@@ -1,6 +1,6 @@
 """The fast engine, `jit` and JAX give what the plain engine gives, on random programs.
 
-`campaign.py` beside this file tries as many others as one likes.
+`oracle/campaign.py` among the helpers tries as many others as one likes.
 """
 
 import warnings
@@ -20,6 +20,7 @@ def test_plain_and_fast(first):
     assert not differing, "\n".join(differing)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("first", range(10_000, 10_060, 10))
 def test_compiled(first):
@@ -27,6 +28,7 @@ def test_compiled(first):
     assert not differing, "\n".join(differing)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("first", range(20_000, 20_200, 20))
 def test_jax(first):
