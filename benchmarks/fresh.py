@@ -1,17 +1,17 @@
 """What happens only once in a process: importing, compiling, finding compiled code on disk.
 
-`python fresh.py import with` prints milliseconds of CPU time as JSON; `python fresh.py bundle` too.
+`python fresh.py import autograd` prints milliseconds of CPU time as JSON, as `bundle` does.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
-import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -83,19 +83,19 @@ def _bundle() -> dict[str, float]:
     return {"loading": loading, "eager": once, "first": first, "made": sum(made)}
 
 
-def _import(how: str) -> dict[str, float]:
-    """Import the package as it is, or with nothing in the place of its compiled part."""
-    import numpy  # noqa: F401
+def _import(name: str, *attribute: str) -> dict[str, float]:
+    """Import a package after NumPy, and load one of its names if that is asked for."""
 
-    if how == "without":
-        empty: Any = types.ModuleType("simpleautodiff.compiled.jitted")
-        empty.Jitted = empty.jit = None
-        sys.modules["simpleautodiff.compiled.jitted"] = empty
+    def numpy() -> None:
+        importlib.import_module("numpy")
 
     def package() -> None:
-        import simpleautodiff  # noqa: F401
+        module = importlib.import_module(name)
+        for each in attribute:
+            getattr(module, each)
 
-    return {"import": _timed(package), "llvmlite": float("llvmlite" in sys.modules)}
+    times = {"NumPy": _timed(numpy), "package": _timed(package)}
+    return {**times, "llvmlite": float("llvmlite" in sys.modules)}
 
 
 def main() -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -17,36 +16,36 @@ def _as_it_is(x: Any, *others: Any) -> Any:
     return x
 
 
-@dataclass
 class Engine:
     """What the core asks others for, with what it does when nobody answers."""
 
-    fit: Callable[[Any, Any], Any] = _as_it_is
-    """Give a derivative the shape of the value it belongs to: `fit(derivative, value)`."""
+    def __init__(self) -> None:
+        self.fit: Callable[[Any, Any], Any] = _as_it_is
+        """Give a derivative the shape of the value it belongs to: `fit(derivative, value)`."""
 
-    scalars: set[type] = field(default_factory=lambda: {int, float})
-    """The types of real numbers that have no shape: a derivative of one fits any other."""
+        self.scalars: set[type] = {int, float}
+        """The types of real numbers that have no shape: a derivative of one fits any other."""
 
-    retain: Callable[[Any], Any] = _as_it_is
-    """Return a constant argument of a node such that nobody changes it later."""
+        self.retain: Callable[[Any], Any] = _as_it_is
+        """Return a constant argument of a node such that nobody changes it later."""
 
-    narrate: Callable[..., None] = _as_it_is
-    """Print a sweep step by step: `narrate(mode, order, seeds, sweep)`."""
+        self.narrate: Callable[..., None] = _as_it_is
+        """Print a sweep step by step: `narrate(mode, order, seeds, sweep)`."""
 
-    wrap: Callable[[Any], Callable[..., Any]] | None = None
-    """Make the function that users call for a primitive; None: the one of the core."""
+        self.wrap: Callable[[Any], Callable[..., Any]] | None = None
+        """Make the function that users call for a primitive; None: the one of the core."""
 
-    new_tape: Callable[..., Any] = _as_it_is
-    """Make the tape of a derivative that is computed and not shown."""
+        self.new_tape: Callable[..., Any] = _as_it_is
+        """Make the tape of a derivative that is computed and not shown."""
 
-    recording: AbstractContextManager[Any] = field(default_factory=nullcontext)
-    """The context in which a function is recorded and swept; it is entered again and again."""
+        self.recording: AbstractContextManager[Any] = nullcontext()
+        """The context in which a function is recorded and swept; it is entered again and again."""
 
-    is_locked: Callable[[], bool] = bool
-    """Tell whether a constant is read-only only while a derivative is computed."""
+        self.is_locked: Callable[[], bool] = bool
+        """Tell whether a constant is read-only only while a derivative is computed."""
 
-    release: Callable[[Any], Any] = _as_it_is
-    """Return an array that leaves a derivative for good."""
+        self.release: Callable[[Any], Any] = _as_it_is
+        """Return an array that leaves a derivative for good."""
 
 
 engine = Engine()

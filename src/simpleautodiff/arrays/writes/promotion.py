@@ -221,8 +221,9 @@ class _Turning:
             if not any([id(arg) in stays for arg in args]):
                 continue
             node.args = self.recorded(args)
-            is_view = node.primitive in VIEWS and id(args[0]) in stays
-            if is_view and id(node) not in self.forks:
+            if id(node) in self.forks or id(args[0]) not in stays:
+                continue
+            if node.primitive in VIEWS:
                 step = VIEWS[node.primitive](node, *node.args)
                 if step is not None:
                     self.join(node, step(self.arrays[id(args[0])]))
