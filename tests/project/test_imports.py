@@ -1,11 +1,11 @@
-"""What imports what: no cycles, also through imports inside functions, and no import by a string."""
+"""What imports what: no cycles, also by imports inside functions, and no import by a string."""
 
 import ast
 import pathlib
 
 import pytest
 
-SOURCE = pathlib.Path(__file__).parent.parent / "src"
+SOURCE = pathlib.Path(__file__).parents[2] / "src"
 FILES = sorted(SOURCE.rglob("*.py"))
 OURS = "simpleautodiff"
 
