@@ -1,8 +1,38 @@
-"""What all tests share: compiled code is kept in a folder of their own."""
+"""What all tests share: a cache of their own for compiled code, and how many cases are run."""
 
 import os
+from collections import defaultdict
 
 import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--cases",
+        type=int,
+        metavar="N",
+        help="of the cases of each parametrized test run N only, the first, the last and between",
+    )
+
+
+def pytest_report_header():
+    return f"engine: {os.environ.get('SIMPLEAUTODIFF_ENGINE', 'fast')}"
+
+
+def pytest_collection_modifyitems(config, items):
+    most = config.getoption("--cases")
+    if most is None:
+        return
+    cases = defaultdict(list)
+    for item in items:
+        cases[item.nodeid.partition("[")[0]].append(item)
+    chosen = {
+        id(of_one[round(k * (len(of_one) - 1) / max(most - 1, 1))])
+        for of_one in cases.values()
+        for k in range(most)
+    }
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in chosen])
+    items[:] = [item for item in items if id(item) in chosen]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,0 +1,493 @@
+"""The command line: each command, what it prints, which exit code, and that it stays quiet."""
+
+import io
+import json
+import math
+import os
+import pathlib
+import pty
+import re
+import shlex
+import subprocess
+import sys
+
+import mpmath
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.cli import main
+from simpleautodiff.cli.options import COMMANDS
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "command-line.md"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(pathlib.Path(ad.__file__).parent.parent)}
+EXAMPLE = ["log(x1) + x1*x2 - sin(x2)", "x1=2", "x2=5"]
+MODEL = """
+import numpy as np
+
+import beside
+
+NUMBER = 3
+
+def f(x, y, k=2.0):
+    product = x * y
+    return np.sin(product) + product**k
+
+def loss(w):
+    return np.sum(np.tanh(w) ** 2)
+
+def loses(x):
+    return float(x)
+
+def raises(x):
+    return {}["missing"] * x
+
+def warns(x):
+    return beside.two * np.log(x) if x > 1 else ad_log(x)
+
+def ad_log(x):
+    import simpleautodiff as ad
+    return ad.log(x)
+
+def several(*numbers):
+    return numbers[0]
+
+calls = []
+
+def changes(x):
+    calls.append(x)
+    return x * len(calls)
+"""
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    """Write a module of the user's, and one beside it that it imports."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "model.py").write_text(MODEL)
+    (tmp_path / "beside.py").write_text("two = 2\n")
+    yield str(tmp_path / "model.py")
+    for name in ("model", "beside"):
+        sys.modules.pop(name, None)
+
+
+def out(capsys, *arguments):
+    assert main(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+# What is computed
+
+
+def test_explain_prints_the_papers_tables_the_graph_and_the_words(capsys):
+    for arguments in ([], ["explain"], EXAMPLE, ["explain", *EXAMPLE]):
+        text = out(capsys, *arguments)
+        for piece in ("Values", "x̄2 + v̄2 × x1", "= 1.716", "ẋ1 × x2 + ẋ2 × x1 = 1 × 5 + 0 × 2"):
+            assert piece in text
+        for title in ("Forward mode", "Reverse mode", "Graph", "In words"):
+            assert title in text
+        assert text.startswith("y = log(x1) + x1*x2 - sin(x2)   at x1 = 2, x2 = 5\n")
+
+
+def test_a_mode_shows_one_sweep(capsys):
+    assert "Reverse mode" not in out(capsys, *EXAMPLE, "--mode", "forward")
+    assert "Forward mode" not in out(capsys, *EXAMPLE, "--mode=reverse")
+
+
+def test_the_sweep_starts_where_it_is_told(capsys):
+    text = out(capsys, "x**2 * sin(y)", "y=0.5", "x=3", "--wrt", "y")
+    assert "Forward mode: derivatives with respect to y" in text
+    assert f"{9 * math.cos(0.5):.3f}" in text
+
+
+def test_explain_of_the_second_order_explains_the_derivative(capsys):
+    text = out(capsys, "x**3", "x=2", "--order", "2", "--mode", "reverse")
+    assert text.startswith("y = ∂(x**3)/∂x   at x = 2\n")
+    assert re.search(r"x̄ +.*∂y/∂x +.*= 12\n", text)
+
+
+def test_the_headline_fits(capsys):
+    text = out(capsys, "a = x*y; sin(a) + a", "x=1", "y=2")
+    assert text.startswith("  a = x*y\n  sin(a) + a\nat x = 1, y = 2\n")
+    text = out(capsys, " + ".join(["sin(x)"] * 20), "x=1")
+    assert max(map(len, text.split("\n\n")[0].splitlines())) <= 80
+
+
+def test_table_prints_one_table(capsys):
+    assert out(capsys, "table", *EXAMPLE).splitlines()[-1].endswith("= 11.652")
+    assert out(capsys, "table", *EXAMPLE, "--mode", "forward").splitlines()[-1].endswith("= 5.5")
+    assert out(capsys, "table", *EXAMPLE, "--mode", "reverse").splitlines()[-1].endswith("= 1.716")
+
+
+@pytest.mark.parametrize("mode", [[], ["--mode", "forward"], ["--mode", "reverse"]])
+def test_grad_has_all_digits(mode, capsys):
+    text = out(capsys, "grad", "exp(x)/3", "x=0.1", *mode)
+    with mpmath.workdps(30):
+        assert float(text) == pytest.approx(float(mpmath.exp(mpmath.mpf(0.1)) / 3), rel=2e-16)
+    assert len(text.strip().lstrip("0.")) >= 16
+    assert out(capsys, "grad", "x**2*y", "x=2", "y=5", "--wrt", "x", *mode) == "20\n"
+
+
+@pytest.mark.parametrize("mode", [[], ["--mode", "forward"], ["--mode", "reverse"]])
+def test_grad_of_higher_orders(mode, capsys):
+    text = out(capsys, "grad", "x1**3 * x2**2", "x1=2", "x2=5", "--order", "3", *mode)
+    assert text.splitlines() == [
+        "∂³y/∂x1³ = 150",
+        "∂³y/∂x1²∂x2 = 120",
+        "∂³y/∂x1∂x2² = 24",
+        "∂³y/∂x2³ = 0",
+    ]
+
+
+def test_grad_in_json(capsys):
+    answer = json.loads(out(capsys, "grad", "log(x*y)", "x=0.5", "y=4", "--format", "json"))
+    assert answer["derivatives"] == {"x": 2.0, "y": 0.25}
+    assert answer["at"] == {"x": 0.5, "y": 4.0}
+    assert main(["grad", "log(x)", "x=0", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["derivatives"] == {"x": "inf"}
+    assert "log(0.0)" in captured.err
+
+
+def test_check_agrees(capsys):
+    text = out(capsys, "check", *EXAMPLE)
+    assert text.count("1.716337814536773") == 3
+    assert text.endswith("They agree.\n")
+    checks = json.loads(out(capsys, "check", "x**4", "x=2", "--order", "2", "--format", "json"))
+    assert checks["checks"][0]["reference"] == pytest.approx(48)
+
+
+def test_values_may_be_formulas(capsys):
+    assert float(out(capsys, "grad", "sin(x)", "x=pi")) == -1
+    assert float(out(capsys, "grad", "x**2", "x = 1/4")) == 0.5
+    assert float(out(capsys, "grad", "x**2", "x=-2")) == -4
+
+
+def test_a_formula_may_begin_with_a_minus(capsys):
+    assert out(capsys, "grad", "-x**2", "x=3") == "-6\n"
+    assert out(capsys, "grad", "--x", "x=3") == "1\n"
+
+
+# Where it comes from
+
+
+def test_a_formula_from_standard_input(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("a = x*y\nsin(a) + a\n"))
+    assert out(capsys, "grad", "-", "x=0", "y=7", "--wrt=x") == "14\n"
+    monkeypatch.setattr(sys, "stdin", io.StringIO("def f(y, x):\n    return y / x\n"))
+    assert out(capsys, "grad", "-", "x=2", "y=3", "--wrt", "x") == "-0.75\n"
+
+
+def test_a_function_in_a_file(model, capsys):
+    expected = 2 * math.cos(2) + 2 * 2 * 2
+    assert float(out(capsys, "grad", f"{model}:f", "x=1", "y=2", "--wrt", "x")) == expected
+    assert out(capsys, "grad", f"{model}:f", "x=1", "y=2", "k=1", "--wrt", "x,y").count("\n") == 2
+    text = out(capsys, f"{model}:f", "x=1", "y=2")
+    assert text.startswith("z = f(x, y) of model.py   at x = 1, y = 2\n")
+
+
+def test_arrays_go_to_functions_in_files(model, capsys):
+    for mode in ("forward", "reverse"):
+        text = out(capsys, "grad", f"{model}:loss", "w=[0, 1]", "--mode", mode)
+        slope = 2 * math.tanh(1) * (1 - math.tanh(1) ** 2)
+        assert json.loads(text) == pytest.approx([0, slope])
+        second = out(capsys, "grad", f"{model}:loss", "w=[0, 0]", "--order", "2", "--mode", mode)
+        assert json.loads(second) == [[2, 0], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("target", "code", "message"),
+    [
+        ("", 2, "say which function; it has model.py:f, model.py:loss"),
+        (":g", 2, "there is no function 'g'"),
+        (":NUMBER", 2, "not a function"),
+        (":several", 2, "cannot be given by name"),
+        (":loses", 2, "model.py:16: return float(x)"),
+        (":raises", 1, "KeyError: 'missing'"),
+    ],
+)
+def test_functions_that_cannot_be_used(target, code, message, model, capsys):
+    assert main(["grad", f"{model}{target}", "x=2"]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_files_that_cannot_be_read(tmp_path, capsys):
+    assert main(["grad", f"{tmp_path}/none.py:f", "x=1"]) == 2
+    assert "No such file" in capsys.readouterr().err
+    (tmp_path / "broken.py").write_text("def f(x:\n")
+    assert main(["grad", f"{tmp_path}/broken.py:f", "x=1"]) == 2
+    assert "is not Python" in capsys.readouterr().err
+
+
+def test_warnings_name_the_users_line(model, capsys):
+    assert main(["grad", f"{model}:warns", "x=0"]) == 0
+    assert "(at model.py:" in capsys.readouterr().err
+
+
+def test_derivatives_that_disagree_are_exit_code_1(model, capsys):
+    assert main(["check", f"{model}:changes", "x=3"]) == 1
+    assert "a value that changes from call to call" in capsys.readouterr().err
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["x +", "x=1"], "something is missing at the end"),
+        (["x*y", "x=1"], "no value for y: add y=..."),
+        (["x*y*z"], "no value for x, y, z: add x=... y=... z=..."),
+        (["x", "z=1"], "'z' is not in the formula; its variables are x"),
+        (["alpha*y", "alpa=1"], "did you mean alpha?"),
+        (["x*pi", "x=1", "pi=3"], "'pi' is a constant"),
+        (["x", "x=1", "x=2"], "x has two values"),
+        (["x", "x=abc"], "'abc', which is not a number"),
+        (["x", "x="], "not a number"),
+        (["x", "x=9**9**9"], "not a number"),
+        (["x", "x=[]"], "not a number"),
+        (["x", "7"], "name=number"),
+        (["2 + 3"], "nothing to differentiate"),
+        (["x", "x=1", "--wrt", "q"], "no variable 'q'"),
+        (["grad", "x", "x=1", "--wrt", "x,q"], "no variable 'q'"),
+        (["__import__('os')", "x=1"], "there is no function '__import__'"),
+        (["x**2*9**9**9", "x=1"], "too large"),
+        (["log(0)*x", "x=1"], "outside a domain"),
+        (["(" * 10_000 + "x" + ")" * 10_000, "x=1"], "20,001 characters"),
+        (["(" * 4000 + "x" + ")" * 4000, "x=1"], "nested"),
+        (["x" * 1_000_000, "x=1"], "1,000,000 characters"),
+        (["x^2", "x=1"], "use ** for powers"),
+        (["explore", "x", "x=1"], "--output page.html"),
+        (["explore", "--output", "a.html"], "--output page.html"),
+        (["graph", "loog(x)", "x=1"], "did you mean log?"),
+        (["source", "x*y", "x=1"], "no value for y"),
+        (["step", "x*y", "x=1"], "no value for y"),
+        (["check", "x*y", "x=1"], "no value for y"),
+    ],
+    ids=lambda v: str(v)[:30],
+)
+def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gard", "x**2", "x=3"], "there is no command 'gard'; did you mean grad?"),
+        (["x", "x=1", "--fromat", "json"], "did you mean --format?"),
+        (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
+        (["graph", "x", "x=1", "--output", "none/a.pdf"], "a.pdf; it writes text, svg, tikz, html"),
+        (["grad", "x", "x=1", "--output", "none/a.svg"], "a.svg; it writes text, json"),
+        (["grad", "x", "x=1", "--mode", "sideways"], "invalid choice: 'sideways'"),
+        (["grad", "x", "x=1", "--order", "0"], "a whole number from 1 to 8"),
+        (["explore", "--port", "99999"], "up to 65535"),
+        (["graph", "x", "x=1", "--show", "nothing"], "invalid choice"),
+    ],
+)
+def test_bad_options_give_one_message_and_exit_code_2(arguments, message, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_megabyte_on_standard_input_is_refused_quickly(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("x+" * 500_000 + "x"))
+    assert main(["grad", "-", "x=1"]) == 2
+    assert "too long" in capsys.readouterr().err
+
+
+def test_every_command_helps_within_80_columns(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    for arguments in (["--help"], *([command, "--help"] for command in COMMANDS)):
+        with pytest.raises(SystemExit) as stop:
+            main(arguments)
+        assert stop.value.code == 0
+        text = capsys.readouterr().out
+        assert max(map(len, text.splitlines())) <= 80
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"simpleautodiff {ad.__version__}\n"
+
+
+# Where it goes
+
+
+def test_output_goes_to_a_file(tmp_path, capsys):
+    file = tmp_path / "answer.json"
+    assert out(capsys, "grad", "x**2", "x=3", "--output", str(file)) == ""
+    assert json.loads(file.read_text())["derivatives"] == {"x": 6.0}
+    assert out(capsys, "grad", "x**2", "x=3", "--output", "-") == "6\n"
+    assert main(["grad", "x**2", "x=3", "--output", str(tmp_path / "none" / "a.txt")]) == 1
+    assert "No such file" in capsys.readouterr().err
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "simpleautodiff", *arguments]
+
+
+def test_python_dash_m():
+    done = subprocess.run(command("x*x", "x=3"), capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "∂y/∂x" in done.stdout
+
+
+def test_letters_that_the_terminal_lacks_are_replaced():
+    done = subprocess.run(
+        command(*EXAMPLE),
+        capture_output=True,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert done.returncode == 0
+    assert b"5.5" in done.stdout
+
+
+def test_a_closed_pipe_is_quiet():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command(*EXAMPLE), stdout=writer, stderr=subprocess.PIPE)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+class Interrupted(io.StringIO):
+    def read(self, size=-1):
+        raise KeyboardInterrupt
+
+
+def test_an_interruption_is_quiet(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", Interrupted())
+    assert main(["grad", "-", "x=1"]) == 130
+    assert capsys.readouterr() == ("", "")
+
+
+def on_a_terminal(*arguments, **environment):
+    """Run the command in a terminal of 80 columns and return what appears there."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        command(*arguments),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**os.environ, "COLUMNS": "80", "TERM": "xterm", **environment},
+    )
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    process.wait(10)
+    return shown.decode()
+
+
+@pytest.mark.slow
+def test_colours_only_where_they_are_wanted():
+    assert "\x1b[1mValues\x1b[0m" in on_a_terminal(*EXAMPLE, NO_COLOR="")
+    assert "\x1b" not in on_a_terminal(*EXAMPLE, NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal(*EXAMPLE, TERM="dumb")
+    assert "\x1b[31m" in on_a_terminal("grad", "x^2", "x=1", NO_COLOR="")
+
+
+def test_no_line_wraps_on_a_terminal():
+    formula = "sin(x*y*z + exp(x)) * cos(x*y*z - exp(y)) / sqrt(x**2 + y**2 + z**2)"
+    shown = on_a_terminal(
+        "explain", f"{formula} + {formula}", "x=1.2345", "y=2", "z=3", NO_COLOR="1"
+    )
+    lengths = [sum(c not in "\u0304\u0307\r" for c in line) for line in shown.splitlines()]
+    assert max(lengths) <= 80
+    assert "cut to 80 columns" in shown
+
+
+@pytest.mark.slow
+def test_a_bar_shows_what_takes_long(tmp_path):
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ndef f(x, y):\n    time.sleep(0.7)\n    return x * y\n")
+    shown = on_a_terminal("grad", f"{slow}:f", "x=1", "y=2")
+    assert re.search(r"differentiating  █* +1/2  1 s", shown)
+    assert shown.replace("\r\n", "\n").endswith("∂z/∂x = 2\n∂z/∂y = 1\n")
+
+
+# What the page says
+
+
+def examples():
+    for block in re.findall(r"```console\n(.*?)```", PAGE.read_text(), re.DOTALL):
+        for example in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, expected = example.partition("\n")
+            yield line, expected
+
+
+@pytest.mark.slow
+def test_the_pages_examples_are_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    there = list(examples())
+    assert len(there) > 10
+    for line, expected in there:
+        if line == "cat model.py":
+            (tmp_path / "model.py").write_text(expected)
+        run = line.replace("simpleautodiff", f"{shlex.quote(sys.executable)} -m simpleautodiff")
+        done = subprocess.run(run, shell=True, capture_output=True, text=True, env=ENVIRONMENT)
+        assert done.stdout + done.stderr == expected, line
+
+
+def test_the_page_lists_every_command_and_its_formats():
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| ([\w ]*) ?\|$", PAGE.read_text(), re.MULTILINE))
+    assert {name: tuple(rows[name].split()) for name in COMMANDS} == {
+        name: command.formats for name, command in COMMANDS.items()
+    }
+
+
+def test_check_of_arrays_and_at_jumps(capsys, tmp_path):
+    (tmp_path / "m.py").write_text("import numpy as np\ndef g(w): return np.sum(np.tanh(w) ** 2)\n")
+    assert main(["check", f"{tmp_path / 'm.py'}:g", "w=[1,2]"]) == 0
+    assert "They agree." in capsys.readouterr().out
+    assert main(["check", "floor(x)*x", "x=2"]) == 0
+    assert "a kink or a jump is near" in capsys.readouterr().out
+
+
+def test_words_of_one_mode(capsys):
+    assert main(["explain", "x*y", "x=2", "y=3", "--mode", "forward"]) == 0
+    out = capsys.readouterr().out
+    assert "Forward from x" in out
+    assert "Reverse from" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pieces"),
+    [
+        (["v1*x", "v1=2", "x=3"], ["w1", "= ∂y/∂v1", "= 3", "= ∂y/∂x", "= 2"]),
+        (["x**2 * sin(y)", "x=3", "y=0.5", "--wrt", "y"], ["z = x**2", "∂z/∂y", "7.898"]),
+        (["-x**2", "x=2"], ["= -4"]),
+        (["sqrt(x)", "x=-1"], ["nan"]),
+        (["sin(x)", "x=nan"], ["nan"]),
+        (["x**y", "x=99999999", "y=99999999"], ["inf"]),
+        (["max(x, y)", "x=1", "y=1"], ["0.5"]),
+        (["x*y", "x=1e300", "y=2"], ["e+300"]),
+    ],
+    ids=lambda v: str(v[0]),
+)
+def test_the_command_line(arguments, pieces, capsys):
+    assert main(arguments) == 0
+    out = capsys.readouterr()
+    for piece in pieces:
+        assert piece in out.out
+    assert len(set(out.err.splitlines())) == len(out.err.splitlines())
+
+
+def test_the_command_line_helps(capsys):
+    for option in ("--help", "--version"):
+        with pytest.raises(SystemExit) as stop:
+            main([option])
+        assert stop.value.code == 0
+    assert "simpleautodiff" in capsys.readouterr().out

@@ -1,0 +1,665 @@
+"""Programs on arrays: compiled = NumPy line by line = as the function is."""
+
+import gc
+import math
+import threading
+
+import numpy as np
+import pytest
+from simpleautodiff.scipy.special import logsumexp
+
+import simpleautodiff as ad
+from simpleautodiff.compiled.array.array_program import ArrayProgram
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
+from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.core.level import apply
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.pytree import flatten
+from tiers import TIERS, answers
+
+pytest.importorskip("llvmlite")
+
+
+@pytest.fixture(autouse=True)
+def no_disk(monkeypatch):
+    monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", "off")
+
+
+def record(f, *args):
+    level = SymbolLevel()
+    leaves, rebuild = flatten(args)
+    with level, np.errstate(all="ignore"):
+        symbols = [level.input(leaf) for leaf in leaves]
+        results, _ = flatten(f(*rebuild(iter(symbols))))
+    return level.finish(results, len(leaves))
+
+
+def close(got, want, rtol, atol):
+    assert np.shape(got) == np.shape(want)
+    assert np.result_type(got) == np.result_type(want)
+    np.testing.assert_allclose(got, want, rtol, atol)
+
+
+def agree(f, *args, rtol=1e-12, atol=1e-12, precise=False):
+    """Run a function in all ways, return the compiled program."""
+    recorded = record(f, *args)
+    leaves, _ = flatten(args)
+    before = [np.copy(leaf) for leaf in leaves]
+    program = ArrayProgram(recorded, precise=precise)
+    status, got = program.run(leaves)
+    replayed, same = ArrayProgram(recorded, native=False).run(leaves)
+    with np.errstate(all="ignore"):
+        eager, _ = flatten(f(*args))
+    assert status == replayed == 0
+    for g, s, e in zip(got, same, eager, strict=True):
+        close(g, e, rtol, atol)
+        close(s, e, rtol, atol)
+    for leaf, copy in zip(leaves, before, strict=True):
+        np.testing.assert_array_equal(leaf, copy)
+    own = [*got, *leaves]
+    for i, result in enumerate(got):
+        assert not any(np.may_share_memory(result, x) for j, x in enumerate(own) if j != i)
+    again = program.run(leaves)[1]
+    for g, a in zip(got, again, strict=True):
+        np.testing.assert_array_equal(g, a)
+        assert not (np.shape(g) and np.may_share_memory(g, a))
+    return program
+
+
+rng = np.random.default_rng(5)
+SIZES = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 100, 1000]
+
+
+def chain(x):
+    return np.sum(np.sin(x) * np.exp(-(x**2)) + np.log(1 + x**2))
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_elementwise_chains_and_sums_at_every_size(n):
+    program = agree(ad.value_and_grad(chain), rng.normal(size=n))
+    assert sum(line.startswith("loop") for line in program.explain()) == 1
+    agree(ad.value_and_grad(lambda x: logsumexp(x)), rng.normal(size=n))
+
+
+@pytest.mark.parametrize("n", [1, 5, 16, 17, 33, 1000])
+def test_float32_stays_float32(n):
+    x = rng.normal(size=n).astype(np.float32)
+    agree(ad.value_and_grad(chain), x, rtol=1e-5, atol=1e-5)
+    agree(lambda x: (x > 0.1, np.where(x > 0, x, 0.5), x / 3), x, rtol=1e-6)
+
+
+EDGES = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -8.0, 1e-300, -3e5, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("name", sorted(NUMBERS))
+def test_every_row_on_arrays(name):
+    """Rows that are computed element by element, at ordinary numbers and at the edges."""
+    primitive = TABLE[name]
+    edges = EDGES if name != "sinc" else EDGES[:-3]  # sin(inf) is an error outside of programs
+    x = np.array([*edges, *np.random.default_rng(2).normal(size=20)])
+    args = [np.roll(x, 5 * k) for k in range(primitive.arity)]
+    with np.errstate(all="ignore"):
+        agree(lambda *xs: apply(primitive, *xs), *args, rtol=1e-13, atol=1e-16)
+
+
+def test_special_numbers_go_through():
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e-310, 1e308, -1.5, 2.0])
+    agree(lambda x: (np.exp(x), np.log(x), np.sqrt(x), np.max(x), np.sum(x), x == x), x)
+    agree(lambda x: (np.max(x), np.min(x), np.isnan(x), np.isfinite(x), -x), x)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 4), (5, 9, 7), (100, 3), (3, 100), (2, 1, 17), (1, 1), (40,)]
+)
+def test_reductions_over_any_axes(shape):
+    x = rng.normal(size=shape)
+    axes = [None, *range(len(shape)), tuple(range(len(shape)))]
+    axes += [(0, len(shape) - 1)] if len(shape) > 1 else []
+    for axis in axes:
+        for keep in (False, True):
+            agree(
+                lambda x, axis=axis, keep=keep: (
+                    np.sum(x * x, axis=axis, keepdims=keep),
+                    np.max(x, axis=axis, keepdims=keep),
+                    np.min(x + 1, axis=axis, keepdims=keep),
+                    np.mean(x, axis=axis, keepdims=keep),
+                    np.sum(x > 0, axis=axis, keepdims=keep),
+                ),
+                x,
+            )
+
+
+@pytest.mark.parametrize("shape", [(400, 3), (400, 1), (33, 8), (9, 50, 2), (64, 4, 3), (3, 70)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_short_last_axes(shape, dtype):
+    x = rng.normal(size=shape).astype(dtype)
+    tolerance = (
+        {"rtol": 1e-12, "atol": 1e-12} if dtype is np.float64 else {"rtol": 2e-4, "atol": 2e-4}
+    )
+    length = lambda x: np.sqrt(np.sum(x * x, axis=-1))
+    agree(ad.value_and_grad(lambda x: np.sum(length(x))), x, **tolerance)
+    agree(lambda x: (x / length(x)[..., None], np.max(x, axis=-1), np.sum(x, 0)), x, **tolerance)
+    agree(lambda x: (np.sum(x), np.sum(x > 0, axis=-1), x * x.mean(axis=0)), x, **tolerance)
+
+
+def test_a_long_sum_is_as_exact_as_a_pairwise_one():
+    x = rng.uniform(size=1_000_003)
+    got = ArrayProgram(record(np.sum, x)).run([x])[1][0]
+    assert abs(got - math.fsum(x)) <= 4 * abs(np.spacing(math.fsum(x)))
+    tenths = np.full(2_000_000, 0.1)  # rounding goes one way, again and again
+    got = ArrayProgram(record(np.sum, tenths)).run([tenths])[1][0]
+    one_by_one = np.cumsum(tenths)[-1]
+    assert abs(got - 200_000) < abs(one_by_one - 200_000) / 100
+
+
+def test_broadcasting_and_its_undoing():
+    a, b = rng.normal(size=(6, 1, 5)), rng.normal(size=(4, 1))
+    agree(ad.grad(lambda p: np.sum(np.sin(p[0] * p[1]) / (2 + p[1]))), (a, b))
+    agree(lambda a, b: a + b, a, b)
+
+
+def test_views_are_not_copied():
+    x = rng.normal(size=(6, 8))
+    program = agree(lambda x: np.sum(np.exp(x.T[1:3, ::-1] * x[:, 2:4].T)), x)
+    assert sum(line.startswith("loop") for line in program.explain()) == 1
+    agree(lambda x: (x.T.reshape(-1) * 2, x.T, x[2], x[:, 3], x[1, 1], x.reshape(4, 12).T), x)
+    agree(ad.grad(lambda x: np.sum(np.tanh(x.T.reshape(3, 16))[::2, ::-3] ** 2)), x)
+
+
+def test_gathers_scatters_and_written_arrays():
+    x, index = rng.normal(size=50), rng.integers(-50, 50, 300)
+    agree(ad.grad(lambda x: np.sum(np.sin(x[index]) * np.arange(300.0))), x)
+    agree(ad.grad(lambda x: np.sum(x[np.array([3, 1, -1])] ** 3)), x)
+    m = rng.normal(size=(7, 9))
+    agree(ad.grad(lambda m: np.sum(m[[0, 2, 2], [1, 1, 8]] ** 2)), m)
+    agree(ad.grad(lambda m: np.sum(np.exp(m[:, [3, 3, 0]]))), m)
+
+    def written(m):
+        y = np.zeros_like(m)
+        y[1:4] = m[2:5] * 2
+        y[:, 0] = 1.0
+        return np.sum(np.sin(y) * m)
+
+    agree(ad.value_and_grad(written), m)
+
+
+def test_rows_by_index_go_along():
+    table, index = rng.normal(size=(20, 5)), rng.integers(-20, 20, (3, 7))
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t[index]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(np.sin(t.T[[1, 1, 0]]) ** 2)), table)
+    agree(ad.value_and_grad(lambda t: np.sum(t[index[0], index[1] % 5] ** 2)), table)
+    agree(ad.grad(lambda t: np.sum(t[index, 2] ** 3)), table)
+    thin = rng.normal(size=(20, 1))
+    agree(ad.grad(lambda t: np.sum(t[index] ** 2)), thin)
+    agree(lambda t: t[np.arange(20) % 3 == 0] * 2, table)
+
+
+@pytest.mark.parametrize("width", [1, 5, 9])
+def test_indices_that_are_arguments(width):
+    table = rng.normal(size=(12, width))
+    index = rng.integers(-12, 12, 30)
+
+    def f(t, k):
+        return np.sum(np.sin(t[k]) * t[k[0]]) + np.sum(t[k, 0] ** 2)
+
+    program = agree(lambda t, k: ad.value_and_grad(f)(t, k), table, index)
+    assert not any(line.startswith("NumPy") for line in program.explain())
+    wrong = index.copy()
+    for bad in (12, -13):
+        wrong[17] = bad
+        with pytest.raises(IndexError):
+            program.run([table, wrong])
+
+
+def test_joined_rolled_and_summed_up_arrays():
+    x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
+    agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)
+    agree(ad.grad(lambda p: np.sum(np.concatenate([p[0].T, p[1].T]) ** 3)), (x, y))
+    agree(lambda x: np.roll(x, (2, -3), (0, 1)), x)
+    agree(lambda x: (np.cumsum(x), np.cumsum(x, axis=0), np.cumsum(x, axis=1)), x)
+    agree(ad.grad(lambda x: np.sum(np.cumsum(x, axis=1) ** 2)), x)
+    agree(lambda x: np.stack([x, 2 * x]), x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_go_to_blas(dtype):
+    tolerance = {"rtol": 1e-12 if dtype is np.float64 else 1e-4, "atol": 1e-4}
+    a, b = rng.normal(size=(5, 7)).astype(dtype), rng.normal(size=(7, 4)).astype(dtype)
+    v, w = rng.normal(size=7).astype(dtype), rng.normal(size=5).astype(dtype)
+    program = agree(
+        lambda a, b, v, w: (a @ b, b.T @ a.T, a @ v, w @ a, v @ v, a.T @ w, a[::2, 1:] @ b[1:]),
+        a, b, v, w, **tolerance,
+    )  # fmt: skip
+    assert sum(line.startswith("BLAS") for line in program.explain()) == 7
+    agree(lambda a, b: (a[:, ::2] @ b[::2], a[::-1] @ b, a[:, ::-1] @ b), a, b, **tolerance)
+    agree(
+        lambda a, v: (a[:1] @ v, a[:, :1] @ v[:1], a[:1].T @ a[:1], v[::3] @ v[::3]),
+        a,
+        v,
+        **tolerance,
+    )
+    agree(ad.grad(lambda p: np.sum(np.tanh(p[0] @ p[1] @ p[1].T) ** 2)), (a, b), **tolerance)
+    agree(lambda a: a @ np.eye(7, dtype=a.dtype), a, **tolerance)
+
+
+def uses(program, word):
+    return sum(line.startswith(word) for line in program.explain())
+
+
+@pytest.mark.parametrize(
+    "subscripts", ["ij,jk->ik", "ij,jk->ki", "ji,jk->ik", "ij,kj->ik", "ij,kj->ki"]
+)
+def test_einsum_of_two_matrices_goes_to_blas(subscripts):
+    sizes = {"i": 4, "j": 6, "k": 5}
+    left, right = (
+        rng.normal(size=[sizes[c] for c in term]) for term in subscripts.split("->")[0].split(",")
+    )
+    program = agree(lambda a, b: np.einsum(subscripts, a, b), left, right)
+    assert uses(program, "BLAS") == 1
+    agree(ad.grad(lambda p: np.sum(np.einsum(subscripts, *p) ** 2)), (left, right))
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes"),
+    [("ij,j->i", [(4, 6), (6,)]), ("j,ij->i", [(6,), (4, 6)]), ("i,i->", [(6,), (6,)]),
+     ("i,j->ij", [(3,), (5,)]), ("bij,bjk->bik", [(9, 2, 3), (9, 3, 2)]),
+     ("ij,ij->i", [(4, 5)] * 2), ("ij->ji", [(4, 5)]), ("ij->i", [(4, 5)]),
+     ("ij->j", [(4, 5)]), ("ij,ik->", [(4, 5), (4, 3)]), ("ii->i", [(4, 4)]),
+     ("i,ij,j->", [(3,), (3, 4), (4,)])],
+)  # fmt: skip
+def test_einsum_of_other_forms(subscripts, shapes):
+    arrays = [rng.normal(size=shape) for shape in shapes]
+    agree(lambda *xs: np.einsum(subscripts, *xs), *arrays)
+    agree(ad.grad(lambda p: np.sum(np.sin(np.einsum(subscripts, *p)))), tuple(arrays))
+
+
+def test_products_of_many_small_matrices():
+    a, b = rng.normal(size=(50, 3, 3)), rng.normal(size=(50, 3, 2))
+    program = agree(lambda a, b: a @ b, a, b)
+    assert uses(program, "NumPy") == 0
+    agree(lambda a, b: (a[:2, None] @ b[3:7], a[0] @ b, a @ b[0]), a, b)
+    agree(ad.vmap(ad.grad(lambda a: np.sum(np.tanh(a @ a) ** 2))), a)
+
+
+def test_gradient_of_a_network():
+    def loss(p, inputs, targets):
+        (w1, b1), (w2, b2) = p
+        return np.mean((np.tanh(inputs @ w1 + b1) @ w2 + b2 - targets) ** 2)
+
+    layers = [(rng.normal(size=(4, 8)), rng.normal(size=8)), (rng.normal(size=(8, 2)), np.zeros(2))]
+    program = agree(
+        ad.value_and_grad(loss), layers, rng.normal(size=(60, 4)), rng.normal(size=(60, 2))
+    )
+    assert not any(line.startswith("NumPy") for line in program.explain())
+
+
+def test_logistic_regression_and_its_hessian_products():
+    x, y = rng.normal(size=(40, 5)), (rng.uniform(size=40) < 0.5).astype(float)
+
+    def loss(w):
+        z = x @ w
+        return np.sum(np.logaddexp(0, z) - y * z)
+
+    w = rng.normal(size=5)
+    agree(ad.value_and_grad(loss), w)
+    agree(ad.hessian(loss), w)
+    agree(lambda w, v: ad.jvp(ad.grad(loss), (w,), (v,)), w, rng.normal(size=5))
+
+
+def test_physics_residuals():
+    u = rng.normal(size=(12, 11))
+
+    def residual(u):
+        around = np.roll(u, 1, 0) + np.roll(u, -1, 0) + np.roll(u, 1, 1) + np.roll(u, -1, 1)
+        inner = (u[2:, 1:-1] + u[:-2, 1:-1] - 2 * u[1:-1, 1:-1]) * u[1:-1, 1:-1]
+        return np.sum((around - 4 * u + u**3) ** 2) + np.sum(inner**2)
+
+    agree(ad.value_and_grad(residual), u)
+
+
+def test_what_numpy_has_to_do_is_done_by_it_in_the_same_program():
+    x = rng.normal(size=30)
+    program = agree(
+        ad.value_and_grad(lambda x: np.sum(np.sin(np.sort(np.exp(x))) * np.arange(30.0))), x
+    )
+    assert any("NumPy: argsort" in line for line in program.explain())
+    assert any(line.startswith("loop") for line in program.explain())
+    m = rng.normal(size=(4, 4)) + 4 * np.eye(4)
+    agree(ad.value_and_grad(lambda m: np.sum(np.linalg.solve(m, np.sin(m[0])) ** 2)), m)
+    agree(lambda m: np.linalg.inv(m).T, m)
+    whole = np.arange(5, dtype=np.int32)
+    agree(lambda x, k: x[:5] * k, x, whole)
+    agree(lambda z: np.abs(z * z), rng.normal(size=4) + 1j)
+
+
+def test_batches():
+    x = rng.normal(size=(20, 6))
+    agree(ad.vmap(ad.grad(lambda v: np.sum(np.sin(v) * v[0]) + np.max(v))), x)
+    agree(ad.vmap(ad.hessian(lambda v: np.prod(v[:3]) + np.sum(v**3))), x)
+
+
+def test_empty_arrays_and_single_numbers():
+    agree(lambda x: (np.sum(x), x * 2, np.sin(x[:0])), np.zeros(0))
+    agree(lambda x: (np.sum(x, axis=0), np.concatenate([x, x])), np.zeros((0, 3)))
+    agree(lambda s, x: (s * x, np.sum(x) * s, s + 1, s), 2.5, rng.normal(size=9))
+    agree(lambda s: (s * s, np.sin(s)), np.float32(0.5), rtol=1e-6)
+
+
+def test_inputs_of_any_layout():
+    x = rng.normal(size=(8, 6))
+    program = ArrayProgram(record(lambda x: np.exp(x) + x[0], x))
+    for given in (x, np.asfortranarray(x), np.repeat(x, 2, 1)[:, ::2], x[::-1][::-1]):
+        np.testing.assert_allclose(program.run([given])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+    raw = np.zeros(8 * 48 + 1, np.uint8)
+    odd = raw[1:].view(np.float64).reshape(8, 6)
+    odd[...] = x
+    np.testing.assert_allclose(program.run([odd])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+    locked = x.copy()
+    locked.flags.writeable = False
+    np.testing.assert_allclose(program.run([locked])[1][0], np.exp(x) + x[0], 1e-14, 1e-15)
+
+
+def test_equal_steps_of_a_loop_are_compiled_once():
+    def f(x):
+        for _ in range(20):
+            x = x + 0.1 * np.roll(np.sin(x), 1)
+        return np.sum(x)
+
+    x = rng.normal(size=50)
+    program = agree(ad.value_and_grad(f), x)
+    assert program.ir.count("define internal void @loop") < 12
+    assert uses(program, "loop") > 30
+
+
+def test_other_shapes_are_refused():
+    program = ArrayProgram(record(np.exp, np.zeros(4)))
+    with pytest.raises(ad.ArgumentError, match=r"shape \(5,\)"):
+        program.run([np.zeros(5)])
+
+
+def test_large_results_are_used_again_only_when_nobody_has_them():
+    x = rng.normal(size=50_000)
+    program = ArrayProgram(record(lambda x: 2 * x, x))
+    kept = [program.run([x + k])[1][0] for k in range(5)]
+    for k, result in enumerate(kept):
+        np.testing.assert_array_equal(result, 2 * (x + k))
+    part = program.run([x])[1][0][10:20]
+    for _ in range(4):
+        program.run([x + 1])
+    np.testing.assert_array_equal(part, 2 * x[10:20])
+    seen = set()
+    for _ in range(6):
+        result = program.run([x])[1][0]
+        seen.add(result.__array_interface__["data"][0])
+    assert len(seen) <= 2
+
+
+def test_results_that_are_inputs_constants_or_the_same():
+    x = rng.normal(size=5)
+    constant = np.arange(3.0)
+    status, got = ArrayProgram(record(lambda x: (x, x, x[1:], constant, 2 * x, 2 * x), x)).run([x])
+    assert status == 0
+    for i, result in enumerate(got):
+        assert not any(
+            np.shares_memory(result, o) for j, o in enumerate([*got, x, constant]) if i != j
+        )
+    np.testing.assert_array_equal(got[3], constant)
+    got[0][:] = 0
+    assert x.all()
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_guards_say_which_one_failed_first(native):
+    def f(x):
+        y = np.sum(x) if np.sum(x) > 0 else -np.sum(x)
+        z = np.exp(x) if np.max(x) < 5 else x
+        return y * z
+
+    x = np.array([1.0, 2.0, -0.5])
+    program = ArrayProgram(record(f, x), native=native)
+    assert program.run([x])[0] == 0
+    assert program.run([-x])[0] == 1
+    assert program.run([x + 4])[0] == 2
+    assert program.run([np.array([7.0, -20.0, 0.0])])[0] == 1
+    np.testing.assert_allclose(program.run([x])[1][0], f(x), 1e-14)
+
+
+def test_numpy_waits_for_the_guards_before_it():
+    def f(m):
+        if np.sum(m) > 0:
+            return np.linalg.inv(m)
+        return m
+
+    program = ArrayProgram(record(f, np.eye(3)))
+    assert program.run([np.zeros((3, 3))]) == (1, [])
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [3, 20, 1000])
+def test_a_result_is_not_written_over_what_is_still_read(kind, n):
+    x, y = rng.normal(size=(n, 5)).astype(kind), rng.normal(size=n).astype(kind)
+    agree(lambda x, y: (y * np.sum(y), np.sum(np.sum(x, axis=1))), x, y, rtol=1e-4, atol=1e-4)
+    agree(lambda x, y: (np.sum(np.sum(x, 1)), np.sin(y)), x, y, rtol=1e-4, atol=1e-4)
+
+
+def test_many_threads_at_once():
+    x = [rng.normal(size=40_000) for _ in range(4)]
+    program = ArrayProgram(record(ad.value_and_grad(chain), x[0]))
+    expected = [program.run([v])[1] for v in x]
+    wrong = []
+
+    def work(k):
+        for _ in range(30):
+            value, gradient = program.run([x[k]])[1]
+            if value != expected[k][0] or (gradient != expected[k][1]).any():
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_many_threads_with_memory_of_their_own():
+    x = [rng.normal(size=(90, 100)) for _ in range(4)]
+    f = lambda x: np.sum(np.sin(x).T.reshape(90, 100) * x)
+    program = ArrayProgram(record(f, x[0]))
+    assert program.memory.size > 1 << 15
+    expected = [program.run([v])[1][0] for v in x]
+    np.testing.assert_allclose(expected, [f(v) for v in x], 1e-11)
+    wrong = []
+
+    def work(k):
+        wrong.extend(k for _ in range(200) if program.run([x[k]])[1][0] != expected[k])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_code_lives_as_long_as_the_program():
+    x = rng.normal(size=9)
+    run = ArrayProgram(record(np.exp, x)).run
+    gc.collect()
+    np.testing.assert_allclose(run([x])[1][0], np.exp(x), 1e-14)
+
+
+def test_precise_is_the_library():
+    x = rng.normal(size=100)
+    got = ArrayProgram(record(lambda x: np.sin(x) * x + 1, x), precise=True).run([x])[1][0]
+    np.testing.assert_array_equal(got, np.array([math.sin(v) * v + 1 for v in x]))
+
+
+# Random programs. ---------------------------------------------------------------------------------
+
+
+def _unary(x, r):
+    functions = [np.sin, np.tanh, np.exp, np.abs, np.negative, lambda x: x / 2, lambda x: x**2,
+                 lambda x: np.sqrt(1 + x * x), lambda x: np.where(x > 0.1, x, 0.5 * x)]  # fmt: skip
+    return functions[r.integers(len(functions))](np.clip(x, -3.0, 3.0))
+
+
+def _shaped(x, r):
+    n = x.ndim
+    choices = [lambda: x.T, lambda: x.reshape(-1), lambda: x[..., ::-1],
+               lambda: x[1:] if len(x) > 1 else x, lambda: np.expand_dims(x, 0),
+               lambda: np.roll(x, 1, n - 1), lambda: np.cumsum(x, axis=0),
+               lambda: np.concatenate([x, 2 * x], axis=n - 1),
+               lambda: x[r.integers(0, len(x), 4)], lambda: np.swapaxes(x, 0, n - 1)]  # fmt: skip
+    return choices[r.integers(len(choices))]()
+
+
+def _reduced(x, r):
+    axis = [None, 0, x.ndim - 1][r.integers(3)]
+    keep = bool(r.integers(2))
+    return [np.sum, np.max, np.mean, np.min][r.integers(4)](x, axis=axis, keepdims=keep)
+
+
+def random_function(seed):
+    def f(a, b):
+        r = np.random.default_rng(seed)
+        values = [a, b, a * 2 - 1]
+        for _ in range(12):
+            x = values[r.integers(len(values))]
+            kind = r.integers(5)
+            if kind == 0 and x.ndim:
+                values.append(_shaped(x, r))
+            elif kind == 1 and x.ndim:
+                values.append(_reduced(x, r))
+            elif kind == 2:
+                values.append(_unary(x, r))
+            else:
+                y = values[r.integers(len(values))]
+                try:
+                    np.broadcast_shapes(x.shape, y.shape)
+                except ValueError:
+                    continue
+                values.append([np.add, np.multiply, np.maximum, np.subtract][r.integers(4)](x, y))
+        return tuple(values[-4:])
+
+    return f
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed):
+    r = np.random.default_rng(1000 + seed)
+    shape = tuple(r.integers(1, 10, r.integers(1, 4)).tolist())
+    a, b = r.normal(size=shape), r.normal(size=shape[-1:])
+    f = random_function(seed)
+    agree(f, a, b, rtol=1e-10, atol=1e-10)
+    agree(ad.grad(lambda p: sum(np.sum(np.sin(v)) for v in f(*p))), (a, b), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40, 48))
+def test_random_programs_in_float32(seed):
+    r = np.random.default_rng(1000 + seed)
+    a, b = r.normal(size=(5, 18)).astype(np.float32), r.normal(size=18).astype(np.float32)
+    agree(random_function(seed), a, b, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 4, 16])
+def test_every_width(lanes, monkeypatch):
+    monkeypatch.setattr("simpleautodiff.compiled.array.array_program.lanes", lambda: lanes)
+    x = rng.normal(size=(5, 13))
+    agree(ad.value_and_grad(chain), x)
+    agree(
+        ad.value_and_grad(
+            lambda x: np.sum(np.roll(x, 2, 1) * x[1:2] + x.max(0)) + np.sum(x[2, 3:] ** 2)
+        ),
+        x,
+    )
+    agree(
+        ad.grad(
+            lambda x: np.sum(x[[1, 1, 2], ::2] ** 3) + np.sum(np.concatenate([x, x * x], 1) ** 2)
+        ),
+        x,
+    )
+    for seed in range(4):
+        agree(random_function(seed), x, x[0], rtol=1e-10, atol=1e-10)
+
+
+def test_axes_are_joined_and_a_long_one_is_put_last():
+    flat = Flat()
+    place = flat.input()
+    loads = [Access(0, "d", 0, (12, 4, 1))]
+    loop = Loop((50, 3, 4), flat, loads, [], [Fold("add", place, Access(1, "d", 0, (1, 0, 0)))])
+    loop.join_axes(16)
+    assert loop.shape == (12, 50)
+    assert loads[0].strides == (1, 12)
+
+
+def test_jit_calls_compiled_loops_directly():
+    def f(x, scale):
+        y = np.exp(-x * x) if np.sum(x) > 0 else np.sin(x)
+        return scale * np.sum(y)
+
+    jitted = ad.jit(ad.value_and_grad(f))
+    x = np.abs(rng.normal(size=2000))
+    for _ in range(3):
+        for given in (x, -x):
+            jitted(given, 2.0)
+        jitted.wait()
+    before = jitted.explain()
+    for given in (x, -x, x[::-1]):
+        value, gradient = jitted(given, 2.0)
+        expected = ad.value_and_grad(f)(given, 2.0)
+        close(value, expected[0], 1e-12, 0)
+        close(gradient, expected[1], 1e-12, 1e-15)
+        assert type(value) is type(expected[0])
+    jitted(x, 2.0)
+    assert "tier optimised" in before
+
+
+def test_factors_are_taken_out_of_sums_unless_every_bit_counts():
+    def f(x):
+        most = np.max(x)
+        return most + np.log(np.sum(np.exp(x - most)))
+
+    x = np.random.default_rng(3).normal(size=1000)
+    recorded = record(ad.value_and_grad(f), x)
+    sums = [
+        line for line in clean(recorded).lines if line.name.startswith("sum") and not line.shape
+    ]
+    kept = [line for line in clean(recorded, precise=True).lines if line.name.startswith("sum")]
+    assert len(sums) < len([line for line in kept if not line.shape])
+    _, (value, gradient) = ArrayProgram(recorded).run([x])
+    np.testing.assert_allclose(gradient, np.exp(x - value), rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 6, 8, 9, 17])
+def test_nothing_lies_where_a_smaller_result_will_be(size):
+    program = ArrayProgram(record(lambda x: np.partition(x, 2)[:3], np.arange(float(size))))
+    memory, lines = program.memory, program.plan.lines
+    for inside, result in memory.shared.items():
+        assert math.prod(lines[inside].shape) == math.prod(lines[result].shape)
+    status, (smallest,) = program.run([np.arange(float(size))[::-1]])
+    assert status == 0
+    assert sorted(smallest) == [0.0, 1.0, 2.0]
+
+
+def copied(x):
+    y = np.zeros_like(x)
+    np.copyto(y, x * 2)
+    return y
+
+
+def filled(x):
+    y = np.zeros_like(x)
+    y[1:] = x[:-1]
+    y[0] += 3.0
+    return y
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("f", [copied, filled, ad.vmap(copied), ad.vmap(filled)])
+def test_an_array_that_was_written_to_is_a_result(f, tier):
+    calls = [(np.arange(6.0).reshape(2, 3) + k,) for k in range(3)]
+    assert "cannot be compiled" not in answers(f, calls, tier).explain()

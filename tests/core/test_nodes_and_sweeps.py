@@ -1,0 +1,92 @@
+"""Graphs typed by hand and swept: nodes of nodes, stated nodes, lookups, copies."""
+
+import decimal
+import gc
+import math
+import pickle
+
+import mpmath
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff import Node, forward, grad, reverse
+
+
+def test_nested_graphs_typed_by_hand():
+    a, b = Node(Node(2.0)), Node(Node(3.0))
+    y = a * b
+    assert forward(a)[y] == 3
+    assert reverse(y)[b] == 2
+
+    def g(x):
+        a, b = Node(x), Node(x * x)
+        y = a * b
+        return forward(a)[y]
+
+    assert grad(g)(2.0) == 4.0
+
+
+def test_a_list_of_visited_nodes_is_not_needed_but_members_are_by_identity():
+    a, b = Node(1.0), Node(1.0)
+    assert len({a: 1, b: 2}) == 2
+
+
+def test_sweeps_are_looked_up_by_node():
+    x = Node(2.0)
+    bar = reverse(x * x)
+    with pytest.raises(ad.ArgumentError, match="by node"):
+        bar["x1"]
+    assert bar.get(Node(1.0)) == 0
+
+
+def test_a_node_stated_without_derivatives():
+    x = Node(2.0)
+    y = Node(4.0, [x, x], "mul")
+    x.child_nodes.append(y)
+    for sweep, root in ((forward, x), (reverse, y)):
+        with pytest.raises(ad.RuleError, match="grad_wrt_parents = "):
+            sweep(root)
+
+
+def test_sweeps_inside_a_function_say_what_to_use():
+    for f in (lambda x: reverse(x * x)[x], lambda x: forward(x)[x]):
+        with pytest.raises(ad.AutodiffError, match=r"grad|trace"):
+            grad(f)(2.0)
+
+
+def test_graphs_may_be_swept_at_another_precision():
+    with mpmath.workdps(50):
+        x = Node(mpmath.mpf(2))
+        y = ad.log(x) * x
+    assert reverse(y)[x] == pytest.approx(1 + math.log(2))
+    with decimal.localcontext(prec=50):
+        x = Node(decimal.Decimal(2))
+        y = x / 3
+    assert float(reverse(y)[x]) == pytest.approx(1 / 3)
+
+
+def test_nodes_pickled_together_stay_connected():
+    x = Node(2.0)
+    y = x * x
+    x2, y2 = pickle.loads(pickle.dumps((x, y)))
+    assert reverse(y2)[x2] == 4.0
+    assert y2.parent_nodes[0] is x2
+
+
+def test_a_trace_that_fails_leaves_nothing():
+    def fails(x):
+        for _ in range(100):
+            x = x * x
+        raise KeyError(0)
+
+    gc.collect()
+    gc.disable()
+    try:
+        before = sum(issubclass(type(thing), Node) for thing in gc.get_objects())
+        for _ in range(5):
+            with pytest.raises(KeyError):
+                ad.trace(fails, 1.0)
+        after = sum(issubclass(type(thing), Node) for thing in gc.get_objects())
+    finally:
+        gc.enable()
+    assert after - before < 5

@@ -1,0 +1,153 @@
+"""The checker: it finds wrong rules, and accuses no right one."""
+
+import dataclasses
+import math
+import random
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff import check_grad
+from simpleautodiff.core.level import wrap
+from simpleautodiff.core.primitive import ByType, Primitive
+from simpleautodiff.rules import TABLE
+
+
+def test_check_grad_neither_passes_nor_accuses_too_easily():
+    with pytest.raises(ad.ResultError, match="nothing to check"):
+        ad.check_grad(lambda x: None, 2.0)
+    with pytest.raises(ad.ArgumentError, match="real numbers"):
+        ad.check_grad(lambda x: x, 1 + 2j)
+    for f, x in [
+        (lambda x: ad.sin(1000 * x) * ad.sign(x), 1.0),
+        (lambda x: 1 / abs(x), 1e-4),
+        (lambda x: ad.log(abs(x)), 1e-3),
+        (lambda x: ad.relu(x - 1), 1.01),
+    ]:
+        (check,) = ad.check_grad(f, x)
+        assert check.forward == pytest.approx(check.reference, rel=1e-6)
+    small = ad.stop_gradient
+    with pytest.raises(ad.CheckError):
+        ad.check_grad(lambda x: 1e-6 * small(x) * x, 2.0)
+
+
+def test_check_grad_accepts_what_is_right():
+    f = lambda x, p: [ad.exp(x) * p["a"], ad.where(x > 0, x, -x) + abs(p["b"]), x ** p["a"]]
+    for order in (1, 2, 3):
+        checks = check_grad(f, 0.7, {"a": 1.5, "b": -2.0}, order=order)
+        assert len(checks) == 9
+        assert {check.order for check in checks} == {order}
+        assert all(abs(c.forward - c.reference) < 1e-6 for c in checks)
+
+
+def test_check_grad_uses_the_complex_step_where_it_can():
+    methods = {c.method for c in check_grad(lambda x: ad.sin(x) * x**3, 0.5)}
+    assert methods == {"complex step"}
+    assert {c.method for c in check_grad(lambda x: abs(x) * x, 0.5)} == {"differences"}
+    assert {c.method for c in check_grad(lambda x: ad.sin(x), 0.5, order=2)} == {"differences"}
+
+
+def test_check_grad_in_many_dimensions_takes_random_directions():
+    checks = check_grad(lambda xs: sum(x * x for x in xs), [float(i) for i in range(40)])
+    assert len(checks) == 10
+    assert all(abs(c.forward - c.reference) < 1e-9 * abs(c.forward) for c in checks)
+
+
+def broken(name, rule, value):
+    """Make a primitive with a wrong rule, past the test that would refuse it."""
+    return wrap(
+        Primitive(
+            name, (rule,), value, f"{name}({{0}})", name, "wrong", by_type=ByType(name, {}, value)
+        )
+    )
+
+
+def test_check_grad_names_the_primitive_the_node_and_the_line():
+    bad_tanh = broken("bad_tanh", lambda v, x: 1 + v * v, math.tanh)
+
+    def model(x, y):
+        hidden = ad.exp(x) * y
+        squashed = bad_tanh(hidden)
+        return squashed * x + ad.sin(y)
+
+    with pytest.raises(ad.CheckError) as caught:
+        check_grad(model, 0.3, 0.4)
+    message = str(caught.value)
+    assert "rule of 'bad_tanh'" in message
+    assert "v4 = bad_tanh(" in message or "v3 = bad_tanh(" in message
+    assert "test_check_grad.py" in message
+    assert "squashed = bad_tanh(hidden)" in message
+
+
+def test_check_grad_finds_a_rule_wrong_only_in_the_second_order():
+    bad_square = broken("bad_square", lambda v, x: 2 * ad.stop_gradient(x), lambda x: x * x)
+    check_grad(lambda x: bad_square(x) * 3, 1.5)
+    with pytest.raises(ad.CheckError, match="Wrong is the derivative of the rule of 'bad_square'"):
+        check_grad(lambda x: bad_square(x) * 3, 1.5, order=2)
+
+
+def test_check_grad_blames_the_function_where_no_rule_is_wrong():
+    state = [1.0]
+
+    def drifting(x):
+        state[0] += 1
+        return x * state[0]
+
+    with pytest.raises(ad.CheckError, match="the function itself is the cause"):
+        check_grad(drifting, 1.0)
+
+
+def test_check_grad_of_arrays_in_nested_structures():
+    model = lambda x, p: np.tanh(x @ p["w"][0]) + p["b"]
+    x = np.linspace(-1, 1, 8).reshape(4, 2)
+    checks = check_grad(model, x, {"w": [np.array([0.3, -0.7])], "b": 0.5})
+    assert len(checks) == 10 * 4  # of 11 numbers ten random directions, and each of four results
+    few = check_grad(lambda p: np.sum(p["w"][0] ** 3) * p["b"], {"w": [np.ones(2)], "b": 2})
+    assert [check.forward for check in few] == pytest.approx([6.0, 6.0, 2.0])
+    assert (
+        len(check_grad(lambda a: np.linalg.inv(a), np.array([[2.0, 1.0], [0, 3]]), order=2)) == 16
+    )
+
+
+def test_check_grad_names_the_element_and_the_rule_of_arrays():
+    cos_twice = lambda v, x: np.where(np.arange(3) == 1, 2.0, 1.0) * np.cos(x)
+    bad_sin = broken("bad_sin", cos_twice, np.sin)
+    with pytest.raises(ad.CheckError) as caught:
+        check_grad(lambda p: np.sum(bad_sin(p["w"])), {"w": np.array([0.1, 0.2, 0.3])})
+    assert "in the direction of input 1['w'][1]" in str(caught.value)
+    assert "Wrong is the rule of 'bad_sin'" in str(caught.value)
+    assert "by differences in a random direction" in str(caught.value)
+    lost = lambda a: np.sum(ad.stop_gradient(a) * a)
+    with pytest.raises(ad.CheckError, match=r"of input 1\[0, 1\].*the function itself"):
+        check_grad(lost, np.array([[0.0, 3.0]]))
+
+
+NAMES = ["sin", "exp", "tanh", "cosh", "sigmoid", "atan", "erf", "softplus"]
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_a_mutated_rule_is_found_in_a_random_program(seed):
+    generator = random.Random(seed)
+    victim = generator.choice(NAMES)
+    right, factor = TABLE[victim].partials[0], generator.choice([0.5, -1.0, 1.001])
+    mutant = wrap(
+        dataclasses.replace(
+            TABLE[victim],
+            name=f"mutant_{victim}",
+            partials=(lambda v, x: right(v, x) * factor,),
+            by_type=ByType(victim, {}, TABLE[victim].compute),
+        )
+    )
+    steps = [getattr(ad, generator.choice(NAMES)) for _ in range(6)]
+    steps.insert(generator.randrange(7), mutant)
+    picks = [(generator.randrange(i + 2), generator.randrange(i + 2)) for i in range(7)]
+
+    def program(x, y):
+        values = [x, y]
+        for step, (i, j) in zip(steps, picks, strict=True):
+            values.append(step(values[i] * 0.5 + values[j] * 0.25))
+        return sum(values)
+
+    with pytest.raises(ad.CheckError, match=f"rule of 'mutant_{victim}'"):
+        check_grad(program, 0.3, -0.6)

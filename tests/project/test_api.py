@@ -1,0 +1,106 @@
+"""The public surface: what it exports, what importing it costs, that its documents are true."""
+
+import ast
+import doctest
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import coverage_page
+import simpleautodiff as ad
+
+ROOT = pathlib.Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
+
+
+def test_all_names_are_exported_and_documented():
+    for name in ad.__all__:
+        assert getattr(ad, name).__doc__ or name == "ZERO", name
+    public = {n for n in vars(ad) if not n.startswith("_") and not _is_module(n)}
+    assert public == set(ad.__all__)
+
+
+def _is_module(name):
+    return type(getattr(ad, name)).__name__ == "module"
+
+
+def test_every_public_transformation_has_an_example():
+    transformations = [
+        *("grad", "value_and_grad", "jvp", "vjp", "linearize", "jacobian", "jacfwd", "jacrev"),
+        *("hessian", "hvp", "derivative", "stop_gradient", "checkpoint", "check_grad", "primitive"),
+        *("trace", "forward", "reverse", "topological_order", "reachable", "check_order"),
+        *("all_orders", "register_number", "Node", "Program"),
+    ]
+    for name in transformations:
+        assert ">>>" in getattr(ad, name).__doc__, name
+
+
+def test_importing_loads_numpy_at_most():
+    code = (
+        "import sys; import numpy, numpy.fft; before = set(sys.modules); import simpleautodiff;"
+        "print(*{m.partition('.')[0] for m in set(sys.modules) - before})"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(out.stdout.split()) - set(sys.stdlib_module_names)
+    assert loaded == {"simpleautodiff"}
+
+
+@pytest.mark.slow
+def test_the_documents_examples_run():
+    assert PAGES[0].exists()
+    for page in PAGES:
+        failures, _ = doctest.testfile(
+            str(page),
+            module_relative=False,
+            optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
+        )
+        assert failures == 0, page.name
+
+
+@pytest.mark.slow
+def test_the_coverage_page_is_true():
+    assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == coverage_page.page()
+
+
+def test_links_lead_somewhere():
+    for page in [*PAGES, ROOT / "CHANGELOG.md", ROOT / "benchmarks" / "README.md"]:
+        for link in re.findall(r"\]\((?!http)([\w./-]*\.\w+|)(#[\w-]+)?\)", _prose(page)):
+            target = (page.parent / link[0]).resolve() if link[0] else page
+            assert target.exists(), (page.name, link)
+            assert not link[1] or link[1] in _anchors(target), (page.name, link)
+
+
+def _prose(page):
+    return re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+
+
+def _anchors(page):
+    titles = re.findall(r"^#+ (.+)$", _prose(page), re.M)
+    return {"#" + re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+
+
+def test_every_module_is_on_the_map():
+    named = set(re.findall(r"`(\w+)/?`", (ROOT / "docs" / "architecture.md").read_text("utf-8")))
+    modules = {path.stem for path in (ROOT / "src").rglob("[!_]*.py")}
+    assert modules - named == set()
+
+
+def test_the_wrapping_functions_document_their_rows():
+    assert "the slope of log at x is 1/x" in ad.log.__doc__
+    assert "Domain: x > 0" in ad.log.__doc__
+    assert "least norm" in ad.relu.__doc__
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "src").rglob("*.py")), ids=lambda p: p.name)
+def test_every_module_opens_with_a_sentence(path):
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    assert text.splitlines()[0].rstrip().endswith((".", ":")), path.name
+
+
+def test_the_version_is_that_of_the_project():
+    version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)
+    assert version
+    assert ad.__version__ == version[1]

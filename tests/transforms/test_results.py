@@ -1,0 +1,50 @@
+"""What a derivative returns belongs to the caller: no memory is shared."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+LARGE = 5000
+
+
+def test_derivatives_share_no_memory_with_what_was_given():
+    seed = np.ones(3)
+    _, pullback = ad.vjp(lambda a, b: a + b, np.zeros(3), np.zeros(3))
+    left, right = pullback(seed)
+    left[:] = 7
+    np.testing.assert_array_equal(seed, 1)
+    np.testing.assert_array_equal(right, 1)
+    tangent = ad.jvp(lambda x: x.reshape(3, 1), (np.zeros(3),), (seed,))[1]
+    tangent[:] = 7
+    same = ad.jvp(lambda x: x, (np.zeros(3),), (seed,))[1]
+    same[:] = 7
+    np.testing.assert_array_equal(seed, 1)
+    rows = np.zeros((2, 3))
+    ad.vmap(lambda x: x[0])(rows)[:] = 5
+    np.testing.assert_array_equal(rows, 0)
+
+
+@pytest.mark.parametrize("size", [3, LARGE, 100_000])
+def test_what_a_function_returned_beside_can_be_written_to(size):
+    x = np.linspace(0.0, 1.0, size)
+    both = lambda x: (np.sum(y := np.exp(x)), y)
+    _, pullback, beside = ad.vjp(both, x, has_aux=True)
+    beside[:] = 0
+    np.testing.assert_allclose(pullback(1.0)[0], np.exp(x))
+    _, push, beside = ad.linearize(both, x, has_aux=True)
+    beside[:] = 0
+    np.testing.assert_allclose(push(np.ones(size)), np.sum(np.exp(x)))
+
+
+@pytest.mark.parametrize("size", [2, 100, 400])
+def test_gradients_share_no_memory_with_each_other(size):
+    x = np.linspace(0.0, 1.0, size * size)
+    turned = lambda a, b: np.sum(np.sin(a + b.T))
+    reshaped = lambda a, b: np.sum(np.sin(a.ravel() + b.ravel()))
+    for f in (turned, reshaped):
+        a, b = ad.grad(f, (0, 1))(x.reshape(size, size), x.reshape(size, size))
+        assert not np.shares_memory(a, b)
+    c, d = ad.grad(lambda c, d: np.sum(np.sin(np.concatenate([c, d]))), (0, 1))(x, x)
+    c[:] = 0
+    np.testing.assert_allclose(d, np.cos(x))
