@@ -1,4 +1,4 @@
-"""The one place where nodes, and arrays that are written to, get their methods."""
+"""Install the methods of nodes and of writable arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simpleautodiff.core.node import Node
 
 
 def _refuse_sympy(x: Any) -> Any:
-    """Tell SymPy that a node is none of its own, so that Symbol * node asks the node."""
+    """Tell SymPy that a node is not a SymPy object, so that `Symbol * node` calls the node."""
     from sympy import SympifyError
 
     raise SympifyError(x)

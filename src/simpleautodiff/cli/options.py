@@ -153,7 +153,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 def _order(text: str) -> int:
     if not text.strip().isdigit() or not 1 <= int(text) <= MAX_ORDER:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 to {MAX_ORDER}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"an integer from 1 to {MAX_ORDER}, not {text!r}")
     return int(text)
 
 

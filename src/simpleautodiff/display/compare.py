@@ -1,4 +1,4 @@
-"""`compare`: one derivative in five ways, side by side: what each gives, and what it costs."""
+"""`compare`: one derivative by five methods, side by side: the values and the costs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MOST = 10  # inputs and results that are compared one by one
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to the derivatives: what it gave and what it took.
+    """One method for the derivatives: its values and its cost.
 
-    `values` has a row for each result and a column for each input. `digits` is how many of the
-    digits agree with the reference; `operations` are those of all inputs and results, an operation
-    on arrays counting as one, and in both modes the function itself once; `stored` is how many
-    numbers are kept for the way back.
+    `values` has one row per result and one column per input. `digits` is how many digits agree with
+    the reference; `operations` counts those of all inputs and results, where an operation on arrays
+    counts as one, and in both modes the function itself once; `stored` is how many numbers are
+    retained for the reverse sweep.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The ways to one derivative side by side; `mode` is the library's choice, and `why`."""
+    """The methods for one derivative side by side; `mode` is the library's choice, and `why`."""
 
     title: str
     ways: tuple[Way, ...]
@@ -55,7 +55,7 @@ class Comparison:
     why: str
 
     def __getitem__(self, name: str) -> Way:
-        """Return one way by its name: "forward", "reverse", "symbolic", ..."""
+        """Return one method by its name: "forward", "reverse", "symbolic", ..."""
         return next(way for way in self.ways if way.name == name)
 
     def __str__(self) -> str:
@@ -96,7 +96,7 @@ class Comparison:
 
 
 def compare(f: F, *args: Any) -> Comparison:
-    """Differentiate `f` in five ways and put them side by side.
+    """Differentiate `f` by five methods and put them side by side.
 
     Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
     many digits agree, how many operations they take, how many numbers they store; and which mode
@@ -148,7 +148,7 @@ class Point:
         self.columns, self.rows = min(self.inputs, MOST), min(self.results, MOST)
 
     def unit(self, number: int, leaves: list[Any]) -> list[Any]:
-        """Return leaves that are 0 but for one number, which is 1."""
+        """Return leaves that are 0 except for one number, which is 1."""
         units, begin = [], 0
         for leaf in leaves:
             size = int(np.size(leaf))
@@ -192,7 +192,7 @@ def _forward(point: Point) -> Way:
 
 
 def _sweep(point: Point, k: int) -> F:
-    """Return the forward sweep from one of the inputs, the others being constants to it."""
+    """Return the forward sweep from one of the inputs, with the others constant."""
 
     def sweep(*args: Any) -> Any:
         leaves, rebuild = flatten(args)
@@ -234,7 +234,7 @@ def _count(point: Point, function: F) -> int:
 
 
 def _stored(point: Point) -> int:
-    """Count the numbers that the rules of a recorded function will read on the way back."""
+    """Count the numbers that the rules of a recorded function read in the reverse sweep."""
     graph = Graph(point.f, Selection(tuple(point.args)))
     sizes: dict[int, int] = {}
     for node in graph.tape:
@@ -249,7 +249,7 @@ def _stored(point: Point) -> int:
 
 
 def _symbolic(point: Point) -> Way:
-    """Let SymPy differentiate the formula that the function is."""
+    """Differentiate the function's formula by SymPy."""
     if any(shape(leaf) for leaf in point.leaves):
         return Way("symbolic", note="SymPy's symbols are single numbers, not arrays")
     try:
@@ -269,7 +269,7 @@ def _symbolic(point: Point) -> Way:
 
 
 def _complex(point: Point) -> Way:
-    """Take the imaginary part of a tiny imaginary step."""
+    """Differentiate by a tiny imaginary step."""
     if not is_analytic(point.f, point.args):
         return Way("complex step", note="only for functions that are analytic in complex numbers")
     values = np.zeros((point.rows, point.columns))
@@ -321,7 +321,7 @@ def _digits(value: float, reference: float) -> int:
 
 
 def _choice(point: Point) -> tuple[str, str]:
-    """Say which mode `jacobian` takes, and why."""
+    """Say which mode `jacobian` chooses, and why."""
     inputs, results = _many(point.inputs, "input"), _many(point.results, "result")
     if point.inputs == point.results:
         sweeps = _many(point.results, "sweep")

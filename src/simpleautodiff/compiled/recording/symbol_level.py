@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Many, ManyLevel
+from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel
 from simpleautodiff.compiled.recording.conditional_zero import partly
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64,
@@ -41,7 +41,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 @final
-class SymbolLevel(ManyLevel):
+class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the numbers of this call, and takes notes."""
 
     def __init__(
@@ -215,7 +215,7 @@ def _whole(part: Any) -> Any:
 
 def _check_size(index: Any) -> None:
     for part in flatten(index)[0]:
-        if isinstance(part, Many) and part.dtype.kind == "b":
+        if isinstance(part, Opaque) and part.dtype.kind == "b":
             raise not_recorded("an array chosen by a condition, whose size may change")
 
 

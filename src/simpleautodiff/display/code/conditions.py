@@ -1,4 +1,4 @@
-"""Arrays of answers that know what was asked: ``x > 0``, ``(x > 0) & ~(y == 1)``."""
+"""Bool arrays that remember the condition they came from: ``x > 0``, ``(x > 0) & ~(y == 1)``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOGIC = {
 
 
 class Question(NamedTuple):
-    """What was asked: a sign between or before its sides, which are numbers or arrays of answers.
+    """A condition: an operator and its operands, which are numbers, arrays or other conditions.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
 
 class Asked(np.ndarray[Any, Any]):
-    """Answers together with their question; what logic makes of them has one, too."""
+    """A bool array with its condition; logical operations on it have one, too."""
 
     question: Question | None = None
 
@@ -50,11 +50,11 @@ class Asked(np.ndarray[Any, Any]):
         return np.asarray(self)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.question = None  # these answers are no longer those to the question
+        self.question = None  # these bools no longer follow from the condition
         super().__setitem__(index, value)
 
     def copy(self, order: Any = "C") -> Self:
-        """Return a copy that answers the same question."""
+        """Return a copy with the same condition."""
         copied = super().copy(order)
         copied.question = self.question
         return copied
@@ -64,12 +64,12 @@ class Asked(np.ndarray[Any, Any]):
         return np.asarray(self).astype(*args, **options)
 
     def reshape(self, *shape: SupportsIndex, **options: Any) -> Any:  # type: ignore[override]
-        """Return plain answers."""
+        """Return plain bools."""
         return np.asarray(self).reshape(*shape, **options)
 
 
 def asked(answer: Any, sign: str, *sides: Any) -> Any:
-    """Return answers that know what was asked; single ones and others stay as they are."""
+    """Attach a condition to a bool array; scalars and others are returned as they are."""
     if not isinstance(answer, np.ndarray) or not answer.ndim:
         return answer
     known = answer.view(Asked)
@@ -78,5 +78,5 @@ def asked(answer: Any, sign: str, *sides: Any) -> Any:
 
 
 def question_of(array: Any) -> Question | None:
-    """Return what was asked, if that is known."""
+    """Return the condition of a bool array, if it is known."""
     return array.question if isinstance(array, Asked) else None

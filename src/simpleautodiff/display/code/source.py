@@ -31,8 +31,8 @@ from simpleautodiff.transforms.arguments import Selection, call, check_function,
 from simpleautodiff.transforms.grad import First, run_jets
 from simpleautodiff.transforms.recorded_call import Graph
 from simpleautodiff.transforms.results import plain_results
-from simpleautodiff.values.functions import check_value, in_kind, is_complex, optional, shape
-from simpleautodiff.values.pytree import children, flatten, paths
+from simpleautodiff.values.functions import check_value, is_complex, optional, shape, to_type_of
+from simpleautodiff.values.pytree import flatten, parts_of, paths
 
 
 class Source:
@@ -47,7 +47,7 @@ class Source:
         self.latex = latex
 
     def __str__(self) -> str:
-        """Return the text of a module of Python."""
+        """Return the text of a Python module."""
         return self.python
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ def _some_point(function: Callable[..., Any]) -> tuple[float, ...]:
 
 
 class Signature:
-    """A function with its arguments: what they are called, and what their parts are."""
+    """A function with its arguments: their names, and the paths of their leaves."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None
@@ -156,7 +156,7 @@ class Signature:
         self.variables = _identifiers(self.paths)
 
     def head(self, what: str) -> list[str]:
-        """Return the first lines: the name, what is computed, and the parts of the arguments."""
+        """Return the first lines: the name, the docstring, and the unpacking of the arguments."""
         name = re.sub(r'["\\]', "", name_of(self.function))
         pairs = zip(self.variables, self.paths, strict=True)
         return [
@@ -175,7 +175,7 @@ def _recorded(signature: Signature) -> Source:
             what = f"an argument of {name_of(function)}"
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
-            inputs = tape[: len(inputs)]  # as they were, should the function write to them
+            inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
             _, results = plain_results(result, tape, function)
         text = Straight(tape, inputs, signature.variables, results)
         return _source(signature, text, result)
@@ -184,14 +184,14 @@ def _recorded(signature: Signature) -> Source:
 
 
 def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) -> Any:
-    """Run the function; a derivative such that it is known whose each tangent or adjoint is."""
+    """Run the function; for a derivative, record the node of each tangent or adjoint."""
     first = getattr(function, "first", None)
     if first is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
         return call(function, Selection(args), args)
     selection = select(first.f, first.argnums, args, {})
     swept = _forward if first.what == "derivative" else _backward
     result = swept(first, selection, tape)
-    if result is None:  # nothing to sweep, or no one number
+    if result is None:  # nothing to sweep, or not a scalar result
         tape.forget()
         return call(function, Selection(args), args)
     return result
@@ -203,7 +203,7 @@ def _forward(first: First, selection: Selection, tape: SourceTape) -> Any:
     if not selection.single or type(x) is not Node or shape(plain(x)):
         return None
     level = WatchedLevel(tape)
-    seed = tape.input(1 if type(plain(x)) is int else in_kind(1, plain(x)))
+    seed = tape.input(1 if type(plain(x)) is int else to_type_of(1, plain(x)))
     tape.change(x, None, seed)
     jet = Jet(x, [seed], level)
     value, tangent, _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
@@ -221,7 +221,7 @@ def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
         return None
     tape.end, tape.accent = value, "bar"
     whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
-    seed = 1 if whole_numbers else in_kind(1, plain(value))
+    seed = 1 if whole_numbers else to_type_of(1, plain(value))
     slopes = graph.slopes(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
     whole = graph.arguments([_in_kind(slope, plain(node.value)) for slope, node in pairs])
@@ -229,7 +229,7 @@ def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
 
 
 def _in_kind(slope: Any, like: Any) -> Any:
-    """Give a derivative the kind of its input, as a step that is recorded."""
+    """Convert a derivative to the type of its input, as a recorded step."""
     kind, wanted = (getattr(plain(x), "dtype", None) for x in (slope, like))
     return slope if kind is None or wanted is None or kind == wanted else astype(slope, wanted)
 
@@ -249,8 +249,8 @@ def _short(leaf: Any) -> str:
 
 
 def _tree(tree: Any, leaves: Iterator[str]) -> str:
-    """Write the structure of a result around what is written for its leaves."""
-    parts = children(tree)
+    """Write the structure of a result around the code of its leaves."""
+    parts = parts_of(tree)
     if parts is None:
         return next(leaves)
     inside = [_tree(part, leaves) for _, part in parts]
@@ -270,7 +270,7 @@ def _tree(tree: Any, leaves: Iterator[str]) -> str:
 
 
 def _parameters(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """Return the parameters that are given, a star before one that takes several."""
+    """Return the parameters that are given, with a star before one that takes several."""
     try:
         signature = inspect.signature(function)
         given = signature.bind(*args).arguments

@@ -1,4 +1,4 @@
-"""A tape as straight-line code: which steps are needed, what each is called, in which order."""
+"""A tape as straight-line code: which steps are needed, their names, and their order."""
 
 from __future__ import annotations
 
@@ -18,11 +18,17 @@ from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inne
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import Term, as_term, latex_name, render
-from simpleautodiff.program.python_code import FEW, Piece, expression, listed, literal
+from simpleautodiff.program.python_code import (
+    MAX_INLINE_ELEMENTS,
+    Piece,
+    join_arguments,
+    write_expression,
+    write_literal,
+)
 from simpleautodiff.rules.row import TABLE
 
-_LONGEST = 60  # characters of an expression that is put into another one
-LOOSE = SUM - 1  # how tightly a comparison binds
+_LONGEST = 60  # characters up to which an expression is inlined into another
+LOOSE = SUM - 1  # the precedence of a comparison
 
 
 @dataclass(slots=True)
@@ -41,15 +47,16 @@ class Written:
     """An expression in both notations, and the variables it reads."""
 
     piece: Piece
-    term: Any  # a term; a setting, as it is
+    term: Any  # a term; a setting is kept as it is
     reads: set[str] = field(default_factory=set)
 
 
 class Straight:
     """The statements that compute some results from some inputs.
 
-    A variable may be given anew, as an adjoint is when it accumulates: `held` says which variables
-    hold a step's value now, `holds` what a variable holds, `left` how often a step is still read.
+    A variable may be assigned again, as an adjoint is when it accumulates: `held` lists the
+    variables that hold a step's value now, `holds` the step that a variable holds, and `left` how
+    often a step is still read.
     """
 
     def __init__(
@@ -76,7 +83,7 @@ class Straight:
         self._write_sweep()
 
     def _ancestors(self) -> set[Node]:
-        """Return the steps that the results need, and those that their conditions compare."""
+        """Return the steps that the results need, and the operands of their conditions."""
         found: set[Node] = set()
         waiting = list(self.outputs)
         while waiting:
@@ -97,7 +104,7 @@ class Straight:
         for number, node in enumerate(steps, 1):
             name = f"{letter}{number}"
             if node not in self.needed:
-                self.held.setdefault(node, [name])  # only mentioned
+                self.held.setdefault(node, [name])  # only mentioned in comments
                 continue
             line = self.tape.line(node)
             own = self.own.get(node, "") if line else ""
@@ -105,7 +112,7 @@ class Straight:
             last = line
 
     def _write_rest(self, until: int, changed: set[Node]) -> None:
-        """Write the steps up to a time that are neither adjoints nor put into others."""
+        """Write the steps up to a time that are neither adjoints nor inlined."""
         for node in self.tape[self.seen : until]:
             fresh = node in self.needed and node not in self.held and node not in changed
             if fresh and not self._is_put(node):
@@ -113,7 +120,7 @@ class Straight:
         self.seen = max(self.seen, until)
 
     def _is_put(self, node: Node) -> bool:
-        """Tell whether a step is written inside the one step that uses it."""
+        """Tell whether a step is inlined into the one step that uses it."""
         return self.uses[node] == 1 and node not in self.outputs
 
     def _temporary(self, node: Node, written: Written | None = None) -> None:
@@ -149,7 +156,7 @@ class Straight:
         return render(node.primitive, tuple(self._mentioned(arg) for arg in node.args)).text
 
     def _mentioned(self, arg: Any) -> Any:
-        """Return what is written for an argument that is only mentioned."""
+        """Return the text of an argument that is only mentioned in a comment."""
         if type(arg) is Node:
             return Term(self.held[arg][0]) if arg in self.held else Term("…")
         question = question_of(inner(arg))
@@ -178,7 +185,7 @@ class Straight:
         self.statements.append(Line(name, other, variable_latex(other), {other}, note))
 
     def _hold(self, name: str, node: Node) -> None:
-        """Let a variable hold a step; what it held before is saved if it is still read."""
+        """Let a variable hold a step; save what it held before if that is still read."""
         old = self.holds.pop(name, None)
         if old is not None:
             self.held[old].remove(name)
@@ -192,9 +199,9 @@ class Straight:
         self.held.setdefault(node, []).append(name)
 
     def _step(self, node: Node, prefer: str) -> Written:
-        """Write one step; steps used only here are written inside."""
+        """Write one step; steps used only here are inlined."""
         if node.primitive is None:  # the seed of a sweep
-            piece = literal(node.value)
+            piece = write_literal(node.value)
             return Written(piece, Term(node.value))
         parts = [self._argument(arg, prefer) for arg in node.args]
         if node.operator == "mul" and (shorter := _by_one(node, parts)):
@@ -220,7 +227,7 @@ class Straight:
         return Written(Piece(name), Term(name, latex=variable_latex(name)), {name})
 
     def _question(self, question: Question) -> Written:
-        """Write what was asked, so that it is asked wherever the function is called."""
+        """Write a condition, so that it is evaluated wherever the function is called."""
         sides = [self._argument(side, "") for side in question.sides]
         texts = [side.piece.inside(SUM) for side in sides]
         term = _asked(question.sign, [as_term(side.term) for side in sides])
@@ -232,23 +239,23 @@ class Straight:
         if isinstance(value, tuple) and value:
             inside = ", ".join(self._constant(part).text for part in value)
             return Piece(f"({inside},)" if len(value) == 1 else f"({inside})")
-        piece = literal(value)
-        if not isinstance(value, np.ndarray) or value.size <= FEW:
+        piece = write_literal(value)
+        if not isinstance(value, np.ndarray) or value.size <= MAX_INLINE_ELEMENTS:
             return piece
         return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
 
     # The text. ------------------------------------------------------------------------------------
 
     def final(self, leaf: Any) -> str:
-        """Return what to write for a leaf of the result."""
+        """Return the text for a leaf of the result."""
         if type(leaf) is Node and leaf.level is self.tape:
             if leaf not in self.held:
                 self._temporary(leaf)
             return self.held[leaf][-1]
-        return literal(leaf).text
+        return write_literal(leaf).text
 
     def lines(self, result: str) -> list[str]:
-        """Return the indented lines of the body that ends with ``return result``."""
+        """Return the indented lines of a body that ends with ``return result``."""
         self.statements = _alive(self.statements, result)
         widths = [len(f"{s.variable} = {s.text}") for s in self.statements]
         width = min(max(widths, default=0), 48)
@@ -269,12 +276,12 @@ def _written_step(node: Node, pieces: list[Piece]) -> Piece:
     row, value = node.primitive, node.value
     assert row is not None
     if type(value) is float and not math.isfinite(value):
-        return _library_call(row, pieces)  # Python would raise where this library gives inf or nan
-    return expression(row, pieces, node.values(), value, _library_call)
+        return _library_call(row, pieces)  # Python would raise an error, not return inf
+    return write_expression(row, pieces, node.values(), value, _library_call)
 
 
 def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
-    """Write a row as a call of this library."""
+    """Write a primitive as a call of this library."""
     import simpleautodiff
 
     if TABLE.get(row.name) is not row:
@@ -285,12 +292,12 @@ def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
     public = {"abs": "absolute"}.get(row.name, row.name)
     found = getattr(simpleautodiff, public, None)
     if getattr(found, "primitive", None) is row:
-        return Piece(f"ad.{public}({listed(pieces)})")
-    return Piece(f'rows["{row.name}"].compute({listed(pieces)})')
+        return Piece(f"ad.{public}({join_arguments(pieces)})")
+    return Piece(f'rows["{row.name}"].compute({join_arguments(pieces)})')
 
 
 def _by_one(node: Node, parts: list[Written]) -> Written | None:
-    """Write a product with the whole number 1 or -1 of a rule, which is exact, as a sign."""
+    """Write a product with the integer 1 or -1 of a rule, which is exact, as a sign."""
     for k, arg in enumerate(node.args):
         if type(arg) is int and arg in (1, -1):
             other = parts[1 - k]
@@ -331,7 +338,7 @@ def variable_latex(name: str) -> str:
 
 
 def _alive(statements: list[Line], result: str) -> list[Line]:
-    """Drop the assignments that nobody reads before the variable is given anew."""
+    """Drop assignments that are not read before the variable is assigned again."""
     wanted = set(re.findall(r"[^\W\d]\w*", result))
     kept = []
     for statement in reversed(statements):

@@ -1,4 +1,4 @@
-"""The files of the page: scripts, style, frames; and which rows its scripts can compute."""
+"""The files of the page: scripts, style, templates; and the primitives that its scripts compute."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def front_end() -> str:
 
 @cache
 def scripted() -> frozenset[str]:
-    """Return the names of the rows that the page computes by itself."""
+    """Return the names of the primitives that the page computes by itself."""
     table = asset("rows.js").partition("const ROWS")[2]
     return frozenset(re.findall(r"^  (\w+): \{", table, re.MULTILINE))
 
 
 def filled(frame: str, parts: dict[str, str]) -> str:
-    """Put each part into the place of a frame that has its name."""
+    """Fill each named slot of a template."""
     text = asset(frame)
     for name, part in parts.items():
         before, _, after = text.partition(f"{{{name}}}")

@@ -1,4 +1,4 @@
-"""One self-contained page for a program: it works from a disk, and asks for nothing outside."""
+"""One self-contained page for a program: it works from disk, without a network."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def page(program: Program, title: str = "", code: list[str] | None = None, first
     Parameters
     ----------
     program
-        What it shows.
+        The program to show.
     title
-        What stands at its top.
+        The heading.
     code, first
-        The source, where there is one, and the number of its first line.
+        The source, if there is one, and the number of its first line.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def explore(
     title: str = "",
     numbering: str = "",
 ) -> Path:
-    """Write a page in which the derivative of a function or a formula can be watched.
+    """Write a page that shows how the derivative of a function or a formula is computed.
 
     It has the graph, the table and the source, linked with one another; the evaluation, the
     search for an order, the forward sweep from each input and the reverse sweep, step by step; and
@@ -81,14 +81,14 @@ def explore(
         A function; a formula as text, whose variables take `args` in the order they appear; or a
         program.
     args
-        Where it is evaluated.
+        The point.
     path
         The file to write.
     title
-        What stands at its top: the formula, or the name of the function, if not given.
+        The heading: by default the formula, or the name of the function.
     numbering
-        "paper" or "execution", as `trace` takes it. If not given: the paper's for a small program;
-        for a large one that of execution, in which the steps of one box follow one another.
+        "paper" or "execution", as `trace` takes it. By default the paper's for a small program, and
+        for a large one that of execution, in which the steps of one box are consecutive.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def described(
 def of_formula(
     formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
-    """Return the program of a formula; one of several lines has them as its source, no title."""
+    """Return the program of a formula, its title and source; several lines have no title."""
     traced = trace_formula(formula, *args, numbering=numbering or "execution")
     program = _numbered(traced, numbering)
     lines = formula.text.splitlines()
@@ -143,6 +143,6 @@ def of_formula(
 
 
 def _numbered(program: Program, numbering: str) -> Program:
-    """Choose the paper's numbering for a small program, if none was asked for."""
+    """Use the paper's numbering for a small program, if none was given."""
     small = len(program) <= LEGIBLE[0]
     return program.renumbered("paper") if small and not numbering else program

@@ -26,18 +26,18 @@ MOST_SWEEPS = 12
 
 
 def document(program: Program, title: str = "", code: Sequence[str] = (), first: int = 1) -> Any:
-    """Return everything the page shows of a program, as plain lists, texts and numbers.
+    """Return everything that the page shows of a program, as plain lists, strings and numbers.
 
     Parameters
     ----------
     program
-        What is shown.
+        The program to show.
     title
-        What stands above it.
+        The heading.
     code, first
         The lines of the function's source, and the number of the first one.
     """
-    with engine.recording():  # what is made here is kept, all of it
+    with engine.recording():  # everything made here is retained
         return _document(program, title, code, first)
 
 
@@ -61,7 +61,7 @@ def _document(program: Program, title: str, code: Sequence[str], first: int) -> 
 
 
 def obstacle(program: Program) -> str:
-    """Say why the page cannot compute a program by itself; empty if it can."""
+    """Return the reason why the page cannot compute a program by itself; empty if it can."""
     if any(shape(node.value) for node in program.nodes):
         return "Arrays are shown as they were computed; sliders are for single numbers."
     if not all(_is_real(node.value) for node in program.nodes):
@@ -83,7 +83,7 @@ def _is_real(value: Any) -> bool:
 
 
 def number(value: Any) -> Any:
-    """Return a number as JSON can carry it: a float, or a text for inf, nan and everything else."""
+    """Return a number for JSON: a float, or text for inf, nan and everything else."""
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
@@ -97,7 +97,7 @@ def number(value: Any) -> Any:
 
 
 def _sizes(value: Any) -> dict[str, Any]:
-    """Return the largest size in an array, and whether it has a nan: the page may stop there."""
+    """Return the largest size in an array, and whether it has a nan: breakpoints need them."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufc":
         return {}
     sizes = np.abs(value)
@@ -106,7 +106,7 @@ def _sizes(value: Any) -> dict[str, Any]:
 
 
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
-    """Return what is known of a node; its formulas only if it is drawn somewhere."""
+    """Return the data of a node, with its formulas only if it is drawn somewhere."""
     record: dict[str, Any] = {"name": program.names[node], "value": number(node.value)}
     if node.primitive is None:
         return record
@@ -148,7 +148,7 @@ def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
 
 
 def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
-    """Leave a sweep out that cannot be made, as one from an index."""
+    """Return a sweep, or None if it is not possible, such as one from an index."""
     try:
         return sweep(program, at, name)
     except (AutodiffError, TypeError, ValueError):
@@ -157,7 +157,7 @@ def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name
 
 def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
-    tangents = Program.tangents(program, name)  # the numbers; a trace makes a table of them
+    tangents = Program.tangents(program, name)  # the numbers: Trace.tangents would make a table
     reached = [i for placed, i in reversed(search) if placed]
     return {
         "mode": "forward",
@@ -185,7 +185,7 @@ def _code(
 ) -> list[dict[str, Any]]:
     """Return the source as lines, each with the nodes that were made on it.
 
-    Lines of other functions, which the source does not have, follow it.
+    Lines of other functions, which are not in the source, follow it.
     """
     lines = [
         {"number": n, "text": text.rstrip(), "nodes": []} for n, text in enumerate(code, first)

@@ -1,7 +1,7 @@
-"""The graph of a page, folded in every way that it can be unfolded there: one view for each.
+"""The graph of a page in every state of folding that the page can show: one view for each.
 
-A view is laid out as figures are. A page cannot lay out graphs, so that the views it may be asked
-for are made beforehand, as many as there is time for.
+A view is laid out as figures are. A page cannot lay out graphs, so the views that it may need are
+made beforehand, as many as there is time for.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from simpleautodiff.program.program import Program
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
 LEGIBLE = (32, 24, 16, 12, 8)  # boxes of the first view: as many as can be read
 READABLE = 0.7  # of the full size
-WINDOW = (700.0, 500.0)  # of a graph on a small screen
+WINDOW = (700.0, 500.0)  # the size of a graph on a small screen
 WORK = 20_000  # about half a second of laying out
 HALF = (58.0, 31.0)  # of a box, in pixels
-TURN = (138 / 88, 62 / 116)  # how a layout is stretched that is turned to run downwards
+TURN = (138 / 88, 62 / 116)  # how a layout is stretched when it is turned to run downwards
 Opened = frozenset[Box]
 
 
 @dataclass
 class Views:
-    """All views of a program by the boxes that are unfolded in each; the first is folded most.
+    """All views of a program by the set of boxes that are unfolded; the first is folded most.
 
     Examples
     --------
@@ -42,10 +42,10 @@ class Views:
 
     program: Program
     found: dict[Opened, Folded] = field(default_factory=dict)
-    around: dict[Box, Box] = field(default_factory=dict)  # the box out of which a box came
+    around: dict[Box, Box] = field(default_factory=dict)  # the box that a box was unfolded from
 
     def __post_init__(self) -> None:
-        """Unfold box after box, those first which are seen first."""
+        """Unfold one box after the other, in breadth-first order."""
         self.found[frozenset()] = _first(self.program)
         left = WORK - self._everything()
         for opened, folded in (queue := list(self.found.items())):
@@ -62,7 +62,7 @@ class Views:
         return self.found[opened | {box}]
 
     def _everything(self) -> int:
-        """Unfold all there is, if that can be drawn; return how much work it is."""
+        """Unfold everything, if that can be drawn; return how much work it is."""
         opened: Opened = frozenset()
         kept = dict(self.found)
         while len(self.program) <= MOST_DRAWN and (folds := _folds(self.found[opened])):
@@ -72,24 +72,24 @@ class Views:
         return _work(len(self.found[opened])) if opened else 0
 
     def _outside(self, box: Box) -> Opened:
-        """Return what has to be unfolded for a box to be seen."""
+        """Return the boxes that must be unfolded for a box to be visible."""
         outer = self.around.get(box)
         return frozenset() if outer is None else self._outside(outer) | {outer}
 
     def _unfolding(self, opened: Opened, box: Box) -> Opened | None:
-        """Return the view to unfold a box: with what is unfolded already, or else with it alone."""
+        """Return the view after unfolding a box: with what is unfolded already, or alone."""
         ways = (opened | {box}, self._outside(box) | {box})
         return next((way for way in ways if way in self.found), None)
 
     def _folding(self, opened: Opened, box: Box) -> Opened | None:
-        """Return the view to fold a box again, with all that is in it; if need be, more."""
+        """Return the view after folding a box again, with all that is in it; if need be, more."""
         rest = frozenset(one for one in opened if box not in (one, *self._outside(one)))
         return next((way for way in (rest, self._outside(box)) if way in self.found), None)
 
     def document(self, index: dict[Any, int]) -> dict[str, Any]:
-        """Return the views as a page has them: boxes once, and for each view where they stand.
+        """Return the views as the page stores them: boxes once, and for each view their positions.
 
-        A box is a stretch of `order`, which has the nodes as they were computed.
+        A box is a range of `order`, which has the nodes in order of execution.
         """
         steps = [node for node in self.program.execution if node.primitive is not None]
         rank = {node: i for i, node in enumerate([*self.program.inputs, *steps])}
@@ -119,12 +119,12 @@ class Views:
         }
 
     def singles(self) -> Iterable[Any]:
-        """Yield the nodes that stand alone in some view."""
+        """Yield the nodes that are boxes of their own in some view."""
         return {b.nodes[0] for view in self.found.values() for b in view.boxes if b.single}
 
 
 def _work(size: int) -> int:
-    """Return about how much work it is to lay out a view of so many boxes."""
+    """Estimate the work to lay out a view with so many boxes."""
     return 500 + size**2
 
 
@@ -141,7 +141,7 @@ def _first(program: Program) -> Folded:
 
 
 def _scale(folded: Folded) -> float:
-    """Return how large a view can be drawn on a small screen, across or down."""
+    """Return the scale at which a view fits a small screen, across or down."""
     width, height = _placed(folded, {box: i for i, box in enumerate(folded.boxes)}, False)["size"]
     across = min(WINDOW[0] / width, WINDOW[1] / height)
     return float(max(across, min(WINDOW[0] / (height * TURN[0]), WINDOW[1] / (width * TURN[1]))))
@@ -181,6 +181,6 @@ def _placed(folded: Folded, number: dict[Box, int], thorough: bool) -> dict[str,
 
 
 def _near(length: float) -> float:
-    """Round to tenths of a pixel, and write whole ones as such."""
+    """Round to tenths of a pixel, as an integer where possible."""
     tenths = round(length, 1)
     return int(tenths) if tenths == int(tenths) else tenths

@@ -1,6 +1,6 @@
-"""A page on this machine in which one types a formula and watches its derivative.
+"""A local server for a page in which one types a formula and watches its derivative.
 
-It answers this machine alone: it listens on the loopback address, and refuses requests that name
+It serves this machine alone: it listens on the loopback address, and rejects requests that name
 another host or come from another page. Formulas are read by the library's own parser; nothing is
 evaluated by Python's. Sizes and times are limited.
 """
@@ -111,7 +111,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """Do some work for a limited time, one at a time; return a status and an answer."""
+    """Do some work within a time limit, one job at a time; return a status and an answer."""
     answer: list[tuple[int, dict[str, Any]]] = []
     if not _one_at_a_time.acquire(timeout=seconds):
         return HTTPStatus.SERVICE_UNAVAILABLE, {"error": "busy with another formula"}
@@ -134,7 +134,7 @@ def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dic
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Three files and one question; everything else is refused."""
+    """Serve three files and one query; reject everything else."""
 
     FILES: ClassVar[dict[str, tuple[str, Callable[[], str]]]] = {
         "/": ("text/html", lambda: asset("home.html")),
@@ -149,7 +149,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Give the page, its style or its script; for HEAD all but the text."""
+        """Send the page, its style or its script; for HEAD, only the headers."""
         if not self._is_welcome():
             return
         path = self.path.partition("?")[0]
@@ -164,14 +164,14 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _other(self) -> None:
-        """Say what may be done here."""
+        """Answer any other path: list what is served."""
         if self._is_welcome():
             self._refuse_method()
 
     do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _other
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Tell of requests that cannot be read, or whose method is unknown, as of all others."""
+        """Answer requests that are malformed, or have an unknown method, as JSON."""
         if code == HTTPStatus.NOT_IMPLEMENTED:
             return self._other()
         self.close_connection = True
@@ -209,7 +209,7 @@ class Handler(BaseHTTPRequestHandler):
         return self._answer(*within(SECONDS, lambda: explain(request)))
 
     def _is_welcome(self) -> bool:
-        """Refuse requests that name another host, as a page elsewhere could make them."""
+        """Reject requests that name another host, or come from another page."""
         port = self.connection.getsockname()[1]
         allowed = {f"{host}:{port}" for host in HOSTS} | ({*HOSTS} if port == 80 else set())
         origin = self.headers.get("Origin")
@@ -222,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, answer: dict[str, Any], **headers: str) -> None:
         if status != HTTPStatus.OK:
-            self.close_connection = True  # what was not read of the request goes with it
+            self.close_connection = True  # the rest of the request is not read
         self._send(status, "application/json", json.dumps(answer).encode(), **headers)
 
     def _send(self, status: int, kind: str, body: bytes, **headers: str) -> None:
@@ -243,7 +243,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Stay silent: the terminal is for the user."""
+        """Stay silent: the terminal belongs to the user."""
 
 
 def _script() -> str:
@@ -261,9 +261,9 @@ def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
     Parameters
     ----------
     port
-        Where to listen; 0 takes any free port.
+        The port; 0 takes any free one.
     ready
-        Called with the address once the page can be opened; without it the address is printed.
+        Called with the address once the page can be opened; by default the address is printed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The explorer in a notebook, by anywidget: the same page in a cell."""
+"""The explorer in a notebook cell, by anywidget."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def widget(f: Callable[..., Any] | str | Program, *args: Any, title: str = "") -
     Parameters
     ----------
     f, args
-        What `explore` takes.
+        As for `explore`.
     title
-        What stands at the top.
+        The heading.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What can be added to any picture: the user's own names, and local derivatives on the edges."""
+"""Optional annotations of a picture: the user's own names, and local derivatives on the edges."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EDGES = ("plain", "derivatives")
 
 
 def check_additions(names: str, edges: str) -> None:
-    """Refuse what is no choice."""
+    """Reject unknown options."""
     for option, given, choices in (("names", names, NAMES), ("edges", edges, EDGES)):
         if given not in choices:
             told = " or ".join(map(repr, choices))
@@ -28,7 +28,7 @@ def check_additions(names: str, edges: str) -> None:
 
 
 def with_variables(picture: Picture, folded: Folded) -> Picture:
-    """Write the user's own name of a step below it, where there is one."""
+    """Write the user's own name of a step below it, if there is one."""
     steps = _singles(folded)
 
     def named(vertex: Vertex) -> Vertex:
@@ -40,9 +40,9 @@ def with_variables(picture: Picture, folded: Folded) -> Picture:
 
 
 def with_derivatives(picture: Picture, folded: Folded) -> Picture:
-    """Write on each edge between two steps the local derivative that belongs to it.
+    """Write on each edge between two steps its local derivative.
 
-    What is written is a vertex in the middle of its edge: the layout keeps everything off it.
+    The text is a vertex in the middle of its edge, so that the layout leaves room for it.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def _halves(edge: Edge, middle: str) -> list[Edge]:
 
 
 def _topological(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
-    """Put each label before the vertex its edge goes to, as a layout needs it."""
+    """Yield the vertices in topological order: each label before the vertex its edge goes to."""
     label = {vertex.name: vertex for vertex in vertices if vertex.shape == "label"}
     into: dict[str, list[Vertex]] = {}
     for edge in edges:

@@ -1,6 +1,6 @@
-"""Figures in letters, for a terminal: boxes in layers, arrows in the gaps between them.
+"""Figures in box-drawing characters, for a terminal: boxes in layers, arrows between them.
 
-A line that ends in ▶ is an edge; where two edges cross, the upright one passes over the other.
+A line that ends in ▶ is an edge; where two edges cross, the vertical one is drawn on top.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from simpleautodiff.display.figures.picture import Picture, Vertex
 from simpleautodiff.display.notation.rich_text import letters
 
 LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
-_STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its place
+_STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its cell
 _NEW, _FADED = ("╔═╗║╚╝", "┌┄┐┊└┘")
 _PLAIN = "┌─┐│└┘"
 _TRIES = 200
@@ -22,7 +22,7 @@ Links = list[tuple[str, str]]
 
 
 def sketch(picture: Picture) -> str:
-    """Draw a picture in letters.
+    """Draw a picture in characters.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def sketch(picture: Picture) -> str:
 
 
 class _Sketch:
-    """One drawing in the making: rows for boxes and lanes, then strokes."""
+    """A drawing in progress: rows for boxes and lanes, then strokes."""
 
     def __init__(self, picture: Picture) -> None:
         names = {vertex.name for vertex in picture.shown}
@@ -60,7 +60,7 @@ class _Sketch:
         for a, b in pairs:
             last = a
             for i in range(self.layer[a] + 1, self.layer[b]):
-                lane = f"{a}\n{i}"  # one lane serves all that a node feeds later
+                lane = f"{a}\n{i}"  # one lane serves all later targets of a node
                 if lane not in columns[i]:
                     columns[i].append(lane)
                     self.links.append((last, lane))
@@ -72,20 +72,20 @@ class _Sketch:
         vertex = self.vertices[name]
         face = f"{vertex.badge}: {vertex.face.text}" if vertex.badge else vertex.face.text
         below = [line.text for line in vertex.below if line.text != face]
-        if below and below[0].startswith("= "):  # v1 = log(x1), and further signs below that one
+        if below and below[0].startswith("= "):  # v1 = log(x1), and more signs below that one
             indent = " " * (letters(face) + 1)
             rest = [indent + text if text.startswith("= ") else text for text in below[1:]]
             return [f"{face} {below[0]}", *rest]
         return [face, *below]
 
     def _height(self, name: str) -> int:
-        """Return the rows inside a box: for its lines, and one for each arrow that comes in."""
+        """Return the height of a box: for its lines, and one row for each incoming arrow."""
         if name not in self.vertices:
             return 1
         return max(len(self._lines(name)), sum(b == name for _, b in self.links))
 
     def _place_rows(self) -> None:
-        """Stack each layer, then move its boxes towards what they are linked with."""
+        """Stack each layer, then move its boxes towards their neighbours."""
         for _ in range(4):
             for column in self.columns:
                 self._stack(column, [(b, a) for a, b in self.links])
@@ -96,7 +96,7 @@ class _Sketch:
         self.row = {name: row - lowest + 1 for name, row in self.row.items()}
 
     def _make_way(self) -> None:
-        """Move a box down, and all below it, while two lines would lie on one another."""
+        """Move a box down, and all below it, while two lines would overlap."""
         for _ in range(_TRIES):
             for i, column in enumerate(self.columns):
                 _, stuck = self._plan(i).tracks()
@@ -108,7 +108,7 @@ class _Sketch:
                 return
 
     def _stack(self, column: list[str], links: Links) -> None:
-        """Place one layer from above: each box where its links are, or below the one before."""
+        """Place one layer from the top: each box near its links, or below the one before."""
         wanted = []
         for name in column:
             near = [self.row[b] + self._middle(b) for a, b in links if a == name and b in self.row]
@@ -138,7 +138,7 @@ class _Sketch:
         return max(map(letters, self._lines(name))) + 4
 
     def _box(self, name: str, x: int, wide: int) -> int:
-        """Draw one box, or the level line of a lane; return where it ends."""
+        """Draw one box, or the horizontal line of a lane; return where it ends."""
         if name not in self.vertices:
             for column in range(x, x + wide):
                 self._stroke(self.row[name], column, LEFT | RIGHT, -1)
@@ -174,7 +174,7 @@ class _Sketch:
                 self.grid[row, at] += letter  # an accent
 
     def _stroke(self, row: int, x: int, directions: int, net: int) -> None:
-        """Draw part of a line; of two lines that cross, the upright one is seen."""
+        """Draw a part of a line; where two lines cross, the vertical one is drawn on top."""
         before, owner = self.strokes.get((row, x), (0, net))
         if before and owner != net:
             upright = directions if directions & (UP | DOWN) else before
@@ -183,7 +183,7 @@ class _Sketch:
             self.strokes[row, x] = (before | directions, net)
 
     def _plan(self, i: int) -> _Plan:
-        """Find out which rows the links between two layers leave and reach."""
+        """Find the rows at which the links between two layers start and end."""
         here = set(self.columns[i])
         arriving: dict[str, list[str]] = {}
         for a, b in self.links:
@@ -217,7 +217,7 @@ class _Sketch:
     def _net(
         self, number: int, source: tuple[int, int], track: int, rows: list[int], stop: int
     ) -> None:
-        """Draw one source's line to all its targets in the next layer."""
+        """Draw the line from one source to all its targets in the next layer."""
         x, row = source
         if (row, x - 1) in self.grid and self.grid[row, x - 1] in "│║":
             self.grid[row, x - 1] = "├" if self.grid[row, x - 1] == "│" else "╟"
@@ -238,7 +238,7 @@ class _Sketch:
 
 
 def _spread(wanted: list[int], needs: list[int]) -> list[int]:
-    """Return rows close to the wanted ones, each below the one before it."""
+    """Return increasing rows close to the wanted ones, with the room that each needs."""
     blocks: list[tuple[float, int, list[int]]] = []  # where a block begins, its items' offsets
     for at, need in zip(wanted, needs, strict=True):
         start, size, offsets = float(at), need, [0]
@@ -259,14 +259,14 @@ def _spread(wanted: list[int], needs: list[int]) -> list[int]:
 
 
 class _Plan(NamedTuple):
-    """The links of one gap: for each source the row it leaves and the rows it reaches."""
+    """The links between two layers: the row of each source, and the rows of its targets."""
 
     left: dict[str, int]
     reached: dict[str, list[int]]
     tips: list[int]  # the rows at which an arrow ends
 
     def tracks(self) -> tuple[dict[str, int], str]:
-        """Give each source an upright track such that no two lines lie on one another.
+        """Give each source a vertical track such that no two lines overlap.
 
         A source on the row of another one's target must turn before that one does. Where two wait
         for each other, one of them is returned as well: it has to move.

@@ -30,9 +30,9 @@ _ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
 
 
 class Figure:
-    """One drawing; `svg()`, `tikz()` and `text()` write it, `save` puts it into a file.
+    """One drawing; `svg()`, `tikz()` and `text()` return it, `save` writes it to a file.
 
-    In a notebook it shows itself.
+    A notebook displays it.
     """
 
     def __init__(self, picture: Picture, layout: Layout | None = None) -> None:
@@ -42,7 +42,7 @@ class Figure:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where everything stands."""
+        """The positions of vertices and edges."""
         return best_layout(self.picture)
 
     @property
@@ -51,15 +51,15 @@ class Figure:
         return self.picture.title
 
     def svg(self) -> str:
-        """Write the figure as SVG, complete in itself."""
+        """Return the figure as self-contained SVG."""
         return svg(self.picture, self.layout)
 
     def tikz(self) -> str:
-        """Write the figure for LaTeX, as a document of its own in the paper's style."""
+        """Return the figure as a LaTeX document in the paper's style."""
         return tikz(self.picture, self.layout)
 
     def text(self) -> str:
-        """Draw the figure in letters, for a terminal."""
+        """Return the figure as text, for a terminal."""
         return sketch(self.picture)
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Figure:
         return written
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure to a file; its ending says how: .svg, .tex or .txt."""
+        """Write the figure to a file in the format of its extension: .svg, .tex or .txt."""
         path = Path(path)
         if path.suffix not in _ENDINGS:
             raise ArgumentError(
@@ -87,7 +87,7 @@ class Figure:
 
 
 class Figures(list[Figure]):
-    """Several figures, one after the other; in a notebook they show themselves."""
+    """Several figures, one after the other; a notebook displays them."""
 
     def __str__(self) -> str:
         return "\n\n".join(f"{figure.title}\n{figure.text()}" for figure in self)
@@ -111,7 +111,7 @@ def figure(
     Parameters
     ----------
     program
-        What `trace` returns, or what `fold` makes of it, or a node: that which it depends on.
+        What `trace` or `fold` returns, or a node, for the graph that it depends on.
     show
         `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
         `wrt`; `"adjoints"`: derivatives of `output`, with dashed edges back; `"construction"`: a

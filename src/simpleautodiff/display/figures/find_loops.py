@@ -1,4 +1,4 @@
-"""Repetitions in a list of steps: the same stretch several times in a row."""
+"""Repetitions in a list of steps: the same run several times in succession."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-LEAST = 3  # what is done twice is not yet a loop
+LEAST = 3  # repetitions from which it is a loop
 
 
 class Marked(Protocol):
-    """A step that can be compared: equal marks do the same; `line` is its source line, or 0."""
+    """A step that can be compared: steps with equal marks do the same; `line` is 0 if unknown."""
 
     @property
     def mark(self) -> Any:
@@ -19,7 +19,7 @@ class Marked(Protocol):
 
     @property
     def line(self) -> int:
-        """Where it stands."""
+        """The source line."""
 
 
 M = TypeVar("M", bound=Marked)
@@ -27,9 +27,9 @@ Join = Callable[[Sequence[Sequence[M]]], M]
 
 
 def repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
-    """Replace every stretch that is repeated in a row by what `join` makes of its copies.
+    """Replace every run that is repeated in succession by what `join` makes of its copies.
 
-    Short stretches first: the loop inside a loop, then the loop around it; none above `longest`.
+    Short runs first: the inner loop, then the outer one; none longer than `longest`.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def _at_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) ->
 
 
 def _best_start(lines: list[int]) -> int:
-    """Begin a loop at its upper line, where there is a choice."""
+    """Choose the start of a loop: its upper line, if there is a choice."""
     return lines.index(min(lines))
 
 

@@ -1,7 +1,7 @@
-"""Large programs in few boxes: one for each call, source line or loop, to be unfolded again.
+"""Large programs in few boxes: one for each call, source line or loop, which can be unfolded.
 
-Every box is a stretch of the execution order, so a box never waits for what it feeds itself: a
-folded program is a graph without circles, like the program.
+Every box is a range of the execution order, so no box depends on its own results: a folded program
+is an acyclic graph, like the program.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
 MOST = 49  # boxes of a folded program
-LEGIBLE = 24  # boxes that are shown at once, if nothing else is said
-DEPTH = 40  # calls inside calls that are told apart
+LEGIBLE = 24  # boxes that are shown at once by default
+DEPTH = 40  # depth of nested calls that are told apart
 WAYS = ("auto", "call", "line", "loop")
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A stretch of a program: one step, or several under one title.
+    """A range of a program: one step, or several under one title.
 
     `kind` is "input", "step", "call", "line", "loop", "steps" or "inputs"; a loop is its body
     `times` over. The title of a loop has a line for each of the first parts of its body.
@@ -40,14 +40,14 @@ class Box:
 
     @property
     def single(self) -> bool:
-        """Whether the box is one step or input alone."""
+        """Whether the box is a single step or input."""
         return not self.parts
 
     @cached_property
     def inside(self) -> tuple[Box, ...]:
-        """What stands there when the box is unfolded; of a loop the first and the last pass.
+        """The boxes that replace this one when unfolded; of a loop the first and the last pass.
 
-        A box that holds nothing but another box is unfolded with it.
+        A box that contains nothing but another box is unfolded with it.
         """
         if len(self.parts) <= 1:
             return self.parts and (self.parts[0].inside or self.parts)
@@ -101,7 +101,7 @@ class Folded:
 
     @cached_property
     def owner(self) -> dict[Node, Box]:
-        """The box in which each node stands."""
+        """The box that contains each node."""
         return {node: box for box in self.boxes for node in box.nodes}
 
     @cached_property
@@ -122,7 +122,7 @@ class Folded:
         return found
 
     def unfold(self, box: str | Box) -> Folded:
-        """Return the program with one box replaced by what is in it.
+        """Return the program with one box replaced by its contents.
 
         A loop becomes its first pass, the passes between, and its last.
         """
@@ -139,14 +139,14 @@ class Folded:
 
 
 def amount(box: Box) -> str:
-    """Say how much is in a box: ``×500, 1,000 steps``."""
+    """Describe how much is in a box: ``×500, 1,000 steps``."""
     what = "inputs" if box.kind == "inputs" else "steps"
     steps = f"{len(box.nodes):,} {what}"
     return f"×{box.times:,}, {steps}" if box.times > 1 else steps
 
 
 def _flat(one: Box) -> tuple[Box, ...]:
-    """Return what is done in one pass of a loop."""
+    """Return the boxes of one pass of a loop."""
     return one.parts if one.kind == "pass" else (one,)
 
 
@@ -208,7 +208,7 @@ def _folded(program: Program, steps: Sequence[Box], by: str, depth: int) -> list
 
 
 def _by_loop(boxes: list[Box]) -> list[Box]:
-    """Fold repetitions; where they differ from pass to pass, by the lines that jump back."""
+    """Fold repetitions; where the passes differ, by the lines that jump back."""
     folded = repeats(boxes, _loop)
     if len(folded) <= MOST:
         return folded
@@ -253,7 +253,7 @@ def _line_of(program: Program, box: Box) -> str:
 
 
 def _runs(boxes: Sequence[Box], key: Any) -> list[tuple[Any, list[Box]]]:
-    """Cut a list where its key changes."""
+    """Split a list where its key changes."""
     result: list[tuple[Any, list[Box]]] = []
     for box in boxes:
         what = key(box)
@@ -298,7 +298,7 @@ def _opened(boxes: list[Box], room: int) -> list[Box]:
 
 
 def _few(boxes: list[Box], most: int) -> list[Box]:
-    """Fold what is still too long: repetitions, irregular loops, and at last equal stretches."""
+    """Fold what is still too long: repetitions, irregular loops, and finally equal ranges."""
     if len(boxes) > most:
         boxes = _by_loop(boxes)
     if len(boxes) > most:
@@ -313,7 +313,7 @@ def _span(boxes: Sequence[Box]) -> str:
 
 
 def _few_inputs(inputs: list[Box]) -> list[Box]:
-    """Fold the elements of one argument, where there are many inputs."""
+    """Fold the elements of one argument, if there are many inputs."""
     if len(inputs) <= MOST // 4:
         return inputs
     groups = [group for _, group in _runs(inputs, lambda box: box.title.split("[")[0])]

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, all of them, into a folder: text, SVG and LaTeX."""
+"""All tables and figures of the paper, written into a folder: text, SVG and LaTeX."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def figures(program: Program) -> Iterator[tuple[str, Figure]]:
 
 
 def tables(program: Program) -> Iterator[tuple[str, str]]:
-    """Yield the paper's tables, by the name of the file each goes to."""
+    """Yield the paper's tables, by file name."""
     for name, table in (
         ("values", values_table(program)),
         ("tangents", tangents_table(program, "x1")),
@@ -92,7 +92,7 @@ def tables(program: Program) -> Iterator[tuple[str, str]]:
 
 
 def members(program: Program, name: str, wrt: str) -> list[Row]:
-    """Return what a node of the paper's stores: member, data type, and what it is for one node.
+    """Return the members of the paper's node: name, data type, and the value for one node.
 
     Examples
     --------

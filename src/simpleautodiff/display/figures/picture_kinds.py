@@ -1,6 +1,6 @@
-"""What each kind of figure shows: the vertices and edges of a program, with their words and tones.
+"""The pictures of each kind of figure: the vertices and edges of a program, with text and tones.
 
-Everything is drawn from a folded program, of which a program with one box for each step is a case.
+Everything is drawn from a folded program; a program with one box for each step is a special case.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REVERSE = "reverse calculation of derivative value"
 
 
 def plain(folded: Folded) -> Picture:
-    """Show the names alone; of arrays their shape."""
+    """Show only the names, and the shapes of arrays."""
 
     def below(node: Node) -> Lines:
         size = labels.shape_label(node.value)
@@ -49,7 +49,7 @@ def _values(folded: Folded, node: Node) -> Lines:
 
 def tangents(folded: Folded, wrt: str) -> Picture:
     """Show the values, and the derivative of every step with respect to one of them."""
-    dot = Program.tangents(folded.program, wrt)  # the numbers; a trace makes a table of them
+    dot = Program.tangents(folded.program, wrt)  # the numbers: Trace.tangents would make a table
 
     def below(node: Node) -> Lines:
         name = folded.program.names[node]
@@ -136,7 +136,7 @@ def _built(folded: Folded, node: Node, written: dict[Node, str]) -> Lines:
 
 
 def _operator_face(folded: Folded, box: Box, vertex: Vertex) -> Vertex:
-    """Write the operation on a vertex, as on the node the wrapping function makes."""
+    """Write the operation on a vertex, as on the node that the wrapping function makes."""
     if not box.single:
         return vertex
     node = box.nodes[0]
@@ -200,7 +200,7 @@ def _pairs(children: dict[str, list[str]], inside: set[str]) -> list[tuple[str, 
 
 
 def _search(folded: Folded, wrt: str) -> tuple[str, dict[str, list[str]]]:
-    """Return where a search begins, and the children of every box as they were made."""
+    """Return where a search begins, and the children of every box in order of creation."""
     children: dict[str, list[str]] = {folded.name(box): [] for box in folded.boxes}
     rank = {node: i for i, node in enumerate(folded.program.execution)}
     for tail, head in sorted(folded.edges, key=lambda edge: rank[edge[1].nodes[0]]):
@@ -211,7 +211,7 @@ def _search(folded: Folded, wrt: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def _order(start: str, children: dict[str, list[str]]) -> list[str]:
-    """Search depth first, as the paper does; each box before its children."""
+    """Return the boxes in the paper's depth-first order: each box before its children."""
     found: list[str] = []
     seen = {start}
     stack = [(start, iter(children[start]))]
@@ -282,7 +282,7 @@ def _description(folded: Folded) -> str:
 
 
 def chosen(folded: Folded, wrt: str | None) -> str:
-    """Return the node that derivatives are with respect to: the first input if none is named."""
+    """Return the node that derivatives are with respect to: by default the first input."""
     program = folded.program
     if wrt is None:
         return program.names[program.inputs[0]]
@@ -292,7 +292,7 @@ def chosen(folded: Folded, wrt: str | None) -> str:
 
 
 def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Picture]:
-    """Return what a figure shows: one picture, or one for each step of a construction."""
+    """Return the pictures of a figure: one, or one for each step of a construction."""
     kinds: dict[str, Callable[[], Any]] = {
         "plain": lambda: [plain(folded)],
         "values": lambda: [values(folded)],

@@ -1,4 +1,4 @@
-"""Figures as SVG: one file that needs nothing else, light or dark as the reader's screen is."""
+"""Figures as SVG: self-contained, light or dark as the reader's screen is."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simpleautodiff.display.notation.rich_text import SMALL, runs
 
 _SERIF = "'STIX Two Text','Latin Modern Roman','Times New Roman','Liberation Serif',serif"
 _MONO = "'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"
-# What is coloured: its property, its colour by day, its colour by night.
+# What is coloured: its property, its light colour, its dark colour.
 _COLOURS = (
     ("paper", "fill", "#ffffff", "#15191e"),
     ("body", "stroke", "#2b3440", "#c9d3de"),
@@ -80,7 +80,7 @@ def svg(picture: Picture, layout: Layout) -> str:
     height = layout.height + _LEGEND_ROW * len(picture.legend)
     width = max(layout.width, _legend_width(picture))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    kept = 'xml:space="preserve"'  # the spaces between the parts of a formula
+    kept = 'xml:space="preserve"'  # retain the spaces between the parts of a formula
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ad-figure" role="img" {kept} {size}>',
         f"<title>{escape(picture.title)}</title>",
@@ -197,7 +197,7 @@ def _text(line: Line, x: float, y: float, tone: str = "", face: bool = False) ->
 
 
 def _spans(text: str, size: float) -> str:
-    """Write a formula: italic names, and what stands lower or higher in small letters."""
+    """Write a formula: italic names, and subscripts and superscripts in small letters."""
     parts = []
     shift = 0.0
     for run in runs(text):

@@ -54,7 +54,7 @@ def tikz(picture: Picture, layout: Layout) -> str:
 
 
 def _at(point: Point) -> str:
-    """Write a place in centimetres, upwards."""
+    """Write a position in centimetres, with the y axis upwards."""
     return f"({_cm(point[0])},{_cm(-point[1])})"
 
 

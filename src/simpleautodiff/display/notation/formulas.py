@@ -1,7 +1,7 @@
-"""Values and derivatives in symbols: what stands on the right-hand sides of the tables.
+"""Values and derivatives in symbols: the right-hand sides of the tables.
 
-A rule is given terms in place of numbers, so a formula is what the rule itself says. Where a rule
-is more than a formula, its number or ∂v/∂u is written instead.
+A rule is called with terms in place of numbers, so a formula is what the rule itself says. Where a
+rule is more than a formula, its value or ∂v/∂u is written instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError,
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Show infinite slopes without warning of them: they are there to be seen."""
+    """Suppress warnings about infinite slopes: they are there to be seen."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", DomainWarning)
         yield
@@ -58,21 +58,21 @@ def adjoint_term(name: str, value: Any = None) -> Term:
 
 
 def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
-    """Return the right-hand side of a step in symbols, and with the numbers put in."""
+    """Return the right-hand side of a step in symbols, and with numbers."""
     assert node.primitive is not None
     symbols = render(node.primitive, tuple(_names(program, node)))
     return symbols, render(node.primitive, tuple(_numbers(node)))
 
 
 def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
-    """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with the numbers put in."""
+    """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with numbers."""
     symbols: list[Term] = []
     numbers: list[Term] = []
     for k, derivative in node.local_derivatives():
         if derivative is ZERO:
             continue
         name = program.names[node.args[k]]
-        seed = fit(dot[name], node.args[k].value)  # of what was not reached it is a plain 0
+        seed = fit(dot[name], node.args[k].value)  # a plain 0 for a node that was not reached
         named = tangent_term(name, seed)
         symbols.append(_pushed(program, node, k, derivative, named, False))
         numbers.append(_pushed(program, node, k, derivative, Term(seed), True))
@@ -83,7 +83,7 @@ def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple
 def adjoint_terms(
     program: Program, child: Node, k: int, derivative: Any, bar: Any
 ) -> tuple[Term, Term]:
-    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with the numbers put in."""
+    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with numbers."""
     named = adjoint_term(program.names[child], bar)
     return (
         _pulled(program, child, k, derivative, named, False),
@@ -92,7 +92,7 @@ def adjoint_terms(
 
 
 def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Term:
-    """Return the local derivative ∂v/∂u as a formula; of a linear map, its name."""
+    """Return the local derivative ∂v/∂u as a formula; for a linear map, its name."""
     if derivative is ZERO:
         return Term("0", value=0, latex="0")
     return as_term(_symbolic(program, node, k, derivative, False))
@@ -123,7 +123,7 @@ def _constant(arg: Any) -> Any:
 
 
 def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers: bool) -> Any:
-    """Return ∂node/∂args[k] as a term, by giving its rule terms for numbers."""
+    """Return ∂node/∂args[k] as a term, by calling its rule with terms for numbers."""
     assert node.primitive is not None
     if isinstance(derivative, Linear):
         return partial_name(program.names[node], program.names[node.args[k]])
@@ -139,7 +139,7 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
 
 def _same(value: Any, expected: Any) -> bool:
     if value is None:
-        return True  # nobody knows better
+        return True  # it cannot be checked
     if type(value) is float is type(expected):
         return math.isclose(value, expected) or value == expected or value != value
     try:
@@ -149,7 +149,7 @@ def _same(value: Any, expected: Any) -> bool:
 
 
 class Writer(Level):
-    """A level on which operations write themselves down: rules of arrays as formulas."""
+    """A level on which operations write themselves down, so that array rules become formulas."""
 
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
@@ -161,7 +161,7 @@ class Writer(Level):
 
 @final
 class Written(Traced):
-    """A value that knows the formula it was computed by."""
+    """A value with the formula it was computed by."""
 
     __slots__ = ("term",)
 
@@ -171,7 +171,7 @@ class Written(Traced):
         self.level = level
 
 
-_LONGEST = 72  # a formula of more characters says less than ∂v/∂u
+_LONGEST = 72  # a formula of more characters tells less than ∂v/∂u
 
 
 def _mapped(
@@ -179,7 +179,7 @@ def _mapped(
 ) -> Term:
     """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u.
 
-    The symbols decide which, so that the numbers beside them say the same.
+    The symbols decide which one, so that the numbers beside them say the same.
     """
     own, parent = program.names[node], program.names[node.args[k]]
     named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
@@ -230,7 +230,7 @@ def _named_product(program: Program, node: Node, k: int, seed: Term) -> Term:
 
 
 def _product(seed: Term, derivative: Any) -> Term:
-    """Write seed × derivative; a factor 1 or -1 is only a sign."""
+    """Write seed × derivative; a factor 1 or -1 becomes a sign."""
     if isinstance(derivative, int) and derivative in (1, -1):
         return seed if derivative == 1 else -seed
     product: Term = seed * derivative
@@ -242,7 +242,7 @@ def _sum(terms: Sequence[Term]) -> Term:
 
 
 def joined(a: Term, b: Term) -> Term:
-    """Write a + b, or a - b where b begins with a minus."""
+    """Write a + b, or a - b if b begins with a minus."""
 
     def both(first: str, second: str) -> str:
         return f"{first} - {second[1:]}" if second.startswith("-") else f"{first} + {second}"

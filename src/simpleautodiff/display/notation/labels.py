@@ -1,4 +1,4 @@
-"""What is written on a figure: formulas, numbers and names of one step, each short enough."""
+"""The text on a figure: formulas, numbers and names of one step, each short enough."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import barred as barred, dotted as dotted
 from simpleautodiff.display.tables.tables import output_names as output_names
-from simpleautodiff.program.notation import Term, render, short
+from simpleautodiff.program.notation import Term, render, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import shape
 
-LONG = 30  # letters of a line
-_UNSET = re.compile(r"(, (None|False))+\)$")  # settings that nobody has set
+LONG = 30  # characters of a line
+_UNSET = re.compile(r"(, (None|False))+\)$")  # settings with their default values
 _SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/", "neg": "−", "matmul": "@", "power": "^"}
 
 
@@ -23,7 +23,7 @@ def cut(text: str, most: int = LONG) -> str:
 
 
 def brief(value: Any) -> str:
-    """Write a value in a few letters; an array by its shape, a short one by its elements.
+    """Write a value in a few characters; an array by its shape, a short one by its elements.
 
     Examples
     --------
@@ -33,9 +33,9 @@ def brief(value: Any) -> str:
     """
     size = shape(value)
     if not size:
-        return cut(short(value), 24)
+        return cut(write_short(value), 24)
     if len(size) == 1 and size[0] <= 3:
-        text = f"[{', '.join(short(element) for element in value)}]"
+        text = f"[{', '.join(write_short(element) for element in value)}]"
         if len(text) <= LONG:
             return text
     return f"array{_shape(value)}"
@@ -46,7 +46,7 @@ def _shape(value: Any) -> str:
 
 
 def shape_label(value: Any) -> str:
-    """Return the shape of an array, or an empty text for a single number."""
+    """Return the shape of an array, or the empty string for a scalar."""
     return _shape(value) if shape(value) else ""
 
 
@@ -61,7 +61,7 @@ def symbolic(program: Program, node: Node) -> str:
 
 
 def numeric(node: Node) -> str:
-    """Write it in numbers: ``10.693 - (-0.959)``; nothing where an array is put in."""
+    """Write it in numbers: ``10.693 - (-0.959)``; empty if an argument is an array."""
     if any(shape(arg.value if type(arg) is Node else arg) for arg in node.args):
         return ""
     text = _filled(node, [Term(arg.value) if type(arg) is Node else arg for arg in node.args])
@@ -69,7 +69,7 @@ def numeric(node: Node) -> str:
 
 
 def expanded(program: Program) -> dict[Node, str]:
-    """Write each step in the inputs, as far as that is short: ``log(x1) + x1 × x2``."""
+    """Write each step in terms of the inputs, as far as that is short: ``log(x1) + x1 × x2``."""
     terms: dict[Node, Term] = {}
     for node in program.nodes:
         if node.primitive is None:

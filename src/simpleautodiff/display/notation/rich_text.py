@@ -1,4 +1,4 @@
-"""Short formulas as runs of letters: what is italic, what stands lower, and how wide it will be.
+"""Short formulas as runs of text: italics, subscripts, superscripts, and widths.
 
 A label is plain text, such as ``v4 = log(x1) + 2``. SVG, TeX and the terminal print its runs.
 """
@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-# Widths of a Times face in thousandths of its size; the other faces used are close to it.
+# Widths of a Times face in thousandths of the font size; the other faces used are close to it.
 _CLASSES = {
     250: " .,",
     278: "/ijlt:;",
@@ -24,8 +24,8 @@ _CLASSES = {
 }
 _WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
 _UNKNOWN, _CODE = 620, 602
-_SLACK = 1.06  # for a reader's serif face that runs wider
-SMALL = 0.72  # the size of what stands lower or higher
+_SLACK = 1.06  # for a reader's serif face that is wider
+SMALL = 0.72  # the relative font size of subscripts and superscripts
 
 _FUNCTIONS = {"log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "det", "min", "max"}
 _WITHOUT_PARENTHESES = re.compile(r"\b(log|sin|cos|tan|sinh|cosh|tanh)\((\w+(?:\.\d+)?)\)")
@@ -57,7 +57,7 @@ _ACCENTS = {"\u0304": r"\bar", "\u0307": r"\dot"}
 
 
 class Run(NamedTuple):
-    """Letters of one style; `level` is -1 for what stands lower, 1 for what stands higher."""
+    """Text of one style; `level` is -1 for a subscript, 1 for a superscript."""
 
     text: str
     style: str = "roman"
@@ -65,7 +65,7 @@ class Run(NamedTuple):
 
 
 def runs(text: str) -> list[Run]:
-    """Cut a formula into runs.
+    """Split a formula into runs.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _minus(token: str) -> str:
 
 
 def _name(name: str) -> list[Run]:
-    """Cut a name: a letter is italic, digits after it stand lower; a word is upright."""
+    """Split a name: a letter is italic, digits after it are a subscript; a word is upright."""
     letter = re.match(r"[^\W\d_][\u0304\u0307]?", name)
     assert letter is not None
     rest = name[letter.end() :]
@@ -103,7 +103,7 @@ def _name(name: str) -> list[Run]:
 
 
 def _joined(found: list[Run]) -> list[Run]:
-    """Join neighbours of one style; a name that stands alone keeps its run."""
+    """Join neighbouring runs of one style; a name keeps a run of its own."""
     result: list[Run] = []
     for run in found:
         last = result[-1] if result else None
@@ -115,7 +115,7 @@ def _joined(found: list[Run]) -> list[Run]:
 
 
 def width(text: str, size: float, code: bool = False) -> float:
-    """Return how wide a formula will be, in the unit of `size`; never too little.
+    """Return the width of a formula, in the unit of `size`; never too small.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def width(text: str, size: float, code: bool = False) -> float:
 
 
 def letters(text: str) -> int:
-    """Return how many places a text takes in a terminal."""
+    """Return how many columns a text takes in a terminal."""
     return len(_seen(text))
 
 
@@ -171,7 +171,7 @@ def _latex_letter(name: str) -> str:
 
 
 def _latex_greek(letter: str) -> str:
-    """Write α as TeX does; other letters stand for themselves."""
+    """Write α as TeX does; return other letters as they are."""
     kind, _, rest = unicodedata.name(letter, "").partition(" LETTER ")
     if kind not in ("GREEK SMALL", "GREEK CAPITAL") or " " in rest:
         return _latin(letter)
@@ -190,7 +190,7 @@ def _latex_word(word: str) -> str:
 
 
 def _latin(letter: str) -> str:
-    """Keep what every TeX can print."""
+    """Return a letter if every TeX can print it."""
     return letter if letter.isascii() else "?"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import Term, render, short
+from simpleautodiff.program.notation import Term, render, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import shape
 
@@ -23,7 +23,7 @@ def marked(name: str, mode: str) -> str:
 
 
 def brief(number: Any) -> str:
-    """Write a number in a few digits; an array as its shape, its kind and its first elements.
+    """Write a number in a few digits; an array as its shape, dtype and first elements.
 
     Examples
     --------
@@ -32,10 +32,10 @@ def brief(number: Any) -> str:
     """
     size = shape(number)
     if not size:
-        return short(number[()] if isinstance(number, np.ndarray) else number)
+        return write_short(number[()] if isinstance(number, np.ndarray) else number)
     kind = getattr(number, "dtype", type(number).__name__)
     try:
-        first = [short(x) for x in np.asarray(number).ravel()[:5]]
+        first = [write_short(x) for x in np.asarray(number).ravel()[:5]]
     except (TypeError, ValueError):
         return f"{size} {kind}"
     return f"{size} {kind}: {', '.join(first[:4])}{', …' * (len(first) > 4)}"
@@ -53,7 +53,7 @@ def symbols(program: Program, node: Node) -> str:
 
 
 def numbers(node: Node) -> str:
-    """Write the right-hand side of a node in numbers; empty where they are arrays."""
+    """Write the right-hand side of a node in numbers; empty if they are arrays."""
     if node.primitive is None or any(shape(value) for value in node.values()):
         return ""
     return render(node.primitive, tuple(map(_constant, node.values()))).text
@@ -70,7 +70,7 @@ def _constant(arg: Any) -> Any:
 
 
 def value_line(program: Program, name: str) -> str:
-    """Say how a value came about, in one line."""
+    """Say in one line how a value was computed."""
     node = program.node(name)
     return " = ".join(
         filter(None, (name, symbols(program, node), numbers(node), brief(node.value)))
@@ -78,7 +78,7 @@ def value_line(program: Program, name: str) -> str:
 
 
 def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> str:
-    """Write ∂node/∂args[k] in names, as its rule says it; a linear map as the quotient itself."""
+    """Write ∂node/∂args[k] in names, as its rule says; for a linear map, the quotient itself."""
     quotient = f"∂{program.names[node]}/∂{program.names[node.args[k]]}"
     if isinstance(derivative, Linear) or shape(derivative) or node.primitive is None:
         return quotient
@@ -90,11 +90,11 @@ def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> st
         term = node.primitive.partial(k, value, tuple(args))
     except (AutodiffError, TypeError, ValueError, AttributeError):
         return quotient
-    return "0" if term is ZERO else term.text if isinstance(term, Term) else short(term)
+    return "0" if term is ZERO else term.text if isinstance(term, Term) else write_short(term)
 
 
 def derivative_line(program: Program, mode: str, name: str, event: Any, result: Any) -> str:
-    """Say how a tangent or an adjoint came about, in one line; a seed has no event."""
+    """Say in one line how a tangent or an adjoint was computed; a seed has no event."""
     left = marked(name, mode)
     if event is None:
         return f"{left} = {result}, the seed"
@@ -119,5 +119,5 @@ def _tangent(program: Program, node: Node) -> str:
 
 
 def _inside(text: str) -> str:
-    """Put what is more than one symbol into parentheses."""
+    """Put a text of more than one symbol into parentheses."""
     return f"({text})" if " " in text or text.startswith("-") else text

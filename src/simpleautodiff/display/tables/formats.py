@@ -8,7 +8,7 @@ import json as _json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,27 +18,23 @@ from simpleautodiff.errors import ArgumentError
 if TYPE_CHECKING:
     from simpleautodiff.display.tables.tables import Row, Table
 
-FORMATS = ("text", "rich", "markdown", "latex", "html", "json")
 
-
-def write(table: Table, format: str) -> str:
-    """Write a table in one of `FORMATS`."""
-    check_format(format, FORMATS)
-    writer: Any = globals()[format]
-    written: str = writer(table)
-    return written
+def write_table(table: Table, format: str) -> str:
+    """Write a table in one of the formats of `WRITERS`."""
+    check_format(format, tuple(WRITERS))
+    return WRITERS[format](table)
 
 
 def check_format(format: str, known: Sequence[str]) -> None:
-    """Refuse a format that there is not."""
+    """Reject an unknown format."""
     if format not in known:
         raise ArgumentError(f"the format is one of {', '.join(known)}; got {format!r}")
 
 
 def text(table: Table) -> str:
-    """Align the columns with = signs between them, and draw lines across.
+    """Align the columns with = signs between them, and draw horizontal lines.
 
-    The user's own variables and source lines stand at the right, where they are known.
+    The user's own variables and source lines are at the right, if they are known.
     """
     columns = _columns(table)
     widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
@@ -57,7 +53,7 @@ def text(table: Table) -> str:
 
 
 def _columns(table: Table) -> list[int]:
-    """Return which columns have anything in them."""
+    """Return the columns that are not empty."""
     return [i for i in range(len(table.heads)) if any(row.cells[i].text for row in table.rows)]
 
 
@@ -69,9 +65,9 @@ def _aligned(cells: list[str], widths: list[int]) -> str:
 
 
 def _notes(table: Table) -> list[str]:
-    """Write the user's own names and lines beside the rows, each line once in a run of rows.
+    """Return the user's names and source lines of the table rows, each line once in a run.
 
-    Where all was done on one line, as in a lambda, that line tells nothing apart.
+    If everything is on one line, as in a lambda, that line is left out.
     """
     lines = {row.line for row in table.rows if row.line}
     notes, last = [], ""
@@ -91,7 +87,7 @@ def _pad(cell: str, width: int) -> str:
 
 
 def rich(table: Table) -> str:
-    """Write the table in colours for a terminal; as plain text where `rich` is not installed."""
+    """Write the table in colours for a terminal; as plain text if `rich` is not installed."""
     try:
         from rich.console import Console
         from rich.table import Table as RichTable
@@ -151,10 +147,10 @@ def _code(note: str) -> str:
 
 
 def latex(table: Table) -> str:
-    r"""Write a tabular of booktabs in the look of the paper, with its arrow at the left.
+    r"""Write a booktabs tabular in the style of the paper, with its arrow at the left.
 
-    The document needs ``\usepackage{booktabs}``. Columns that would run off the page are as wide as
-    there is room, and their lines are broken.
+    The document needs ``\usepackage{booktabs}``. Columns that would run off the page share the line
+    width, and their text is broken.
     """
     columns = _columns(table)
     shapes = _column_shapes(table, columns)
@@ -175,11 +171,11 @@ def latex(table: Table) -> str:
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
 
 
-_WIDE, _NARROW = 84, 18  # characters that a line has room for; of a column that is left as it is
+_WIDE, _NARROW = 84, 18  # characters that fit in a line; in a column that is never broken
 
 
 def _column_shapes(table: Table, columns: list[int]) -> list[str]:
-    """Return the shape of each column: l, or a share of the line where the table is too wide."""
+    """Return the type of each column: l, or a share of the line width if the table is too wide."""
     widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
     if sum(widths) + 4 * len(widths) <= _WIDE:
         return ["l"] * len(columns)
@@ -195,7 +191,7 @@ def _breakable(cell: str) -> str:
 
 
 def html(table: Table) -> str:
-    """Write an HTML table with a caption and heads; names have their digits as subscripts."""
+    """Write an HTML table with a caption and heads; digits of names are subscripts."""
     columns, notes = _columns(table), _notes(table)
     noted = any(notes)
     heads = [table.heads[i] for i in columns] + ["source"] * noted
@@ -221,14 +217,14 @@ def _html_row(row: Row, columns: list[int], last: str) -> str:
 
 
 def _subscripted(cell: str) -> str:
-    """Write x1 as x with a subscript; two letters and more, such as log2, stay as they are."""
+    """Write x1 as x with a subscript; longer names, such as log2, stay as they are."""
     return re.sub(
         r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", markup.escape(cell)
     )
 
 
 def json(table: Table) -> str:
-    """Write the table as JSON, with the full numbers; of arrays the kind, the shape and a slice."""
+    """Write the table as JSON, with the full numbers; arrays by dtype, shape and a slice."""
     rows = [
         {
             "node": row.node,
@@ -246,12 +242,12 @@ def json(table: Table) -> str:
 
 
 def dumped(data: Any) -> str:
-    """Write data as JSON that people can read."""
+    """Write data as indented JSON."""
     return _json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def json_value(value: Any) -> Any:
-    """Return a number as JSON has it; what JSON does not have becomes text."""
+    """Return a number as JSON has it; what JSON lacks becomes text."""
     if isinstance(value, np.ndarray) and value.ndim:
         few = np.ravel(value)[:5]
         return {
@@ -267,7 +263,7 @@ def json_value(value: Any) -> Any:
 
 
 def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a plain table of texts as text, markdown, latex or html."""
+    """Write a plain table of strings as text, markdown, latex or html."""
     if format == "markdown":
         lines = [_bars(list(heads)), _bars(["---"] * len(heads))]
         lines += [_bars([_marked(cell) for cell in row]) for row in rows]
@@ -298,6 +294,16 @@ def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[
 
 
 def latex_text(cell: str) -> str:
-    """Write plain text so that LaTeX prints it."""
+    """Escape plain text for LaTeX."""
     cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
     return cell.replace("…", r"\ldots{}")
+
+
+WRITERS: dict[str, Callable[[Table], str]] = {
+    "text": text,
+    "rich": rich,
+    "markdown": markdown,
+    "latex": latex,
+    "html": html,
+    "json": json,
+}

@@ -1,7 +1,7 @@
 """The paper's three tables for any program: values, tangents, adjoints; in any format.
 
-Each row is a name, the right-hand side in symbols, the same with the numbers put in, and the
-result; beside them the user's own variable and source line, where they are known.
+Each table row has a name, the right-hand side in symbols, the same with numbers, and the result;
+beside them the user's own variable and source line, if they are known.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from simpleautodiff.display.notation.formulas import (
     value_terms,
 )
 from simpleautodiff.display.tables import formats
-from simpleautodiff.program.notation import Term, latex_number, shown
+from simpleautodiff.program.notation import Term, latex_number, write_result
 from simpleautodiff.program.program import Accumulation, Program, output_names as output_names
 from simpleautodiff.values.functions import shape
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a table.
+    """One row of a table.
 
-    `cells` are the columns as terms, which know their text and their LaTeX; `name`, `symbolic`,
-    `numeric` and `result` are what the paper's columns hold, as text.
+    `cells` are the columns as terms, which have text and LaTeX; `name`, `symbolic`, `numeric` and
+    `result` are the paper's columns, as text.
     """
 
     cells: tuple[Term, ...]
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def numeric(self) -> str:
-        """The right-hand side with the numbers put in."""
+        """The right-hand side with numbers."""
         return self.cells[-2].text
 
     @property
@@ -65,7 +65,7 @@ class Row:
 class Table(Mapping[str, Any]):
     """One of the paper's tables; as a mapping, the full numbers by name.
 
-    `sections` are groups of rows, with a line across the table between them.
+    `sections` are groups of rows, with a horizontal line between them.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Table(Mapping[str, Any]):
 
     def to(self, format: str) -> str:
         """Write the table as text, rich (coloured text), markdown, latex, html or json."""
-        return formats.write(self, format)
+        return formats.write_table(self, format)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {
@@ -197,13 +197,13 @@ def tangents_table(program: Program, wrt: str) -> Table:
 
 
 def together(program: Program, wrt: str) -> bool:
-    """Tell whether a sweep moves all elements of an array at once: one was not chosen."""
+    """Tell whether a sweep is from all elements of an array at once, as none was selected."""
     return any(name == wrt and shape(node.value) for node, name in program.names.items())
 
 
 @quietly()
 def adjoints_table(program: Program, output: str = "") -> Table:
-    """Return the adjoints: the reverse sweep from one output, each accumulation in its turn."""
+    """Return the adjoints: the reverse sweep from one output, each accumulation in its order."""
     output = output or program.names[program.outputs[0]]
     place, seed = program.seed(output)
     base = program.steps[place].name
@@ -228,7 +228,7 @@ def adjoints_table(program: Program, output: str = "") -> Table:
 def _accumulation(
     program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
 ) -> Row:
-    """Return the row of one accumulation: ū = ū + v̄ ∂v/∂u."""
+    """Return the table row of one accumulation: ū = ū + v̄ ∂v/∂u."""
     bar, old = totals[item.child], totals[item.parent]
     partial = partial_name(item.child, item.parent)
     symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
@@ -251,7 +251,7 @@ def _row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> R
 
 
 def _result(value: Any) -> Term:
-    text = shown(value)
+    text = write_result(value)
     return Term(text, value=value, latex=lambda: latex_number(text))
 
 

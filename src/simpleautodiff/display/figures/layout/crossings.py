@@ -1,4 +1,4 @@
-"""The order of the vertices in each layer: as few crossings as medians and exchanges can find."""
+"""The order of the vertices in each layer: few crossings, by medians and exchanges."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def _inversions(pairs: list[tuple[int, int]]) -> int:
 
 
 def arranged(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Columns:
-    """Return the layers in an order with few crossings, as close to the given one as that allows.
+    """Return the layers in an order with few crossings, as close to the given one as possible.
 
-    Small graphs are tried from some more beginnings, `starts`, the same ones every time.
+    For small graphs the search has several `starts`, which are always the same.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def _improved(
     columns = [list(column) for column in start]
     best, least, since = [list(c) for c in columns], crossings(columns, links), 0
     for sweep in range(SWEEPS):
-        turned = sweep % 4 > 1  # so that what is equal is seen in both orders
+        turned = sweep % 4 > 1  # so that ties are seen in both orders
         if sweep % 2:
             for i in range(len(columns) - 2, -1, -1):
                 columns[i] = _by_median(columns[i], columns[i + 1], after, turned)
@@ -99,7 +99,7 @@ def _improved(
 def _by_median(
     column: list[str], fixed: list[str], near: dict[str, list[str]], turned: bool
 ) -> list[str]:
-    """Sort a layer by the medians of its neighbours; who has none keeps the place."""
+    """Sort a layer by the medians of its neighbours; a vertex without any stays."""
     place = {name: i for i, name in enumerate(fixed)}
     median = {}
     for name in column:
@@ -115,7 +115,7 @@ def _by_median(
 def _exchange(
     columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]], turned: bool
 ) -> None:
-    """Exchange neighbours while that lessens the crossings; once also where it costs nothing."""
+    """Exchange neighbours while that reduces the crossings; once also if it changes nothing."""
     place = {name: i for column in columns for i, name in enumerate(column)}
     better, least = True, 0 if turned else 1
     while better:
@@ -132,6 +132,6 @@ def _exchange(
 
 
 def _gain(a: str, b: str, near: dict[str, list[str]], place: dict[str, int]) -> int:
-    """Return how many crossings on one side go away when b stands before a."""
+    """Return how many crossings on one side disappear when b is placed before a."""
     mine, other = [place[n] for n in near[a]], [place[n] for n in near[b]]
     return sum((p > q) - (p < q) for p in mine for q in other)

@@ -1,4 +1,4 @@
-"""Layouts of larger graphs by Graphviz, where pygraphviz is installed; else by our own."""
+"""Layouts of larger graphs by Graphviz, if pygraphviz is installed; otherwise by our own."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from simpleautodiff.display.figures.layout.layout import MARGIN, Layout, Point, laid_out
 from simpleautodiff.display.figures.picture import Picture, Vertex
 
-LARGE = 60  # vertices from which Graphviz is asked
+LARGE = 60  # vertices from which Graphviz is used
 _INCH = 72.0
 
 
 def best_layout(picture: Picture) -> Layout:
-    """Lay a picture out by Graphviz if it is large and pygraphviz is there; else by our own."""
+    """Lay out a picture: by Graphviz if it is large and pygraphviz installed, else by our own."""
     if len(picture.vertices) > LARGE and importlib.util.find_spec("pygraphviz"):
         return by_graphviz(picture)
     return laid_out(picture)
 
 
 def by_graphviz(picture: Picture) -> Layout:
-    """Lay a picture out by Graphviz' dot, through pygraphviz."""
+    """Lay out a picture by Graphviz' dot, through pygraphviz."""
     pygraphviz = importlib.import_module("pygraphviz")
     graph = pygraphviz.AGraph(directed=True, strict=False, rankdir="LR", ranksep="0.5")
     for i, vertex in enumerate(picture.vertices):
@@ -40,7 +40,7 @@ def by_graphviz(picture: Picture) -> Layout:
 
 
 def _read(picture: Picture, graph: Any, number: dict[str, str]) -> Layout:
-    """Turn what Graphviz found upside down, as its y runs upwards, and move it into the frame."""
+    """Read Graphviz' result: flip it, as its y axis points up, and move it into the frame."""
     left, bottom, right, top = map(float, graph.graph_attr["bb"].split(","))
 
     def moved(text: str) -> Point:
@@ -62,13 +62,13 @@ def _read(picture: Picture, graph: Any, number: dict[str, str]) -> Layout:
 def _joined(
     tail: Vertex, start: Point, points: list[Point], head: Vertex, end: Point
 ) -> list[Point]:
-    """Lead a curve, which ends at the room of a vertex, on to its outline."""
+    """Extend a curve, which ends at the room of a vertex, to its outline."""
     first = start[0] + tail.body[0], start[1]
     last = end[0] - head.body[0], end[1]
     return [*_straight(first, points[0]), *points[1:], *_straight(points[-1], last)[1:]]
 
 
 def _straight(a: Point, b: Point) -> list[Point]:
-    """Write a straight line as a curve."""
+    """Return a straight line as a curve."""
     dx, dy = (b[0] - a[0]) / 3, (b[1] - a[1]) / 3
     return [a, (a[0] + dx, a[1] + dy), (a[0] + 2 * dx, a[1] + 2 * dy), b]

@@ -1,7 +1,7 @@
-"""How high the vertices of each layer stand: close to their neighbours, none overlapping.
+"""The heights of the vertices of each layer: close to their neighbours, without overlap.
 
-In one layer this is least squares with fixed order and least distances, which is solved exactly by
-pooling: whoever would overlap is moved as one block.
+In one layer this is least squares with a fixed order and minimum distances, which is solved exactly
+by pooling: vertices that would overlap are moved as one block.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ROUNDS = 16
 
 
 class Item(NamedTuple):
-    """Something in a layer, and how much room it needs above and below its middle."""
+    """A vertex or lane of a layer, with the room it needs above and below its centre."""
 
     name: str
     up: float
@@ -27,9 +27,9 @@ def settled(
     links: Sequence[tuple[str, str, float]],
     chains: Sequence[Sequence[str]] = (),
 ) -> dict[str, float]:
-    """Return the height of each item; links pull their ends together, the heavier the more.
+    """Return the height of each item; links pull their ends together, by their weights.
 
-    The inner items of a chain are put on one level where there is room for that.
+    The inner items of a chain are put on one level if there is room for that.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def _settle(
     y: dict[str, float],
     sides: Sequence[dict[str, list[tuple[str, float]]]],
 ) -> None:
-    """Place one layer, the others standing."""
+    """Place one layer, with the others fixed."""
     wanted, weights = [], []
     least = 0.0
     shifts = [0.0]

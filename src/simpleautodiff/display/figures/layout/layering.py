@@ -1,4 +1,4 @@
-"""Which vertex stands in which layer, and in which order: as few crossings as a search can find."""
+"""The layer of each vertex, and the order in each layer: few crossings, by local search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TRIED = 200  # other layers that are tried before the search ends
 
 
 class Layering(NamedTuple):
-    """The layers in order, with the lanes of long edges in them; what each edge passes."""
+    """The layers in order, with the lanes of long edges; and the path of each edge."""
 
     layer: dict[str, int]
     columns: Columns
@@ -61,10 +61,10 @@ def _neighbours(
 
 
 def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True) -> Layering:
-    r"""Put vertices into layers and order them.
+    r"""Assign vertices to layers and order them.
 
-    In a small graph a vertex moves to another layer, an input too, where that saves crossings;
-    not where the layout is to be quick rather than `thorough`.
+    In a small graph a vertex, or an input, moves to another layer if that saves crossings; not if
+    the layout is to be quick rather than `thorough`.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = Tru
 def _tried(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield the layers after one move; of very small graphs, then after two."""
+    """Yield the layers after one move; for very small graphs, then after two."""
     yield from _moves(vertices, edges, layer)
     if len(vertices) <= VERY_SMALL:
         for other in _moves(vertices, edges, layer):
@@ -110,7 +110,7 @@ def _arranged(
 
 
 def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
-    """Return what an edge passes: its tail, a lane in each layer between, its head."""
+    """Return the path of an edge: its tail, a lane in each layer between, its head."""
     between = range(layer[tail] + 1, layer[head])
     return [tail, *[f"{tail}\n{head}\n{i}" for i in between], head]
 
@@ -118,7 +118,7 @@ def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
 def _moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield the layers with one vertex moved: inside its room, or later with all below it."""
+    """Yield the layers with one vertex moved: within its range, or later with all below it."""
     parents, children = _neighbours(vertices, edges)
     for name in vertices:
         if not children[name]:

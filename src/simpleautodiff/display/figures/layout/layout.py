@@ -1,8 +1,8 @@
-"""Where everything stands: a layered layout, from left to right, the same every time.
+"""A layered layout, from left to right, which is deterministic.
 
 Layers by the longest path from the inputs; few crossings by medians and exchanges of neighbours;
-heights by least squares under the condition that nothing overlaps. Between layers an edge is a
-smooth curve, inside one it is level, so that it never runs through a label.
+heights by least squares without overlap. Between layers an edge is a smooth curve, inside one it is
+horizontal, so that it never runs through a label.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LANES, TWINS = 13.0, 8.0  # between edges at one side of a vertex; between edges
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of vertices (the middle of the circle), one route for each edge, and the size.
+    """The positions of vertices (the centre of the circle), one route for each edge, and the size.
 
     A route is a point and then, three by three, the control points and ends of cubic curves.
     """
@@ -34,7 +34,7 @@ class Layout:
 
 
 def laid_out(picture: Picture, thorough: bool = True) -> Layout:
-    """Lay a picture out; quickly, with perhaps a few more crossings, if not thoroughly.
+    """Lay out a picture; if not `thorough`, quickly, with perhaps a few more crossings.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def laid_out(picture: Picture, thorough: bool = True) -> Layout:
 
 
 class _Plan:
-    """One layout in the making: vertices and, where an edge passes a layer, its lanes."""
+    """A layout in progress: vertices and, where an edge passes a layer, its lanes."""
 
     def __init__(self, picture: Picture, thorough: bool) -> None:
         self.picture = picture
@@ -78,11 +78,11 @@ class _Plan:
         return Item(name, LANE_GAP / 2 + spread, LANE_GAP / 2 + spread)
 
     def _pull(self, a: str, b: str) -> float:
-        """Long edges are kept straight before short ones."""
+        """Return the weight of a link: long edges are straightened before short ones."""
         return (1.0, 2.0, 8.0)[(a not in self.vertex) + (b not in self.vertex)]
 
     def _across(self) -> tuple[dict[str, float], list[tuple[float, float]]]:
-        """Return the middle of each column, and where it begins and ends."""
+        """Return the centre of each column, and where it begins and ends."""
         x: dict[str, float] = {}
         bounds = []
         left = 0.0
@@ -94,7 +94,7 @@ class _Plan:
         return x, bounds
 
     def _gap(self, layer: int) -> float:
-        """Leave room between two layers: more where edges must climb."""
+        """Return the room between two layers: more where edges are steep."""
         here = set(self.columns[layer])
         climbs = [abs(self.y[a] - self.y[b]) for a, b in self.links if a in here]
         return min(48 + 0.25 * max(climbs, default=0.0), 130.0)
@@ -116,7 +116,7 @@ class _Plan:
         return ports
 
     def layout(self) -> Layout:
-        """Put places and routes together, with a margin around them."""
+        """Assemble positions and routes, with a margin around them."""
         out = {name: self._ports(name, False) for name in self.vertex}
         into = {name: self._ports(name, True) for name in self.vertex}
         count = dict.fromkeys(self.pairs, 0)
@@ -181,7 +181,7 @@ def _ends(lane: str) -> tuple[str, str]:
 
 
 def _reach(vertex: Vertex, offset: float) -> float:
-    """Return how far from its middle the outline of a vertex is, `offset` above or below it."""
+    """Return how far the outline of a vertex is from its centre, `offset` above or below it."""
     wide, high = vertex.body
     if vertex.shape != "circle" or abs(offset) >= high:
         return wide
@@ -189,7 +189,7 @@ def _reach(vertex: Vertex, offset: float) -> float:
 
 
 def _level(route: list[Point], x: float) -> None:
-    """Continue a route on its level."""
+    """Continue a route horizontally."""
     (x0, y), third = route[-1], (x - route[-1][0]) / 3
     if abs(third) > 0.01:
         route += [(x0 + third, y), (x0 + 2 * third, y), (x, y)]
