@@ -71,8 +71,8 @@ def _cumsum(x: Foreign, axis: int) -> Foreign:
 @_register_kernel(np.concatenate)
 def _concatenate(arrays: Any, axis: int = 0) -> Foreign:
     like = _find_foreign(list(arrays))
-    kind = np.result_type(*[x.dtype for x in arrays])
-    parts = [Foreign(like.convert(x), like.xp).astype(kind).array for x in arrays]
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    parts = [Foreign(like.convert(x), like.xp).astype(dtype).array for x in arrays]
     return Foreign(like.xp.concat(parts, axis=axis), like.xp)
 
 
@@ -86,9 +86,9 @@ def _where(condition: Any, x: Any, y: Any) -> Foreign:
 
 
 def _convert_branches(condition: Foreign, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return both branches, not yet converted to the condition's library."""
-    kind = np.result_type(x, y)
-    return condition.convert(np.asarray(x, kind)), condition.convert(np.asarray(y, kind))
+    """Convert both branches to the library of the condition."""
+    dtype = np.result_type(x, y)
+    return condition.convert(np.asarray(x, dtype)), condition.convert(np.asarray(y, dtype))
 
 
 @_register_kernel(np.einsum)

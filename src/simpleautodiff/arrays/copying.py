@@ -57,7 +57,7 @@ _components: WeakValueDictionary[int, Component] = WeakValueDictionary()
 
 def _reduce(node: Node) -> tuple[Any, tuple[Component, int]]:
     """Return a node, for pickle, as its index in its connected component."""
-    _only_by_hand(node)
+    _check_made_by_hand(node)
     component = _components.get(id(node))
     if component is None:
         component = Component(execution_order(*ends(connected([node]))))
@@ -77,7 +77,7 @@ def _restore(flat: list[Any]) -> Component:
     return Component(nodes)
 
 
-def _only_by_hand(node: Node) -> None:
+def _check_made_by_hand(node: Node) -> None:
     if node.level is not HAND:
         raise TraceError(
             f"{node!r} belongs to a derivative that is being computed and cannot be pickled; "

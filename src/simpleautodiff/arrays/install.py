@@ -26,13 +26,13 @@ def install() -> None:
     """Give nodes Python's operators, NumPy's methods, and the protocols of other libraries."""
     others = {"__array__": refuse_array, "_sympy_": _refuse_sympy}
     of_traced = OPERATORS | ARRAY_METHODS | PROTOCOLS | COPYING | writes_to_nodes() | others
-    for kind, methods in (
+    for node_class, methods in (
         (Traced, of_traced),
         (Node, NODE_COPYING),
         (Writable, methods_of_writable()),
     ):
         for name, method in methods.items():
-            setattr(kind, name, method)
+            setattr(node_class, name, method)
 
 
 install()

@@ -92,8 +92,8 @@ def _patch(prefix: str, module: Any) -> None:
         name, *method = key.removeprefix(f"{prefix}.").split(".")
         found = getattr(module, name, None)
         if found is not None and method:
-            kind = found if isinstance(found, type) else type(found)
-            _patch_method(kind, method[0], f"scipy.{key}", implementation, isinstance(found, type))
+            owner = found if isinstance(found, type) else type(found)
+            _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
         elif found is not None:
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
 
@@ -140,22 +140,22 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
     return function
 
 
-def _patch_method(kind: type, method: str, name: str, implementation: Function, own: bool) -> None:
+def _patch_method(owner: type, method: str, name: str, implementation: Function, own: bool) -> None:
     """Patch a method; with `own`, the implementation is passed the object, too.
 
     A subclass of a distribution may be another distribution, so it is not patched with it.
     """
-    original = getattr(kind, method)
+    original = getattr(owner, method)
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if (own or type(self) is kind) and (_has_node(args) or _has_node(kwargs.values())):
+        if (own or type(self) is owner) and (_has_node(args) or _has_node(kwargs.values())):
             return _call_implementation(
                 name, implementation, (self, *args) if own else args, kwargs
             )
         return original(self, *args, **kwargs)
 
-    setattr(kind, method, function)
+    setattr(owner, method, function)
 
 
 def _has_node(values: Iterable[Any]) -> bool:

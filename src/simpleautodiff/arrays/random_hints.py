@@ -93,5 +93,5 @@ def _is_random(function: ast.expr, frame: FrameType) -> bool:
         owner = getattr(_resolve(function, frame), "__self__", None)
     if inspect.ismodule(owner):
         return owner.__name__ == "numpy.random"
-    kind = owner if inspect.isclass(owner) else type(owner)
-    return kind.__module__.startswith("numpy.random")
+    owner_class = owner if inspect.isclass(owner) else type(owner)
+    return owner_class.__module__.startswith("numpy.random")

@@ -152,7 +152,7 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]
     array([1., 2.])
     """
 
-    def of_point(*args: Any, **kwargs: Any) -> F:
+    def make_product(*args: Any, **kwargs: Any) -> F:
         of_one, x = _restrict_to(f, f_argnum, args, kwargs)
 
         def times(v: Any) -> Any:
@@ -161,7 +161,7 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]
 
         return times
 
-    return of_point
+    return make_product
 
 
 def deriv(f: F, argnum: int = 0) -> F:
@@ -234,11 +234,11 @@ def multigrad_dict(f: F) -> F:
         bound.apply_defaults()
         given = dict(bound.arguments)
 
-        def of_all(given: dict[str, Any]) -> Any:
+        def call_with_all(given: dict[str, Any]) -> Any:
             call = inspect.BoundArguments(signature, given)
             return f(*call.args, **call.kwargs)
 
-        result: dict[str, Any] = grad(of_all)(given)
+        result: dict[str, Any] = grad(call_with_all)(given)
         return result
 
     return gradients

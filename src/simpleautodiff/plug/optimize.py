@@ -121,8 +121,10 @@ def _constraint(constraint: Any, shape: tuple[int, ...]) -> Any:
     jac = _reshape_input(given, shape) if callable(given) else given
     if isinstance(jac, str) and jac == "2-point":  # SciPy's default, so it was not chosen
         jac = _jacobian(fun)
-    kind = scipy_module("optimize").NonlinearConstraint
-    return kind(fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible)
+    constraint_class = scipy_module("optimize").NonlinearConstraint
+    return constraint_class(
+        fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
+    )
 
 
 def _jacobian(f: F) -> F:

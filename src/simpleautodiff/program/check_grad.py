@@ -286,14 +286,14 @@ def _wrong_second(program: Program, node: Node, index: int) -> str:
         result = row.partial(index, row.compute(*args), args)
         return 0.0 if result is ZERO else result
 
-    def recorded(x: Any) -> Any:
+    def compute_recorded(x: Any) -> Any:
         args = (*values[:index], x, *values[index + 1 :])
         result = row.partial(index, apply(row, *args), args)
         return x * 0.0 if result is ZERO else result
 
     if row.at_kink(values) or isinstance(slope(*values), Linear):
         return ""
-    _, second = jvp(recorded, (values[index],), (1.0,))
+    _, second = jvp(compute_recorded, (values[index],), (1.0,))
     return _disagreement(program, node, index, plain(second), slope, "the derivative of ")
 
 

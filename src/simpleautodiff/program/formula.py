@@ -338,7 +338,7 @@ class _Reader:
         name = ALIASES.get(function.id, function.id)
         if name not in FORMULA_FUNCTIONS:
             raise self._error_at(
-                function, f"there is no function {function.id!r}{self._near(function)}"
+                function, f"there is no function {function.id!r}{self._suggest(function)}"
             )
         arity = TABLE[name].arity
         if len(args) != arity:
@@ -347,7 +347,7 @@ class _Reader:
             raise self._error_at(function, message)
         return name
 
-    def _near(self, function: ast.Name) -> str:
+    def _suggest(self, function: ast.Name) -> str:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"

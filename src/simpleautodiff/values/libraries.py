@@ -23,11 +23,11 @@ Names = Mapping[str, str | Function]  # library -> its name for a function, or t
 
 
 def _python(name: str, names: Names, kind: type) -> Function | None:
-    return _named(math, name, names.get("math")) or _special(name, names)
+    return _find_in(math, name, names.get("math")) or _special(name, names)
 
 
 def _complex(name: str, names: Names, kind: type) -> Function | None:
-    found = _named(cmath, name, None)
+    found = _find_in(cmath, name, None)
     if found:
         return found
     ufunc = _complex_ufunc(name, names)
@@ -37,7 +37,7 @@ def _complex(name: str, names: Names, kind: type) -> Function | None:
 def _numpy(name: str, names: Names, kind: type) -> Function | None:
     if issubclass(kind, np.complexfloating):
         return _complex_ufunc(name, names)
-    return _named(np, name, names.get("numpy")) or _special(name, names)
+    return _find_in(np, name, names.get("numpy")) or _special(name, names)
 
 
 def _complex_ufunc(name: str, names: Names) -> Function | None:
@@ -84,7 +84,7 @@ def _context(xs: tuple[Any, ...]) -> Any:
 
 
 def _sympy(name: str, names: Names, kind: type) -> Function | None:
-    return _named(importlib.import_module("sympy"), name, names.get("sympy"))
+    return _find_in(importlib.import_module("sympy"), name, names.get("sympy"))
 
 
 LIBRARIES: dict[str, tuple[int, Callable[[str, Names, type], Function | None]]] = {
@@ -100,7 +100,7 @@ LIBRARIES: dict[str, tuple[int, Callable[[str, Names, type], Function | None]]] 
 WIDEST = 6
 
 
-def _named(library: Any, name: str, given: str | Function | None) -> Function | None:
+def _find_in(library: Any, name: str, given: str | Function | None) -> Function | None:
     if callable(given):
         return given
     found = getattr(library, name if given is None else given, None) if given != "" else None
@@ -115,19 +115,19 @@ def _special(name: str, names: Names) -> Function | None:
     if callable(given):
         return given
     try:
-        return _as_float(getattr(importlib.import_module("scipy.special"), given))
+        return _restrict_to_floats(getattr(importlib.import_module("scipy.special"), given))
     except ImportError:
         mpmath = optional("mpmath", name, also="scipy")
     return lambda *xs: float(getattr(mpmath, str(names.get("mpmath", name)))(*xs))
 
 
-def _as_float(function: Function) -> Function:
-    def of_python(*xs: Any) -> Any:
+def _restrict_to_floats(function: Function) -> Function:
+    def compute_float(*xs: Any) -> Any:
         result = function(*xs)
         kinds = [x.dtype for x in xs if hasattr(x, "dtype")]
         return result.astype(np.result_type(*kinds)) if kinds else result.item()
 
-    return of_python
+    return compute_float
 
 
 def optional(library: str, purpose: str, also: str = "") -> Any:

@@ -25,8 +25,10 @@ def _parts(key: Any) -> list[Any]:
         )
     made = [np.r_[part] if isinstance(part, slice) else part for part in parts]
     own = [part if type(part) in _WEAK else dtype_of(part) for part in map(as_array, made)]
-    kind = np.result_type(*own)
-    return [np.full(1, part, kind) if type(part) in _WEAK else np.atleast_1d(part) for part in made]
+    dtype = np.result_type(*own)
+    return [
+        np.full(1, part, dtype) if type(part) in _WEAK else np.atleast_1d(part) for part in made
+    ]
 
 
 def join_rows(_joiner: Any, key: Any) -> Any:

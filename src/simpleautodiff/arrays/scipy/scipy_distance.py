@@ -71,11 +71,13 @@ METRICS: dict[str, Function] = {
 }
 
 
-def _single(metric: Function) -> Function:
+def _make_distance(metric: Function) -> Function:
     return lambda u, v, *args, **kwargs: metric(_floats(u), _floats(v), *args, **kwargs)
 
 
-SCIPY.update({f"spatial.distance.{name}": _single(metric) for name, metric in METRICS.items()})
+SCIPY.update(
+    {f"spatial.distance.{name}": _make_distance(metric) for name, metric in METRICS.items()}
+)
 
 
 def _find_metric(metric: Any, given: dict[str, Any]) -> Function:

@@ -50,9 +50,9 @@ def _move_axes(result: Any, rank: int, axis: int) -> Any:
 @implements_scipy("interpolate.BSpline.__call__")
 def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a B-spline by its piecewise polynomial."""
-    kind = optional("scipy.interpolate", "a spline").PPoly
+    piecewise_class = optional("scipy.interpolate", "a spline").PPoly
     extrapolate = spline.extrapolate if extrapolate is None else extrapolate
-    pieces = kind.from_spline((spline.t, spline.c, spline.k), extrapolate=extrapolate)
+    pieces = piecewise_class.from_spline((spline.t, spline.c, spline.k), extrapolate=extrapolate)
     return piecewise(pieces, x, nu, extrapolate)
 
 

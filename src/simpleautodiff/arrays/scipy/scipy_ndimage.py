@@ -36,7 +36,8 @@ def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
         raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{at_line()}")
     sizes = shape_of(weights)
     starts = [
-        n // 2 + int(shift) for n, shift in zip(sizes, _each(origin, len(sizes)), strict=True)
+        n // 2 + int(shift)
+        for n, shift in zip(sizes, _repeat_per_axis(origin, len(sizes)), strict=True)
     ]
     widths = [(start, n - 1 - start) for n, start in zip(sizes, starts, strict=True)]
     settings = {"constant_values": cval} if _EDGES[mode] == "constant" else {}
@@ -46,7 +47,7 @@ def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
     return getitem(convolve_all(around, backwards(weights), "auto"), kept)
 
 
-def _each(given: Any, n: int) -> list[Any]:
+def _repeat_per_axis(given: Any, n: int) -> list[Any]:
     """Return a setting for each of n axes."""
     return list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given] * n
 
@@ -88,7 +89,7 @@ def convolve(
     """Convolve an array with weights of the same rank: correlate with the reversed weights."""
     kernel = floats(weights)
     sizes = shape_of(kernel)
-    shifts = _each(origin, len(sizes))
+    shifts = _repeat_per_axis(origin, len(sizes))
     moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
     return correlate(input, backwards(kernel), output, mode, cval, moved)
 
@@ -167,7 +168,7 @@ def gaussian_filter(
     """Smooth along several axes with Gaussian kernels."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_each(given, len(which)) for given in (sigma, order, mode, radius)]
+    each = [_repeat_per_axis(given, len(which)) for given in (sigma, order, mode, radius)]
     for axis, s, k, edge, reach in zip(which, *each, strict=True):
         if isinstance(s, Traced) or s > 1e-15:
             x = gaussian_filter1d(x, s, axis, k, output, edge, cval, truncate, radius=reach)
@@ -202,7 +203,7 @@ def uniform_filter(
     """Return moving averages along several axes."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_each(given, len(which)) for given in (size, mode, origin)]
+    each = [_repeat_per_axis(given, len(which)) for given in (size, mode, origin)]
     for axis, n, edge, shift in zip(which, *each, strict=True):
         x = uniform_filter1d(x, n, axis, output, edge, cval, shift)
     return x

@@ -24,7 +24,7 @@ from simpleautodiff.rules.scipy_values import scipy_special
 from simpleautodiff.values.functions import is_complex
 
 
-def _of_order(row: Function, order: int) -> Function:
+def _fix_order(row: Function, order: int) -> Function:
     return lambda x: row(order, x)
 
 
@@ -79,10 +79,10 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "huber": _huber,
     "pseudo_huber": _pseudo_huber,
     "fresnel": lambda x: (bessel.fresnel_s(x), bessel.fresnel_c(x)),
-    "k0e": _of_order(bessel.kve, 0),
-    "k1e": _of_order(bessel.kve, 1),
-    "i0e": _of_order(bessel.ive, 0),
-    "i1e": _of_order(bessel.ive, 1),
+    "k0e": _fix_order(bessel.kve, 0),
+    "k1e": _fix_order(bessel.kve, 1),
+    "i0e": _fix_order(bessel.ive, 0),
+    "i1e": _fix_order(bessel.ive, 1),
     "yn": bessel.yv,
     "kn": bessel.kv,
     "chdtr": lambda v, x: probability.gammainc(v / 2, x / 2),
@@ -92,7 +92,7 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "pdtr": lambda k, m: probability.gammaincc(np.floor(plain(k)) + 1.0, m),
     "pdtrc": lambda k, m: probability.gammainc(np.floor(plain(k)) + 1.0, m),
     **{
-        f"{letter}{n}": _of_order(getattr(bessel, f"{letter}v"), n)
+        f"{letter}{n}": _fix_order(getattr(bessel, f"{letter}v"), n)
         for letter in "jyik"
         for n in (0, 1)
     },

@@ -230,17 +230,17 @@ class _Promotion:
 
 
 @cache
-def _promoted_class(kind: type[Traced]) -> type[Traced]:
+def _promoted_class(node_class: type[Traced]) -> type[Traced]:
     """Return the class of promoted nodes for a class of nodes: it has the same layout."""
     methods = {name: _forward_method(name) for name in SPECIAL_METHODS}
     own = {
         "__slots__": (),
-        "__module__": kind.__module__,
+        "__module__": node_class.__module__,
         "__hash__": object.__hash__,
         "__getattribute__": _attribute,
         "__setattr__": lambda self, name, new: setattr(_ARRAY.__get__(self), name, new),
     }
-    return type(kind.__name__, (Written, kind), {**methods, **own})
+    return type(node_class.__name__, (Written, node_class), {**methods, **own})
 
 
 def _attribute(self: Any, name: str) -> Any:

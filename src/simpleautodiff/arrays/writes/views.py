@@ -87,8 +87,8 @@ def follow(array: Any, steps: tuple[Any, ...]) -> Any:
 def fork(x: Any) -> Any:
     """Return a new object with the current content of a node."""
     new = object.__new__(type(x))
-    for kind in type(x).__mro__:
-        for name in getattr(kind, "__slots__", ()):
+    for base_class in type(x).__mro__:
+        for name in getattr(base_class, "__slots__", ()):
             if name != "__weakref__" and hasattr(x, name):
                 setattr(new, name, getattr(x, name))
     return new

@@ -37,7 +37,7 @@ READ_ONLY: set[Any] = {  # NumPy functions that return read-only views
 Cell = tuple[int, ...]
 
 
-class View(NamedTuple):
+class ArrayView(NamedTuple):
     """How an array views another: a function that reads it, and one that writes back."""
 
     base: Writable
@@ -171,7 +171,7 @@ def get_item(self: Writable, index: Any) -> Any:
         return Writable(_read(self.current, index))
     return Writable(
         None,
-        View(
+        ArrayView(
             self,
             _outline(self)[index].shape,
             lambda base: getitem(base, index),
@@ -188,7 +188,7 @@ def _get_item_per_example(self: Writable, index: Any) -> Any:
         return selected
     if not is_single(index):
         return Writable(selected)
-    view = View(
+    view = ArrayView(
         self,
         shape_of(selected),
         lambda base: take_each(base, index),
@@ -231,7 +231,7 @@ def make_view(
         indices = move(np.arange(math.prod(full)).reshape(full))
         return reshape(set_item(reshape(base, (-1,)), new, indices), full)
 
-    return Writable(None, View(self, move(_outline(self)).shape, move, write or write_back))
+    return Writable(None, ArrayView(self, move(_outline(self)).shape, move, write or write_back))
 
 
 def _refuse_write(base: Any, new: Any) -> Any:
@@ -251,7 +251,7 @@ def flat_view(self: Writable) -> Any:
     full = shape(self)
     return Writable(
         None,
-        View(self, (math.prod(full),), np.ravel, lambda base, new: reshape(new, full)),
+        ArrayView(self, (math.prod(full),), np.ravel, lambda base, new: reshape(new, full)),
     )
 
 
@@ -268,7 +268,7 @@ def real_part(self: Writable) -> Any:
     if dtype(self).kind != "c":
         return view_or_copy(self, lambda x: x)
     return Writable(
-        None, View(self, shape(self), real, lambda base, new: real(new) + 1j * imag(base))
+        None, ArrayView(self, shape(self), real, lambda base, new: real(new) + 1j * imag(base))
     )
 
 
@@ -277,7 +277,7 @@ def imaginary_part(self: Writable) -> Any:
     if dtype(self).kind != "c":
         return self.current.imag
     return Writable(
-        None, View(self, shape(self), imag, lambda base, new: real(base) + 1j * real(new))
+        None, ArrayView(self, shape(self), imag, lambda base, new: real(base) + 1j * real(new))
     )
 
 

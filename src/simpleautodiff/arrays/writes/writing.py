@@ -304,7 +304,7 @@ def writes_to_nodes() -> dict[str, Any]:
     """Return the methods by which nodes are written to, by name; a scalar is replaced."""
     changes: dict[str, Any] = {"__setitem__": _set_node, "writable": writable}
     for name in ("fill", "sort", "partition", "put"):
-        changes[name] = _on_array(name)
+        changes[name] = _forward_to_array(name)
     for name in _BINARY_OPERATORS:
         changes[f"__i{name}__"] = _make_augmented(f"__i{name}__", getattr(operator, name))
     return changes
@@ -317,7 +317,7 @@ def _set_node(self: Traced, index: Any, value: Any) -> None:
     _set(self.writable(), index, value)
 
 
-def _on_array(name: str) -> Callable[..., Any]:
+def _forward_to_array(name: str) -> Callable[..., Any]:
     return lambda self, *args, **how: getattr(self.writable(), name)(*args, **how)
 
 

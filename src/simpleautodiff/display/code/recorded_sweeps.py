@@ -12,7 +12,7 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
 from simpleautodiff.core.tape import Tape
-from simpleautodiff.display.code.conditions import asked, question_of
+from simpleautodiff.display.code.conditions import attach_condition, condition_of
 from simpleautodiff.transforms.kinks import LocatedTape
 
 
@@ -44,9 +44,9 @@ class SourceTape(LocatedTape):
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
         """Attach the condition to a bool array, so that it can be evaluated again."""
-        return asked(answer, sign, self._here(x), self._here(y))
+        return attach_condition(answer, sign, self._find_on_tape(x), self._find_on_tape(y))
 
-    def _here(self, x: Any) -> Any:
+    def _find_on_tape(self, x: Any) -> Any:
         """Return the node on this tape that a value of a higher level refers to."""
         while isinstance(x, Traced) and x.level is not self:
             x = x.value
@@ -54,7 +54,7 @@ class SourceTape(LocatedTape):
 
     def operands(self, node: Node) -> list[Node]:
         """Return the nodes that a node needs: its parents, and the operands of its conditions."""
-        return [x for arg in node.args for x in _compared(arg)]
+        return [x for arg in node.args for x in _condition_operands(arg)]
 
     def change(self, of: Any, through: Any, value: Any) -> None:
         """Record a new tangent or adjoint."""
@@ -72,11 +72,11 @@ def inner(arg: Any) -> Any:
     return arg.value if type(arg) is Constant else arg
 
 
-def _compared(arg: Any) -> list[Node]:
+def _condition_operands(arg: Any) -> list[Node]:
     if type(arg) is Node:
         return [arg]
-    question = question_of(inner(arg))
-    return [x for side in question.sides for x in _compared(side)] if question else []
+    condition = condition_of(inner(arg))
+    return [x for side in condition.sides for x in _condition_operands(side)] if condition else []
 
 
 class WatchedLevel(JetLevel):

@@ -20,8 +20,8 @@ from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.code.recorded_sweeps import SourceTape, WatchedLevel, WatchedTape
-from simpleautodiff.display.code.statements import Straight
-from simpleautodiff.display.tables.formats import check_format, dumped
+from simpleautodiff.display.code.statements import Statements
+from simpleautodiff.display.tables.formats import check_format, dump_json
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.program.notation import latex_name
 from simpleautodiff.program.program import input_names
@@ -69,7 +69,7 @@ class Source:
             case "html":
                 return f'<pre class="simpleautodiff"><code>{html.escape(self.python)}</code></pre>'
             case "json":
-                return dumped({"name": self.name, "python": self.python, "latex": self.latex})
+                return dump_json({"name": self.name, "python": self.python, "latex": self.latex})
         return self.python
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -124,11 +124,11 @@ def source(
     x_{2} + \frac{1}{x_{1}}
     '''
     check_function(function)
-    signature = Signature(function, args or _some_point(function), names)
-    return _simplified(signature) if simplify else _recorded(signature)
+    signature = Signature(function, args or _make_point(function), names)
+    return _simplify_source(signature) if simplify else _record_source(signature)
 
 
-def _some_point(function: Callable[..., Any]) -> tuple[float, ...]:
+def _make_point(function: Callable[..., Any]) -> tuple[float, ...]:
     """Return a number for each argument that a function needs."""
     parameters = inspect.signature(function).parameters.values()
     return tuple(
@@ -166,7 +166,7 @@ class Signature:
         ]
 
 
-def _recorded(signature: Signature) -> Source:
+def _record_source(signature: Signature) -> Source:
     function, args = signature.function, signature.args
     tape = SourceTape()
     leaves, rebuild = flatten(args)
@@ -177,7 +177,7 @@ def _recorded(signature: Signature) -> Source:
             result = _run(function, rebuild(iter(inputs)), tape)
             inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
             _, results = plain_results(result, tape, function)
-        text = Straight(tape, inputs, signature.variables, results)
+        text = Statements(tape, inputs, signature.variables, results)
         return _source(signature, text, result)
     finally:
         tape.clear()
@@ -224,36 +224,36 @@ def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
     seed = 1 if whole_numbers else to_type_of(1, plain(value))
     slopes = graph.slopes(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
-    whole = graph.arguments([_in_kind(slope, plain(node.value)) for slope, node in pairs])
+    whole = graph.arguments([_convert_to_type(slope, plain(node.value)) for slope, node in pairs])
     return (value, whole) if first.what == "value_and_grad" else whole
 
 
-def _in_kind(slope: Any, like: Any) -> Any:
+def _convert_to_type(slope: Any, like: Any) -> Any:
     """Convert a derivative to the type of its input, as a recorded step."""
     kind, wanted = (getattr(plain(x), "dtype", None) for x in (slope, like))
     return slope if kind is None or wanted is None or kind == wanted else astype(slope, wanted)
 
 
-def _source(signature: Signature, text: Straight, result: Any) -> Source:
+def _source(signature: Signature, text: Statements, result: Any) -> Source:
     finals = [text.final(leaf) for leaf in flatten(result)[0]]
-    body = text.lines(_tree(result, iter(finals)))
+    body = text.lines(_write_tree(result, iter(finals)))
     leaves = flatten(signature.args)[0]
-    point = ", ".join(map(_short, leaves[:4])) + ", ..." * (len(leaves) > 4)
+    point = ", ".join(map(_shorten, leaves[:4])) + ", ..." * (len(leaves) > 4)
     code = "\n".join([*signature.head(f"as at ({point})"), *body])
     constants = [f"{constant} = {value}" for value, constant in text.constants.items()]
     return Source(signature.name, module_text(code, constants), text.latex())
 
 
-def _short(leaf: Any) -> str:
+def _shorten(leaf: Any) -> str:
     return f"{leaf.dtype}{leaf.shape}" if isinstance(leaf, np.ndarray) else repr(leaf)
 
 
-def _tree(tree: Any, leaves: Iterator[str]) -> str:
+def _write_tree(tree: Any, leaves: Iterator[str]) -> str:
     """Write the structure of a result around the code of its leaves."""
     parts = parts_of(tree)
     if parts is None:
         return next(leaves)
-    inside = [_tree(part, leaves) for _, part in parts]
+    inside = [_write_tree(part, leaves) for _, part in parts]
     match tree:
         case None:
             return "None"
@@ -304,7 +304,7 @@ def _identifier(text: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name[0].isdigit() else name
 
 
-def _simplified(signature: Signature) -> Source:
+def _simplify_source(signature: Signature) -> Source:
     """Differentiate SymPy's symbols, and write the simplified formula."""
     sympy = optional("sympy", "source(..., simplify=True)")
     leaves, rebuild = flatten(signature.args)
@@ -313,7 +313,7 @@ def _simplified(signature: Signature) -> Source:
     symbols = [sympy.Symbol(name, real=True) for name in signature.variables]
     result = signature.function(*rebuild(iter(symbols)))
     formulas = [sympy.simplify(leaf) for leaf in flatten(result)[0]]
-    value = _tree(result, iter([sympy.pycode(formula) for formula in formulas]))
+    value = _write_tree(result, iter([sympy.pycode(formula) for formula in formulas]))
     code = "\n".join([*signature.head("simplified"), f"    return {value}"])
     named = {symbol: latex_name(str(symbol)) for symbol in symbols}
     latex = r", \quad ".join(sympy.latex(formula, symbol_names=named) for formula in formulas)

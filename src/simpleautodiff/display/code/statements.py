@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order, in_paper_order
 from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
-from simpleautodiff.display.code.conditions import Question, question_of
+from simpleautodiff.display.code.conditions import Condition, condition_of
 from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
@@ -27,12 +27,12 @@ from simpleautodiff.program.python_code import (
 )
 from simpleautodiff.rules.row import TABLE
 
-_LONGEST = 60  # characters up to which an expression is inlined into another
-LOOSE = SUM - 1  # the precedence of a comparison
+_MAX_INLINE = 60  # characters up to which an expression is inlined into another
+COMPARISON = SUM - 1  # the precedence of a comparison
 
 
 @dataclass(slots=True)
-class Line:
+class Assignment:
     """One assignment: its variable, its expression in Python and LaTeX, what it reads."""
 
     variable: str
@@ -43,7 +43,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Written:
+class Expression:
     """An expression in both notations, and the variables it reads."""
 
     piece: Piece
@@ -51,7 +51,7 @@ class Written:
     reads: set[str] = field(default_factory=set)
 
 
-class Straight:
+class Statements:
     """The statements that compute some results from some inputs.
 
     A variable may be assigned again, as an adjoint is when it accumulates: `held` lists the
@@ -65,7 +65,7 @@ class Straight:
         self.tape = tape
         self.inputs = names
         self.held: dict[Node, list[str]] = {}
-        self.statements: list[Line] = []
+        self.statements: list[Assignment] = []
         self.temporaries = 0
         self.holds: dict[str, Node] = {}
         self.constants: dict[str, str] = {}
@@ -115,15 +115,15 @@ class Straight:
         """Write the steps up to a time that are neither adjoints nor inlined."""
         for node in self.tape[self.seen : until]:
             fresh = node in self.needed and node not in self.held and node not in changed
-            if fresh and not self._is_put(node):
+            if fresh and not self._is_inlined(node):
                 self._temporary(node)
         self.seen = max(self.seen, until)
 
-    def _is_put(self, node: Node) -> bool:
+    def _is_inlined(self, node: Node) -> bool:
         """Tell whether a step is inlined into the one step that uses it."""
         return self.uses[node] == 1 and node not in self.outputs
 
-    def _temporary(self, node: Node, written: Written | None = None) -> None:
+    def _temporary(self, node: Node, written: Expression | None = None) -> None:
         self.temporaries += 1
         self._assign(f"t{self.temporaries}", node, written=written)
 
@@ -153,16 +153,18 @@ class Straight:
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
         assert node.primitive is not None
-        return render(node.primitive, tuple(self._mentioned(arg) for arg in node.args)).text
+        return render(node.primitive, tuple(self._mention(arg) for arg in node.args)).text
 
-    def _mentioned(self, arg: Any) -> Any:
+    def _mention(self, arg: Any) -> Any:
         """Return the text of an argument that is only mentioned in a comment."""
         if type(arg) is Node:
             return Term(self.held[arg][0]) if arg in self.held else Term("…")
-        question = question_of(inner(arg))
-        if question is None:
+        condition = condition_of(inner(arg))
+        if condition is None:
             return inner(arg)
-        return _asked(question.sign, [as_term(self._mentioned(x)) for x in question.sides])
+        return _write_condition(
+            condition.sign, [as_term(self._mention(x)) for x in condition.sides]
+        )
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -172,17 +174,17 @@ class Straight:
         node: Node,
         note: str = "",
         prefer: str = "",
-        written: Written | None = None,
+        written: Expression | None = None,
     ) -> None:
         written = written or self._step(node, prefer)
         self._hold(name, node)
         text, latex = written.piece.text, written.term.latex
-        self.statements.append(Line(name, text, latex, written.reads, note))
+        self.statements.append(Assignment(name, text, latex, written.reads, note))
 
     def _alias(self, name: str, node: Node, note: str, prefer: str) -> None:
         other = prefer if prefer in self.held[node] else self.held[node][-1]
         self._hold(name, node)
-        self.statements.append(Line(name, other, variable_latex(other), {other}, note))
+        self.statements.append(Assignment(name, other, variable_latex(other), {other}, note))
 
     def _hold(self, name: str, node: Node) -> None:
         """Let a variable hold a step; save what it held before if that is still read."""
@@ -192,47 +194,47 @@ class Straight:
             if not self.held[old] and (self.left[old] or old in self.outputs):
                 self.temporaries += 1
                 saved = f"t{self.temporaries}"
-                self.statements.append(Line(saved, name, variable_latex(name), {name}))
+                self.statements.append(Assignment(saved, name, variable_latex(name), {name}))
                 self.holds[saved] = old
                 self.held[old].append(saved)
         self.holds[name] = node
         self.held.setdefault(node, []).append(name)
 
-    def _step(self, node: Node, prefer: str) -> Written:
+    def _step(self, node: Node, prefer: str) -> Expression:
         """Write one step; steps used only here are inlined."""
         if node.primitive is None:  # the seed of a sweep
             piece = write_literal(node.value)
-            return Written(piece, Term(node.value))
+            return Expression(piece, Term(node.value))
         parts = [self._argument(arg, prefer) for arg in node.args]
-        if node.operator == "mul" and (shorter := _by_one(node, parts)):
+        if node.operator == "mul" and (shorter := _write_as_sign(node, parts)):
             return shorter
-        piece = _written_step(node, [part.piece for part in parts])
+        piece = _write_step(node, [part.piece for part in parts])
         term = render(node.primitive, tuple(part.term for part in parts))
-        return Written(piece, term, set().union(*[part.reads for part in parts]))
+        return Expression(piece, term, set().union(*[part.reads for part in parts]))
 
-    def _argument(self, arg: Any, prefer: str) -> Written:
+    def _argument(self, arg: Any, prefer: str) -> Expression:
         if type(arg) is not Node:
-            question = question_of(inner(arg))
-            if question is not None:
-                return self._question(question)
-            return Written(self._constant(inner(arg)), inner(arg))
+            condition = condition_of(inner(arg))
+            if condition is not None:
+                return self._condition(condition)
+            return Expression(self._constant(inner(arg)), inner(arg))
         self.left[arg] -= 1
         if arg not in self.held:
             inside = self._step(arg, prefer)
-            if len(inside.piece.text) <= _LONGEST:
+            if len(inside.piece.text) <= _MAX_INLINE:
                 return inside
             self._temporary(arg, inside)
         names = self.held[arg]
         name = prefer if prefer in names else names[-1]
-        return Written(Piece(name), Term(name, latex=variable_latex(name)), {name})
+        return Expression(Piece(name), Term(name, latex=variable_latex(name)), {name})
 
-    def _question(self, question: Question) -> Written:
+    def _condition(self, condition: Condition) -> Expression:
         """Write a condition, so that it is evaluated wherever the function is called."""
-        sides = [self._argument(side, "") for side in question.sides]
+        sides = [self._argument(side, "") for side in condition.sides]
         texts = [side.piece.inside(SUM) for side in sides]
-        term = _asked(question.sign, [as_term(side.term) for side in sides])
+        term = _write_condition(condition.sign, [as_term(side.term) for side in sides])
         reads = set().union(*[side.reads for side in sides])
-        return Written(Piece(_infix(question.sign, texts), LOOSE), term, reads)
+        return Expression(Piece(_infix(condition.sign, texts), COMPARISON), term, reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
@@ -256,7 +258,7 @@ class Straight:
 
     def lines(self, result: str) -> list[str]:
         """Return the indented lines of a body that ends with ``return result``."""
-        self.statements = _alive(self.statements, result)
+        self.statements = _drop_unread(self.statements, result)
         widths = [len(f"{s.variable} = {s.text}") for s in self.statements]
         width = min(max(widths, default=0), 48)
         lines = []
@@ -272,7 +274,7 @@ class Straight:
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
 
 
-def _written_step(node: Node, pieces: list[Piece]) -> Piece:
+def _write_step(node: Node, pieces: list[Piece]) -> Piece:
     row, value = node.primitive, node.value
     assert row is not None
     if type(value) is float and not math.isfinite(value):
@@ -296,22 +298,24 @@ def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
     return Piece(f'rows["{row.name}"].compute({join_arguments(pieces)})')
 
 
-def _by_one(node: Node, parts: list[Written]) -> Written | None:
+def _write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
     """Write a product with the integer 1 or -1 of a rule, which is exact, as a sign."""
     for k, arg in enumerate(node.args):
         if type(arg) is int and arg in (1, -1):
             other = parts[1 - k]
             if arg == 1:
                 return other
-            return Written(Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads)
+            return Expression(
+                Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads
+            )
     return None
 
 
-def _asked(sign: str, sides: list[Term]) -> Term:
-    latex = _SIGNS.get(sign, sign)
+def _write_condition(sign: str, sides: list[Term]) -> Term:
+    latex = _LATEX_CONDITION_SIGNS.get(sign, sign)
     return Term(
         _infix(sign, [side.inside(SUM) for side in sides]),
-        LOOSE,
+        COMPARISON,
         latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
     )
 
@@ -320,7 +324,7 @@ def _infix(sign: str, sides: list[str]) -> str:
     return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
 
 
-_SIGNS = {
+_LATEX_CONDITION_SIGNS = {
     "<=": r"\le",
     ">=": r"\ge",
     "==": "=",
@@ -337,7 +341,7 @@ def variable_latex(name: str) -> str:
     return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
 
 
-def _alive(statements: list[Line], result: str) -> list[Line]:
+def _drop_unread(statements: list[Assignment], result: str) -> list[Assignment]:
     """Drop assignments that are not read before the variable is assigned again."""
     wanted = set(re.findall(r"[^\W\d]\w*", result))
     kept = []

@@ -18,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from simpleautodiff.display.explorer.files import asset, front_end
-from simpleautodiff.display.explorer.page import of_formula
-from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.files import read_asset, read_scripts
+from simpleautodiff.display.explorer.page import describe_formula
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import parse
@@ -58,15 +58,15 @@ def explain(request: Any) -> dict[str, Any]:
     values = _values(names, request.get("at", {}))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        program, title, code, _ = of_formula(formula, values)
-        data = document(program, title, code)
+        program, title, code, _ = describe_formula(formula, values)
+        data = make_document(program, title, code)
         adjoints = Program.adjoints(program)
     told = dict.fromkeys(str(warning.message).partition(" (at ")[0] for warning in caught)
     return {
         "program": data,
         "tables": _tables(program),
         "value": data["nodes"][data["outputs"][0]]["value"],
-        "adjoints": {name: _plain(adjoints[name]) for name in names},
+        "adjoints": {name: _to_plain(adjoints[name]) for name in names},
         "warnings": list(told),
     }
 
@@ -80,7 +80,7 @@ def _tables(program: Program) -> dict[str, Any]:
     }
 
 
-def _plain(number: Any) -> Any:
+def _to_plain(number: Any) -> Any:
     number = float(number)
     return number if math.isfinite(number) else str(number)
 
@@ -96,10 +96,10 @@ def _values(names: list[str], at: Any) -> list[float]:
         raise FormulaError(
             f"{unknown[0]!r} is not in the formula; its variables are {', '.join(names)}"
         )
-    return [_number(name, at[name]) for name in names]
+    return [_read_number(name, at[name]) for name in names]
 
 
-def _number(name: str, value: Any) -> float:
+def _read_number(name: str, value: Any) -> float:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
@@ -110,7 +110,7 @@ def _number(name: str, value: Any) -> float:
         ) from None
 
 
-def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+def run_within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
     """Do some work within a time limit, one job at a time; return a status and an answer."""
     answer: list[tuple[int, dict[str, Any]]] = []
     if not _one_at_a_time.acquire(timeout=seconds):
@@ -137,8 +137,11 @@ class Handler(BaseHTTPRequestHandler):
     """Serve three files and one query; reject everything else."""
 
     FILES: ClassVar[dict[str, tuple[str, Callable[[], str]]]] = {
-        "/": ("text/html", lambda: asset("home.html")),
-        "/explorer.css": ("text/css", lambda: FORM + asset("home.css") + asset("explorer.css")),
+        "/": ("text/html", lambda: read_asset("home.html")),
+        "/explorer.css": (
+            "text/css",
+            lambda: FORM + read_asset("home.css") + read_asset("explorer.css"),
+        ),
         "/explorer.js": ("text/javascript", lambda: _script()),
     }
     QUESTION = "/api/explain"
@@ -154,8 +157,8 @@ class Handler(BaseHTTPRequestHandler):
             return
         path = self.path.partition("?")[0]
         if path in self.FILES:
-            kind, text = self.FILES[path]
-            self._send(HTTPStatus.OK, kind, text().encode())
+            content_type, text = self.FILES[path]
+            self._send(HTTPStatus.OK, content_type, text().encode())
         elif path == self.QUESTION:
             self._refuse_method()
         else:
@@ -206,7 +209,7 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
             return None
-        return self._answer(*within(SECONDS, lambda: explain(request)))
+        return self._answer(*run_within(SECONDS, lambda: explain(request)))
 
     def _is_welcome(self) -> bool:
         """Reject requests that name another host, or come from another page."""
@@ -225,9 +228,9 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True  # the rest of the request is not read
         self._send(status, "application/json", json.dumps(answer).encode(), **headers)
 
-    def _send(self, status: int, kind: str, body: bytes, **headers: str) -> None:
+    def _send(self, status: int, content_type: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Type", f"{content_type}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -247,7 +250,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def _script() -> str:
-    return f'(() => {{\n"use strict";\n{front_end()}\n{asset("home.js")}}})();\n'
+    return f'(() => {{\n"use strict";\n{read_scripts()}\n{read_asset("home.js")}}})();\n'
 
 
 class _Server(ThreadingHTTPServer):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.display.explorer.files import asset, front_end
-from simpleautodiff.display.explorer.page import described
-from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.files import read_asset, read_scripts
+from simpleautodiff.display.explorer.page import describe
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import optional
 
@@ -46,11 +46,11 @@ def widget(f: Callable[..., Any] | str | Program, *args: Any, title: str = "") -
     base: Any = optional("anywidget", "widget").AnyWidget
     import traitlets
 
-    program, own_title, code, first = described(f, args)
+    program, own_title, code, first = describe(f, args)
 
     class Explorer(base):  # type: ignore[misc]
-        _esm = front_end() + RENDER
-        _css = asset("explorer.css")
+        _esm = read_scripts() + RENDER
+        _css = read_asset("explorer.css")
         program = traitlets.Dict().tag(sync=True)
 
-    return Explorer(program=document(program, title or own_title, code, first))
+    return Explorer(program=make_document(program, title or own_title, code, first))

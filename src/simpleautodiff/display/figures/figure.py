@@ -10,9 +10,9 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures import fold as folding
 from simpleautodiff.display.figures.annotations import (
-    check_additions,
-    with_derivatives,
-    with_variables,
+    add_derivatives,
+    add_variables,
+    check_annotations,
 )
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.fold import Folded
@@ -25,7 +25,7 @@ from simpleautodiff.display.figures.tikz import tikz
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
-FORMATS = ("svg", "tikz", "text")
+FIGURE_FORMATS = ("svg", "tikz", "text")
 _ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
 
 
@@ -67,8 +67,10 @@ class Figure:
 
     def to(self, format: str) -> str:
         """Write the figure in a format: "svg", "tikz" or "text"."""
-        if format not in FORMATS:
-            raise ArgumentError(f"a figure is written as {', '.join(FORMATS)}; got {format!r}")
+        if format not in FIGURE_FORMATS:
+            raise ArgumentError(
+                f"a figure is written as {', '.join(FIGURE_FORMATS)}; got {format!r}"
+            )
         written: str = getattr(self, format)()
         return written
 
@@ -147,22 +149,22 @@ def figure(
     >>> ad.figure(program).svg().startswith("<svg")
     True
     """
-    check_additions(names, edges)
-    folded = _folded(program, fold)
+    check_annotations(names, edges)
+    folded = _fold(program, fold)
     found = pictures(folded, show, wrt, output)
     if names == "both":
-        found = [with_variables(picture, folded) for picture in found]
+        found = [add_variables(picture, folded) for picture in found]
     if edges == "derivatives":
-        found = [with_derivatives(picture, folded) for picture in found]
+        found = [add_derivatives(picture, folded) for picture in found]
     if show != "construction":
         return Figure(found[0])
     whole = best_layout(found[-1])
     return Figures(Figure(picture, whole) for picture in found)
 
 
-def _folded(program: Program | Folded | Node, by: str | None) -> Folded:
+def _fold(program: Program | Folded | Node, by: str | None) -> Folded:
     if isinstance(program, Folded):
         return program
     if isinstance(program, Node):
         program = Program(execution_order(program))
-    return folding.unfolded(program) if by is None else folding.fold(program, by)
+    return folding.unfold_all(program) if by is None else folding.fold(program, by)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simpleautodiff.display.notation.rich_text import width
+from simpleautodiff.display.notation.rich_text import text_width
 
 RADIUS = 24.0  # of a circle, in pixels
 FACE, LABEL, CODE = 19.0, 13.0, 12.0  # font sizes
@@ -14,7 +14,7 @@ LEADING = 17.0  # from one line of a label to the next
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """One line of text: a formula, or code; its tone selects a style."""
 
     text: str
@@ -23,7 +23,7 @@ class Line:
 
     def width(self, size: float) -> float:
         """Return the width of the line."""
-        return width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
+        return text_width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Vertex:
     """
 
     name: str
-    face: Line
-    below: tuple[Line, ...] = ()
+    face: TextLine
+    below: tuple[TextLine, ...] = ()
     shape: str = "circle"
     tone: str = ""
     badge: str = ""
@@ -102,6 +102,6 @@ class Picture:
     hidden: frozenset[str] = field(default_factory=frozenset)
 
     @property
-    def shown(self) -> list[Vertex]:
+    def visible(self) -> list[Vertex]:
         """The vertices that are drawn."""
         return [vertex for vertex in self.vertices if vertex.name not in self.hidden]

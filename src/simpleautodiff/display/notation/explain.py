@@ -14,14 +14,14 @@ from simpleautodiff.core.primitive import SIGN, SUM, Primitive
 from simpleautodiff.display.notation.formulas import (
     adjoint_term,
     adjoint_terms,
-    barred,
     derivative_term,
-    dotted,
-    quietly,
+    suppress_warnings,
     tangent_terms,
     value_terms,
+    write_bar,
+    write_dot,
 )
-from simpleautodiff.display.tables.tables import output_names, together
+from simpleautodiff.display.tables.tables import output_names, sweeps_all_elements
 from simpleautodiff.program.notation import Term, write_result, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.transforms.kinks import happens
@@ -43,7 +43,7 @@ class Words(str):
         return {"text/html": html, "text/plain": str(self)}
 
 
-@quietly()
+@suppress_warnings()
 def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Words:
     """Explain in words how the derivatives of one step are computed, forward and in reverse.
 
@@ -96,7 +96,7 @@ def _reason(program: Program, node: Node) -> str:
         for letter, name in (*zip(letters, names, strict=False), (result, own))
         if letter != name and _mentions(row.reason, letter)
     ]
-    return f"{row.reason}; here {_and(meant)}" if meant else row.reason
+    return f"{row.reason}; here {_join_with_and(meant)}" if meant else row.reason
 
 
 def _letters(row: Primitive) -> list[str]:
@@ -133,14 +133,14 @@ def _kinks(node: Node) -> list[str]:
 
 def _forward(program: Program, node: Node, wrt: str) -> str:
     """Explain how the tangent of a step follows from those of its parents."""
-    whole = ", all elements together" if together(program, wrt) else ""
+    whole = ", all elements together" if sweeps_all_elements(program, wrt) else ""
     name, head = program.names[node], f"Forward from {wrt}{whole}: "
     if node.primitive is None:
         same = name == wrt.partition("[")[0]
         reason = f"{name} is where the sweep starts" if same else f"{name} is another input"
         derivative = write_result(Program.tangents(program, wrt)[name])
         return f"{head}{reason}, so its derivative is {derivative}."
-    dot, reached = Program.tangents(program, wrt), _reached(program, wrt)
+    dot, reached = Program.tangents(program, wrt), _find_reached(program, wrt)
     derivatives = node.local_derivatives()
     parts = [
         f"{name} = {value_terms(program, node)[0].text}, so {_slopes(program, node, derivatives)}"
@@ -160,13 +160,15 @@ def _slopes(program: Program, node: Node, derivatives: list[tuple[int, Any]]) ->
     name = program.names[node]
     if derivatives and all(isinstance(derivative, Linear) for _, derivative in derivatives):
         maps = [f"∂{name}/∂{program.names[node.args[k]]}" for k, _ in derivatives]
-        return f"{_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+        return (
+            f"{_join_with_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+        )
     twice = len({node.args[k] for k, _ in derivatives}) < len(derivatives)
     said = []
     for k, derivative in derivatives:
         place = f" (as argument {k + 1})" if twice else ""
         said.append(f"{_slope(program, node, name, k, derivative)}{place}")
-    return _and(said)
+    return _join_with_and(said)
 
 
 def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> str:
@@ -189,7 +191,7 @@ def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot
         return f"so the derivative of {name} is 0"
     if any(isinstance(d, Linear) for _, d in live):
         symbols = tangent_terms(program, node, dot)[0].text
-        return f"{dotted(name)} = {symbols} = {write_result(dot[name])}"
+        return f"{write_dot(name)} = {symbols} = {write_result(dot[name])}"
     products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
     return f"{' + '.join(products)} = {write_result(dot[name])}"
 
@@ -219,7 +221,7 @@ def _reverse(program: Program, node: Node, output: str) -> str:
     for item in items:
         child = program.node(item.child)
         terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
-    children = _and(list(dict.fromkeys(item.child for item in items)))
+    children = _join_with_and(list(dict.fromkeys(item.child for item in items)))
     chain = " + ".join(
         f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
     )
@@ -227,12 +229,12 @@ def _reverse(program: Program, node: Node, output: str) -> str:
         " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
     )
     return (
-        f"{head}{name} goes into {children}, so {barred(name)} = {chain} = {symbols} = {numbers} = "
-        f"{write_result(bar[name])}."
+        f"{head}{name} goes into {children}, so {write_bar(name)} = {chain} = {symbols} = "
+        f"{numbers} = {write_result(bar[name])}."
     )
 
 
-def _reached(program: Program, wrt: str) -> set[Node]:
+def _find_reached(program: Program, wrt: str) -> set[Node]:
     """Return the nodes that depend on `wrt`."""
     reached = {program.nodes[program.seed(wrt)[0]]}
     for node in program.nodes:
@@ -241,5 +243,5 @@ def _reached(program: Program, wrt: str) -> set[Node]:
     return reached
 
 
-def _and(parts: Sequence[str]) -> str:
+def _join_with_and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

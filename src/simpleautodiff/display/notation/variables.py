@@ -25,7 +25,7 @@ def variables_of(nodes: Sequence[Node], instructions: Sequence[Instruction]) -> 
     for instruction, group in groupby(
         zip(nodes, instructions, strict=True), key=lambda pair: pair[1]
     ):
-        name = _target(instruction) if instruction else ""
+        name = _find_target(instruction) if instruction else ""
         if name:
             made = [node for node, _ in group]
             period = _period([node.operator for node in made])
@@ -41,7 +41,7 @@ def _period(operators: list[str]) -> int:
     )
 
 
-def _target(instruction: tuple[CodeType, int]) -> str:
+def _find_target(instruction: tuple[CodeType, int]) -> str:
     """Return the variable that the result of an instruction is assigned to; empty if none is."""
     code, offset = instruction
     line, end_line, column, end_column = next(
@@ -51,21 +51,23 @@ def _target(instruction: tuple[CodeType, int]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(filename: str, text: str) -> dict[Span, str]:
+def _parse_assignments(filename: str, text: str) -> dict[Span, str]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    return {span: name for statement in ast.walk(tree) for span, name in _named_values(statement)}
+    return {
+        span: name for statement in ast.walk(tree) for span, name in _find_named_values(statement)
+    }
 
 
 def _assignments(filename: str) -> dict[Span, str]:
     """Return the variables of a file by the source span of the expression assigned to them."""
     text = "".join(linecache.getlines(filename))
-    return _parsed(filename, text) if text else {}
+    return _parse_assignments(filename, text) if text else {}
 
 
-def _named_values(statement: ast.AST) -> Iterator[tuple[Span, str]]:
+def _find_named_values(statement: ast.AST) -> Iterator[tuple[Span, str]]:
     match statement:
         case ast.Assign(targets=targets, value=value):
             for target in targets:

@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.notation.step_sentences import brief, derivative_line, value_line
-from simpleautodiff.display.tables.formats import grid
+from simpleautodiff.display.notation.step_sentences import (
+    derivative_line,
+    describe_value,
+    value_line,
+)
+from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program, trace
 
@@ -231,7 +235,7 @@ class Stepper:
         lines = [self._head()]
         lines += [
             f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
-            for name, value, derivative in self._known()
+            for name, value, derivative in self._collect_known()
         ]
         if self.placed:
             lines.append(f"  order: {' '.join(self.order)}")
@@ -243,17 +247,17 @@ class Stepper:
         where = phase[event.phase] if event else "start"
         return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
 
-    def _known(self) -> list[tuple[str, str, str]]:
+    def _collect_known(self) -> list[tuple[str, str, str]]:
         """Return what is known so far: names, values and derivatives."""
         found = self.derivatives
         return [
-            (name, brief(value), brief(found[name]) if name in found else "")
+            (name, describe_value(value), describe_value(found[name]) if name in found else "")
             for name, value in self.values.items()
         ]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
-        table = grid("html", "", ("name", "value", "derivative"), self._known())
+        table = write_grid("html", "", ("name", "value", "derivative"), self._collect_known())
         head = f"<p>{escape(self._head())}</p>\n"
         return {"text/html": head + table + order, "text/plain": str(self)}
 

@@ -10,12 +10,12 @@ from simpleautodiff.display.figures.layout.crossings import (
     STARTS,
     Columns,
     Link,
-    arranged,
-    crossings,
+    arrange,
+    count_crossings,
 )
 
 SMALL, VERY_SMALL = 30, 15  # vertices up to which other layers are tried, too
-TRIED = 200  # other layers that are tried before the search ends
+MAX_TRIES = 200  # other layers that are tried before the search ends
 
 
 class Layering(NamedTuple):
@@ -31,12 +31,12 @@ class Layering(NamedTuple):
             yield from pairwise(chain)
 
 
-def layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, int]:
+def assign_layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, int]:
     """Return the layer of each vertex: inputs in the first, the others as late as costs nothing.
 
     Examples
     --------
-    >>> layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
+    >>> assign_layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
     {'a': 0, 'b': 1, 'c': 2, 'd': 3}
     """
     parents, children = _neighbours(vertices, edges)
@@ -60,7 +60,9 @@ def _neighbours(
     return parents, children
 
 
-def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True) -> Layering:
+def make_layering(
+    vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True
+) -> Layering:
     r"""Assign vertices to layers and order them.
 
     In a small graph a vertex, or an input, moves to another layer if that saves crossings; not if
@@ -68,23 +70,23 @@ def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = Tru
 
     Examples
     --------
-    >>> layered(["a", "b", "c"], [("a", "b"), ("a", "c"), ("b", "c")]).columns
+    >>> make_layering(["a", "b", "c"], [("a", "b"), ("a", "c"), ("b", "c")]).columns
     [['a'], ['b', 'a\nc\n1'], ['c']]
     """
-    layer = layers(vertices, edges)
-    best, least = _arranged(layer, edges)
+    layer = assign_layers(vertices, edges)
+    best, least = _arrange(layer, edges)
     better = thorough and len(vertices) <= SMALL
     while least and better:
         better = False
-        for other in islice(_tried(vertices, edges, best.layer), TRIED):
-            if _arranged(other, edges, 0)[1] < least:
-                best, least = _arranged(other, edges)
+        for other in islice(_try_moves(vertices, edges, best.layer), MAX_TRIES):
+            if _arrange(other, edges, 0)[1] < least:
+                best, least = _arrange(other, edges)
                 better = True
                 break
     return best
 
 
-def _tried(
+def _try_moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
     """Yield the layers after one move; for very small graphs, then after two."""
@@ -94,7 +96,7 @@ def _tried(
             yield from _moves(vertices, edges, other)
 
 
-def _arranged(
+def _arrange(
     layer: dict[str, int], edges: Sequence[Link], starts: int = STARTS
 ) -> tuple[Layering, int]:
     chains = {edge: _chain(*edge, layer) for edge in edges}
@@ -105,8 +107,8 @@ def _arranged(
         for i, lane in enumerate(chain[1:-1], layer[tail] + 1):
             columns[i].append(lane)
     links = [link for chain in chains.values() for link in pairwise(chain)]
-    columns = arranged(columns, links, starts)
-    return Layering(layer, columns, chains), crossings(columns, links)
+    columns = arrange(columns, links, starts)
+    return Layering(layer, columns, chains), count_crossings(columns, links)
 
 
 def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
