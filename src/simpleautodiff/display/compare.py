@@ -100,7 +100,7 @@ def compare(f: F, *args: Any) -> Comparison:
 
     Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
     many digits agree, how many operations they take, how many numbers they store; and which mode
-    `jacobian` would choose, and why. Of more than ten inputs or results the first ten are compared.
+    `jacobian` would choose, and why. With more than ten inputs or results, the first ten are used.
 
     Examples
     --------

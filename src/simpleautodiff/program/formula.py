@@ -215,10 +215,10 @@ class _Reader:
                 for arg in args:
                     self._variable(arg.arg, arg)
                 if not isinstance(function.body[-1], ast.Return):
-                    raise self._error_at(function.body[-1], "a function ends with return ...")
+                    raise self._error(function.body[-1], "a function ends with return ...")
                 self._defined = True
                 return function.body
-        raise self._error_at(function, "a function has plain parameters here: def f(x, y):")
+        raise self._error(function, "a function has plain parameters here: def f(x, y):")
 
     def _line(self, statement: ast.stmt) -> None:
         match statement:
@@ -228,15 +228,13 @@ class _Reader:
                 start = ast.copy_location(ast.Name(name, ast.Load()), target)
                 self._expression(ast.copy_location(ast.BinOp(start, op, value), statement))
             case ast.Expr():
-                raise self._error_at(
-                    statement, "what this line computes is not used: write a = ..."
-                )
+                raise self._error(statement, "what this line computes is not used: write a = ...")
             case ast.Return():
-                raise self._error_at(statement, "the lines after this one are never reached")
+                raise self._error(statement, "the lines after this one are never reached")
             case _:
                 raise self._refusal(statement)
         if name in _CALLABLE_NAMES - _GREEK_NAMES:
-            raise self._error_at(target, f"{name} is a function: choose another name")
+            raise self._error(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name, target.lineno))
         self._given.add(name)
@@ -290,7 +288,7 @@ class _Reader:
             warnings.simplefilter("ignore")
             number = _apply(name, args)
         if not abs(number) < math.inf:
-            raise self._error_at(node, "this part is too large for a number, or outside a domain")
+            raise self._error(node, "this part is too large for a number, or outside a domain")
         return number
 
     def _instruction(self, node: ast.expr) -> tuple[str, Any]:
@@ -313,7 +311,7 @@ class _Reader:
         try:
             float(number)
         except OverflowError:
-            raise self._error_at(node, "the number is too large") from None
+            raise self._error(node, "the number is too large") from None
         return _bound_integer(number)
 
     def _variable(self, name: str, node: ast.expr | ast.arg) -> None:
@@ -321,30 +319,30 @@ class _Reader:
         if name in self.names:
             return
         if self._defined:
-            raise self._error_at(node, f"{name} has no value: it is no parameter of the function")
+            raise self._error(node, f"{name} has no value: it is no parameter of the function")
         self.names.append(name)
 
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:
-            raise self._error_at(node, f"{name} is a constant: choose another name")
+            raise self._error(node, f"{name} is a constant: choose another name")
         if name in _CALLABLE_NAMES - _GREEK_NAMES:
-            raise self._error_at(node, f"{name} is a function: write {name}(...)")
+            raise self._error(node, f"{name} is a function: write {name}(...)")
         if not name.isascii() or name.startswith("_"):
-            raise self._error_at(node, "a variable is letters, digits, underscores, a letter first")
+            raise self._error(node, "a variable is letters, digits, underscores, a letter first")
         if len(name) > MAX_NAME:
-            raise self._error_at(node, f"a name has at most {MAX_NAME} letters")
+            raise self._error(node, f"a name has at most {MAX_NAME} letters")
 
     def _function(self, function: ast.Name, args: list[ast.expr]) -> str:
         name = ALIASES.get(function.id, function.id)
         if name not in FORMULA_FUNCTIONS:
-            raise self._error_at(
+            raise self._error(
                 function, f"there is no function {function.id!r}{self._suggest(function)}"
             )
         arity = TABLE[name].arity
         if len(args) != arity:
             plural = "s" * (arity != 1)
             message = f"{function.id} takes {arity} argument{plural}, not {len(args)}"
-            raise self._error_at(function, message)
+            raise self._error(function, message)
         return name
 
     def _suggest(self, function: ast.Name) -> str:
@@ -358,22 +356,20 @@ class _Reader:
         match node:
             case ast.BinOp(op=ast.BitXor(), left=left):
                 column = self.text.encode().find(b"^", left.end_col_offset or 0)
-                return self._error_at(node, "use ** for powers, not ^", column)
+                return self._error(node, "use ** for powers, not ^", column)
             case ast.BinOp(op=ast.BitOr()):
-                return self._error_at(node, "write abs(x) for |x|")
+                return self._error(node, "write abs(x) for |x|")
             case ast.Call(func=ast.Name()):
-                return self._error_at(
-                    node, "an argument is given by its place: sin(x), hypot(x, y)"
-                )
+                return self._error(node, "an argument is given by its place: sin(x), hypot(x, y)")
             case ast.Call(func=ast.Constant() | ast.BinOp() | ast.UnaryOp() | ast.Call() as factor):
-                return self._error_at(node, "write * between factors", factor.end_col_offset)
+                return self._error(node, "write * between factors", factor.end_col_offset)
             case ast.Call(func=function):
                 return self._refusal(function)
             case ast.Attribute(value=ast.Name(id=module), attr=name) if name in _CALLABLE_NAMES:
-                return self._error_at(node, f"write {name}(...), not {module}.{name}(...)")
-        return self._error_at(node, _REFUSALS.get(type(node), "this is no part of a formula"))
+                return self._error(node, f"write {name}(...), not {module}.{name}(...)")
+        return self._error(node, _REFUSALS.get(type(node), "this is no part of a formula"))
 
-    def _error_at(self, node: Any, message: str, column: int | None = None) -> FormulaError:
+    def _error(self, node: Any, message: str, column: int | None = None) -> FormulaError:
         """Return an error that points at a node, whose column counts bytes."""
         line = self.text.splitlines()[node.lineno - 1]
         start = node.col_offset if column is None else column

@@ -42,10 +42,10 @@ def register_number(kind: type, functions: Mapping[str, Function]) -> None:
     """Register the elementary functions of a number type of your own.
 
     The type needs arithmetic (`+ - * /`, and `**` for powers), whose methods return
-    `NotImplemented` for operands they do not know, as Python's own do: then a node on the right is
-    asked instead. `functions` maps names of the table (`"sin"`, `"exp"`, `"log"`, ...) to
-    functions of such numbers; a rule may need others than you call, as that of sin needs cos. What
-    is left out is computed where its row has a definition, as `softplus` from `exp`.
+    `NotImplemented` for operands they do not know, as Python's own do, so that Python calls a node
+    on the right instead. `functions` maps names of primitives (`"sin"`, `"exp"`, `"log"`, ...) to
+    functions of such numbers; rules may need more than you call, as that of sin needs cos. A
+    function that is left out is computed by the definition of its row, as `softplus` from `exp`.
 
     Examples
     --------

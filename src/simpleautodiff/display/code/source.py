@@ -87,21 +87,21 @@ def source(
     Parameters
     ----------
     function
-        What to write down: a function, or a derivative of one. The lines have the paper's names:
-        v1, v2, ... for the values; for the adjoints of `grad(f)` and `value_and_grad(f)` v1_bar,
-        ..., for the tangents of `derivative(f)` v1_dot, ... Others are functions like any: for a
-        `jvp` write ``lambda x: jvp(f, (x,), (1.0,))``.
+        A function, or a derivative of one. The lines have the paper's names: v1, v2, ... for the
+        values; v1_bar, ... for the adjoints of `grad(f)` and `value_and_grad(f)`; v1_dot, ... for
+        the tangents of `derivative(f)`. Other derivatives are functions like any: for a `jvp` write
+        ``lambda x: jvp(f, (x,), (1.0,))``.
     args
-        A point. Loops, branches and shapes are taken as they are at this point, so the text holds
-        where the same are taken; a function without them is right everywhere. What arrays are
-        compared for is asked again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but what is
-        computed from the answers alone, as ``np.where(x > 0, 1, 2)`` and much of a second
-        derivative, is a constant of the point. At the point itself the text gives the same numbers
-        to the last bit. Without a point each parameter gets a number.
+        A point. Loops, branches and shapes are those of this point, so the text is valid wherever
+        they are the same; a function without them is valid everywhere. Conditions on arrays are
+        evaluated again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but a value computed from
+        conditions alone, as ``np.where(x > 0, 1, 2)`` and much of a second derivative, is a
+        constant of the point. At the point itself the text gives the same numbers to the last bit.
+        Without a point each parameter gets a number.
     simplify
-        Give SymPy's symbols in place of the numbers, and write the simplified formula.
+        Use SymPy's symbols in place of the numbers, and write the simplified formula.
     names
-        What the arguments are called; without it, as the parameters of the function are.
+        The names of the arguments; by default the parameters of the function.
 
     Examples
     --------

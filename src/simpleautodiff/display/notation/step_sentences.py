@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
+from simpleautodiff.display.notation.formulas import write_bar, write_dot
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.notation import Term, render, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import shape
 
-DOT, BAR = "\u0307", "\u0304"
-
 
 def write_accented(name: str, mode: str) -> str:
     """Write ẋ1, the tangent of x1, or x̄1, its adjoint."""
-    return unicodedata.normalize("NFC", name[0] + (DOT if mode == "forward" else BAR) + name[1:])
+    return write_dot(name) if mode == "forward" else write_bar(name)
 
 
 def describe_value(number: Any) -> str:

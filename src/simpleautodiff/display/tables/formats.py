@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def write_table(table: Table, format: str) -> str:
-    """Write a table in one of the formats of `WRITERS`."""
+    """Write a table in one of the formats of `TABLE_WRITERS`."""
     check_format(format, tuple(TABLE_WRITERS))
     return TABLE_WRITERS[format](table)
 
