@@ -335,9 +335,8 @@ class _Reader:
     def _function(self, function: ast.Name, args: list[ast.expr]) -> str:
         name = ALIASES.get(function.id, function.id)
         if name not in FORMULA_FUNCTIONS:
-            raise self._error(
-                function, f"there is no function {function.id!r}{self._suggest(function)}"
-            )
+            near = self._suggest(function)
+            raise self._error(function, f"there is no function {function.id!r}{near}")
         arity = TABLE[name].arity
         if len(args) != arity:
             plural = "s" * (arity != 1)
@@ -373,9 +372,8 @@ class _Reader:
         """Return an error that points at a node, whose column counts bytes."""
         line = self.text.splitlines()[node.lineno - 1]
         start = node.col_offset if column is None else column
-        return self._error_in_line(
-            node.lineno, len(line.encode()[:start].decode(errors="ignore")), message
-        )
+        letters = len(line.encode()[:start].decode(errors="ignore"))
+        return self._error_in_line(node.lineno, letters, message)
 
     def _error_in_line(self, lineno: int, column: int, message: str) -> FormulaError:
         """Return an error that shows the line, or a part of it, with a caret under the mistake."""

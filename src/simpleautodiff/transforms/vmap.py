@@ -76,7 +76,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
 
 def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
     recorder: Any = next((x.level for x in leaves if isinstance(x, Opaque)), None)
-    whole = recorder.map_rows(f, leaves, axes, rebuild, size) if recorder else None
+    whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
     if whole is not None:
         results, rebuild_results = flatten(whole)
         places = _axes(out_axes, whole, "out_axes")

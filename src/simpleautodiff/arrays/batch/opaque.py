@@ -41,7 +41,9 @@ class OpaqueLevel(Level):
         """Apply an elementwise function without a derivative, such as a comparison."""
         raise NotImplementedError
 
-    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+    def map_examples(
+        self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
+    ) -> Any:
         """Apply a function to every example by a method of this level; None if it has none."""
         return None
 
@@ -111,8 +113,8 @@ def mark_structural_zeros(array: Any, like: Any) -> Any:
     """
     like = plain(like)
     while isinstance(like, Opaque):
-        if hasattr(like.level, "known"):
-            return like.level.known(array)
+        if hasattr(like.level, "mark_structural_zeros"):
+            return like.level.mark_structural_zeros(array)
         like = getattr(like, "value", None)
     return array
 

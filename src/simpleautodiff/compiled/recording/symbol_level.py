@@ -104,13 +104,15 @@ class SymbolLevel(OpaqueLevel):
             value = _in_common_kind(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
 
-    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+    def map_examples(
+        self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
+    ) -> Any:
         """Record a function of rows as one step, its own program inside; None if that cannot be."""
         if self.record_rows is None:
             return None
         return self.record_rows(self, f, leaves, axes, rebuild, size)
 
-    def known(self, array: Any) -> Symbol:
+    def mark_structural_zeros(self, array: Any) -> Symbol:
         """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
         index = np.nonzero(array)
         scatter = TABLE["scatter"]
