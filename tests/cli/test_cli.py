@@ -284,7 +284,7 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
         (["graph", "x", "x=1", "--output", "none/a.pdf"], "a.pdf; it writes text, svg, tikz, html"),
         (["grad", "x", "x=1", "--output", "none/a.svg"], "a.svg; it writes text, json"),
         (["grad", "x", "x=1", "--mode", "sideways"], "invalid choice: 'sideways'"),
-        (["grad", "x", "x=1", "--order", "0"], "a whole number from 1 to 8"),
+        (["grad", "x", "x=1", "--order", "0"], "an integer from 1 to 8"),
         (["explore", "--port", "99999"], "up to 65535"),
         (["graph", "x", "x=1", "--show", "nothing"], "invalid choice"),
     ],

@@ -19,9 +19,9 @@ import pytest
 import simpleautodiff as ad
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.display.explorer import server
-from simpleautodiff.display.explorer.files import asset, front_end, scripted
-from simpleautodiff.display.explorer.page import described, of_formula, page
-from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.files import find_scripted, read_asset, read_scripts
+from simpleautodiff.display.explorer.page import describe, describe_formula, write_page
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN
 from simpleautodiff.program.formula import parse
 from simpleautodiff.rules.row import TABLE
@@ -36,7 +36,7 @@ def script(text, data=None):
         [
             "node",
             "-e",
-            f"{front_end()}\nconst data = JSON.parse(require('fs').readFileSync(0));{text}",
+            f"{read_scripts()}\nconst data = JSON.parse(require('fs').readFileSync(0));{text}",
         ],
         input=json.dumps(data),
         capture_output=True,
@@ -58,7 +58,7 @@ POINTS = {
 
 
 def cases():
-    for name in sorted(scripted()):
+    for name in sorted(find_scripted()):
         row = TABLE[name]
         for point in POINTS[row.arity]:
             if name == "polygamma":
@@ -76,7 +76,7 @@ def cases():
 @needs_node
 def test_every_row_of_the_page_computes_what_python_computes():
     expected = list(cases())
-    assert len({name for name, _, _ in expected}) == len(scripted()) > 60
+    assert len({name for name, _, _ in expected}) == len(find_scripted()) > 60
     found = script(
         """console.log(JSON.stringify(data.map(([name, x]) => {
             const row = ROWS[name], v = row.f(...x);
@@ -105,7 +105,7 @@ def test_every_row_of_the_page_computes_what_python_computes():
     ],
 )
 def test_a_slider_gives_the_sweeps_of_python_at_the_new_point(f, at, moved):
-    doc = document(ad.trace(f, *at))
+    doc = make_document(ad.trace(f, *at))
     found = script(
         """const {doc, inputs} = data;
         const model = computed(doc, inputs);
@@ -132,11 +132,11 @@ def test_a_slider_gives_the_sweeps_of_python_at_the_new_point(f, at, moved):
 
 @needs_node
 def test_numbers_are_written_as_the_tables_write_them():
-    from simpleautodiff.program.notation import short
+    from simpleautodiff.program.notation import write_short
 
     numbers = [0, 1, -1, 0.5, 10.693147, 1e-5, -2.5e-7, 123456.789, 1e7, 1.5e12, 0.001, -0.2836]
     texts = script("console.log(JSON.stringify(data.map((x) => short(x))))", numbers)
-    assert texts == [short(float(number)) for number in numbers]
+    assert texts == [write_short(float(number)) for number in numbers]
 
 
 # --- layout -----------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ def stretch(doc, box):
 
 
 def test_every_view_has_every_node_once_and_no_box_on_another(program):
-    doc = document(program)
+    doc = make_document(program)
     assert sorted(doc["order"]) == list(range(len(program)))
     for view in doc["views"]:
         nodes = [i for box, _, _ in view["boxes"] for i in stretch(doc, box)]
@@ -191,7 +191,7 @@ def test_every_view_has_every_node_once_and_no_box_on_another(program):
 
 
 def test_every_edge_of_every_view_is_drawn_from_box_to_box(program):
-    doc = document(program)
+    doc = make_document(program)
     index = {node: i for i, node in enumerate(program.nodes)}
     rank = {node: r for r, node in enumerate(doc["order"])}
     for view in doc["views"]:
@@ -210,7 +210,7 @@ def test_every_edge_of_every_view_is_drawn_from_box_to_box(program):
 
 
 def test_boxes_unfold_into_what_is_in_them_and_fold_again(program):
-    doc = document(program)
+    doc = make_document(program)
     first = doc["views"][0]
     folded = [box for box, _, _ in first["boxes"] if doc["boxes"][box]["size"] > 1]
     assert {str(box) for box in folded} == {str(box) for box in first["unfold"]}
@@ -231,15 +231,16 @@ def test_boxes_unfold_into_what_is_in_them_and_fold_again(program):
 @pytest.mark.slow
 def test_views_are_the_same_every_time_and_can_be_read():
     assert (
-        document(ad.trace(deep, 0.5, 2.0))["views"] == document(ad.trace(deep, 0.5, 2.0))["views"]
+        make_document(ad.trace(deep, 0.5, 2.0))["views"]
+        == make_document(ad.trace(deep, 0.5, 2.0))["views"]
     )
-    view = document(ad.trace(deep, 0.5, 2.0))["views"][0]
+    view = make_document(ad.trace(deep, 0.5, 2.0))["views"][0]
     assert len(view["boxes"]) <= 16
 
 
 def test_a_small_graph_has_its_layers_and_no_crossing():
     program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
-    (view,) = document(program)["views"]
+    (view,) = make_document(program)["views"]
     across = {box: (x, y) for box, x, y in view["boxes"]}
     columns = sorted({x for x, _ in across.values()})
     assert len(columns) == 4
@@ -265,7 +266,7 @@ def embedded(text):
 
 def test_the_page_has_the_programs_own_numbers():
     program = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), 2, 5)
-    doc = embedded(page(program))
+    doc = embedded(write_page(program))
     assert [node["value"] for node in doc["nodes"]] == [step.value for step in program.steps]
     forward, _, reverse = doc["sweeps"]
     assert forward["numbers"]["6"] == 5.5
@@ -274,7 +275,7 @@ def test_the_page_has_the_programs_own_numbers():
 
 
 def test_no_text_of_the_user_can_end_the_element_it_stands_in():
-    text = page(
+    text = write_page(
         ad.trace(lambda x: x * x, 1.0), '</script><script>alert("&")</script>', ["</script>"]
     )
     assert text.count("</script>") == 2
@@ -290,13 +291,13 @@ def test_source_lines_know_their_nodes():
         ["def f(x, y):", "    a = x * y", "    return ad.sin(a)"],
         f.__code__.co_firstlineno,
     )
-    doc = document(ad.trace(f, 1.0, 2.0), "f", code, first)
+    doc = make_document(ad.trace(f, 1.0, 2.0), "f", code, first)
     assert [line["nodes"] for line in doc["code"]] == [[], [2], [3]]
 
 
 def test_arrays_are_shown_without_sliders():
     w = np.array([0.5, -0.25])
-    doc = document(ad.trace(lambda w, x: np.sum(np.tanh(x @ w) ** 2), w, np.ones((3, 2))))
+    doc = make_document(ad.trace(lambda w, x: np.sum(np.tanh(x @ w) ** 2), w, np.ones((3, 2))))
     assert not doc["live"]
     assert "single numbers" in doc["why"]
     found = {"text": "(2,) float64: 0.5, -0.25", "shape": "(2,)", "most": 0.5, "nan": False}
@@ -306,7 +307,7 @@ def test_arrays_are_shown_without_sliders():
 
 def test_a_row_without_javascript_says_so():
     pytest.importorskip("scipy")
-    doc = document(small("jv(0, x)", 1.0)[0])
+    doc = make_document(small("jv(0, x)", 1.0)[0])
     assert not doc["live"]
     assert "jv" in doc["why"]
 
@@ -314,7 +315,7 @@ def test_a_row_without_javascript_says_so():
 def test_values_that_json_lacks_are_texts():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        doc = document(ad.trace(lambda x: ad.log(x) + x, -1.0))
+        doc = make_document(ad.trace(lambda x: ad.log(x) + x, -1.0))
     assert doc["nodes"][1]["value"] == "nan"
     json.dumps(doc, allow_nan=False)
 
@@ -331,7 +332,7 @@ def test_fifteen_thousand_nodes_are_folded_quickly(tmp_path):
 @pytest.mark.slow
 @needs_node
 def test_steps_of_a_folded_box_are_one_step_and_none_is_lost():
-    doc = document(ad.trace(newton, 2.0))
+    doc = make_document(ad.trace(newton, 2.0))
     counts = script(
         """const single = phases(data, recorded(data));
         console.log(JSON.stringify(data.views.map((_, v) => single.map((phase) => {
@@ -349,12 +350,12 @@ def test_steps_of_a_folded_box_are_one_step_and_none_is_lost():
 
 @needs_node
 def test_what_a_box_does_is_one_step_of_a_page():
-    program = described(deep, (0.5, 2.0))[0]
+    program = describe(deep, (0.5, 2.0))[0]
     steps = script(
         """const fold = folding(data, 0);
         console.log(JSON.stringify(phases(data, recorded(data)).map((phase) =>
             collapsed(phase, fold).events.filter((e) => e.kind === "fold").map((e) => e.box))));""",
-        document(program),
+        make_document(program),
     )
     values, *_, reverse = steps  # a forward sweep goes as its search has found
     for boxes in (values, reverse):
@@ -367,16 +368,16 @@ def test_a_page_is_numbered_as_the_paper_if_it_is_small(tmp_path):
         b = ad.sin(a)
         return b + ad.cos(x)
 
-    assert [s.operator for s in described(f, (1.0, 2.0))[0].steps[2:]] == [
+    assert [s.operator for s in describe(f, (1.0, 2.0))[0].steps[2:]] == [
         "mul",
         "cos",
         "sin",
         "add",
     ]
-    program = described(f, (1.0, 2.0), "execution")[0]
+    program = describe(f, (1.0, 2.0), "execution")[0]
     assert [s.operator for s in program.steps[2:]] == ["mul", "sin", "cos", "add"]
     assert program.renumbered("paper").adjoints()["x"] == program.adjoints()["x"]
-    large = described(deep, (0.5, 2.0))[0]
+    large = describe(deep, (0.5, 2.0))[0]
     assert large.nodes == large.execution
 
 
@@ -390,7 +391,7 @@ def test_explore_says_what_it_needs():
 def test_the_widget_has_the_same_front_end():
     pytest.importorskip("anywidget")
     shown = ad.widget(lambda x: x * x, 3.0)
-    assert front_end() in str(shown._esm)
+    assert read_scripts() in str(shown._esm)
     assert shown.program["nodes"][1]["value"] == 9
 
 
@@ -437,14 +438,14 @@ def test_a_kernel_shows_the_widget(monkeypatch):
 
 def small(text, *values):
     formula, _ = parse(text)
-    return of_formula(formula, values)
+    return describe_formula(formula, values)
 
 
 def test_a_small_function_is_read_line_by_line():
     text = "def f(x, y):\n    a = x * y\n    b = sin(a)\n    return a + b * x"
     program, _, code, first = small(text, 2.0, 3.0)
     assert program.adjoints()["x"] == pytest.approx(3 + math.sin(6) + 2 * 3 * math.cos(6))
-    doc = document(program, "f", code, first)
+    doc = make_document(program, "f", code, first)
     assert [len(line["nodes"]) for line in doc["code"]] == [0, 1, 1, 2]
     assert [step.variable for step in program.steps] == ["", "", "a", "b", "", ""]
 
@@ -653,12 +654,12 @@ def test_it_listens_on_the_loopback_address_alone(port):
 
 def test_work_that_takes_too_long_is_given_up():
     done = threading.Event()
-    status, answer = server.within(0.1, lambda: done.wait(5) and {})
+    status, answer = server.run_within(0.1, lambda: done.wait(5) and {})
     assert (status, answer["error"]) == (503, "it took more than 0.1 seconds")
-    status, answer = server.within(0.1, dict)
+    status, answer = server.run_within(0.1, dict)
     assert (status, answer["error"]) == (503, "busy with another formula")
     done.set()
-    assert server.within(5, dict) == (200, {})
+    assert server.run_within(5, dict) == (200, {})
 
 
 def test_serve_says_where_it_is_and_ends_when_interrupted(monkeypatch, capsys):
@@ -675,7 +676,7 @@ def test_serve_says_where_it_is_and_ends_when_interrupted(monkeypatch, capsys):
 
 def test_every_file_of_the_page_is_there():
     for name in ("page.html", "home.html", "home.js", "home.css", "explorer.css"):
-        assert asset(name)
+        assert read_asset(name)
 
 
 @pytest.mark.parametrize(

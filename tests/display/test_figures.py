@@ -18,12 +18,12 @@ import simpleautodiff as ad
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.figures.layout import graphviz
-from simpleautodiff.display.figures.layout.crossings import arranged, crossings
-from simpleautodiff.display.figures.layout.layering import layered
-from simpleautodiff.display.figures.layout.layout import laid_out
+from simpleautodiff.display.figures.layout.crossings import arrange, count_crossings
+from simpleautodiff.display.figures.layout.layering import make_layering
+from simpleautodiff.display.figures.layout.layout import lay_out
 from simpleautodiff.display.figures.paper_gallery import example, gallery
-from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
-from simpleautodiff.display.notation.rich_text import latex, runs, width
+from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.notation.rich_text import split_runs, text_width, to_latex
 
 GOLDEN = Path(__file__).parent / "golden"
 SHOWN = ("plain", "values", "tangents", "adjoints", "reachable", "order")
@@ -41,7 +41,7 @@ PAPER = {
 
 
 def drawn(picture, back=False, tones=None):
-    shown = {vertex.name for vertex in picture.shown if vertex.shape != "none"}
+    shown = {vertex.name for vertex in picture.visible if vertex.shape != "none"}
     return {
         (edge.tail, edge.head)
         for edge in picture.edges
@@ -68,11 +68,11 @@ class TestThePaper:
         assert drawn(figure(example(), show).picture) == PAPER
 
     def test_it_stands_as_in_the_paper(self):
-        places = figure(example(), "plain").layout.places
-        column = {name: x for name, (x, _) in places.items()}
+        positions = figure(example(), "plain").layout.positions
+        column = {name: x for name, (x, _) in positions.items()}
         assert column["x1"] == column["x2"] < column["v1"] == column["v2"]
         assert column["v2"] < column["v3"] == column["v4"] < column["v5"] < column["→y"]
-        row = {name: y for name, (_, y) in places.items()}
+        row = {name: y for name, (_, y) in positions.items()}
         assert row["x1"] < row["x2"]
         assert row["v1"] < row["v2"]
         assert row["v4"] < row["v3"]
@@ -128,11 +128,11 @@ class TestThePaper:
 
     def test_the_construction_is_in_the_order_of_the_calls(self):
         stages = [drawing.picture for drawing in figure(example(), "construction")]
-        new = [[v.name for v in stage.shown if v.tone == "new"] for stage in stages]
+        new = [[v.name for v in stage.visible if v.tone == "new"] for stage in stages]
         assert new == [[], ["v1"], ["v2"], ["v4"], ["v3"], ["v5"]]
-        faces = {vertex.name: vertex.face.text for vertex in stages[-1].shown}
+        faces = {vertex.name: vertex.face.text for vertex in stages[-1].visible}
         assert faces == dict(x1="x1", x2="x2", v1="log", v2="×", v3="sin", v4="+", v5="−")
-        assert {v.name for v in stages[4].shown if v.tone != "faded"} == {"x2", "v3"}
+        assert {v.name for v in stages[4].visible if v.tone != "faded"} == {"x2", "v3"}
         assert below(stages[-1])["v5"] == ["v5 = log(x1) + x1 × x2 - sin(x2)"]
 
     def test_the_stages_of_a_construction_stand_still(self):
@@ -182,7 +182,7 @@ def graph(seed, size, inputs=3):
         for i in range(inputs, size)
         for _ in range(chance.choice((1, 2, 2)))
     ]
-    return Picture(tuple(Vertex(name, Line(name)) for name in names), tuple(edges), "random")
+    return Picture(tuple(Vertex(name, TextLine(name)) for name in names), tuple(edges), "random")
 
 
 def box(vertex, place):
@@ -210,7 +210,7 @@ class TestLayout:
     @pytest.mark.parametrize(("name", "show"), CASES)
     def test_nothing_overlaps(self, name, show):
         drawing = figure(PROGRAMS[name], show)
-        boxes = {v.name: box(v, drawing.layout.places[v.name]) for v in drawing.picture.vertices}
+        boxes = {v.name: box(v, drawing.layout.positions[v.name]) for v in drawing.picture.vertices}
         for (_, a), (_, b) in itertools.combinations(boxes.items(), 2):
             assert a[2] <= b[0] or b[2] <= a[0] or a[3] <= b[1] or b[3] <= a[1]
         for left, top, right, bottom in boxes.values():
@@ -225,9 +225,9 @@ class TestLayout:
         drawing = figure(PROGRAMS[name], show)
         for edge, route in zip(drawing.picture.edges, drawing.layout.routes, strict=True):
             for vertex in drawing.picture.vertices:
-                left, top, right, bottom = box(vertex, drawing.layout.places[vertex.name])
+                left, top, right, bottom = box(vertex, drawing.layout.positions[vertex.name])
                 if vertex.name in (edge.tail, edge.head):  # its own label is below the circle
-                    top = drawing.layout.places[vertex.name][1] + vertex.body[1]
+                    top = drawing.layout.positions[vertex.name][1] + vertex.body[1]
                 inside = [
                     (x, y) for x, y in sampled(route) if left < x < right and top < y < bottom
                 ]
@@ -236,8 +236,8 @@ class TestLayout:
     @pytest.mark.parametrize("seed", range(30))
     def test_random_graphs_do_not_overlap(self, seed):
         picture = graph(seed, 6 + seed)
-        places = laid_out(picture).places
-        for a, b in itertools.combinations(places.values(), 2):
+        positions = lay_out(picture).positions
+        for a, b in itertools.combinations(positions.values(), 2):
             assert math.dist(a, b) > 48
 
     def test_edges_end_at_the_outline_of_their_nodes(self):
@@ -246,7 +246,7 @@ class TestLayout:
             vertices = {vertex.name: vertex for vertex in drawing.picture.vertices}
             for edge, route in zip(drawing.picture.edges, drawing.layout.routes, strict=True):
                 for name, point in ((edge.tail, route[0]), (edge.head, route[-1])):
-                    x, y = drawing.layout.places[name]
+                    x, y = drawing.layout.positions[name]
                     if vertices[name].body == (24, 24):
                         assert math.dist((x, y), point) == pytest.approx(24, abs=0.1)
 
@@ -275,7 +275,7 @@ class TestLayout:
         assert len(found) == 1
 
     def test_three_hundred_nodes_have_places(self):
-        assert len(laid_out(graph(1, 300)).places) >= 300
+        assert len(lay_out(graph(1, 300)).positions) >= 300
 
 
 def crossing_pairs(edges, curves):
@@ -301,7 +301,7 @@ def turn(a, b, c):
 def fewest(columns, links):
     """Return the fewest crossings of any order of the layers, by trying all of them."""
     orders = itertools.product(*map(itertools.permutations, columns))
-    return min(crossings(order, links) for order in orders)
+    return min(count_crossings(order, links) for order in orders)
 
 
 class TestCrossings:
@@ -311,13 +311,13 @@ class TestCrossings:
         columns = [[f"{c}{i}" for i in range(chance.randint(2, 4))] for c in "abc"]
         pairs = [p for a, b in itertools.pairwise(columns) for p in itertools.product(a, b)]
         links = chance.sample(pairs, len(pairs) // 2)
-        assert crossings(arranged(columns, links), links) == fewest(columns, links)
+        assert count_crossings(arrange(columns, links), links) == fewest(columns, links)
 
     def test_an_input_may_stand_later_and_take_its_followers_along(self):
         edges = "2-3 1-3 2-4 0-4 1-5 1-6 4-6 6-7 4-7 6-8 3-8 4-9 8-9 8-10 8-11 8-12 9-12"
         links = [tuple(edge.split("-")) for edge in edges.split()]
-        found = layered([str(i) for i in range(13)], links)
-        assert crossings(found.columns, list(found.links())) == 0
+        found = make_layering([str(i) for i in range(13)], links)
+        assert count_crossings(found.columns, list(found.links())) == 0
         assert found.layer["1"] > 0
 
 
@@ -331,21 +331,21 @@ class TestGraphviz:
             picture = graph(seed, 7 + seed % 9)
             edges = list({(e.tail, e.head): e for e in picture.edges}.values())
             picture = Picture(picture.vertices, tuple(edges), "")
-            mine = crossing_pairs(edges, [sampled(r, 8) for r in laid_out(picture).routes])
+            mine = crossing_pairs(edges, [sampled(r, 8) for r in lay_out(picture).routes])
             dots = crossing_pairs(
-                edges, [sampled(r, 8) for r in graphviz.by_graphviz(picture).routes]
+                edges, [sampled(r, 8) for r in graphviz.lay_out_by_graphviz(picture).routes]
             )
             assert mine <= dots, seed
             ours, theirs = ours + mine, theirs + dots
         assert ours < theirs / 2
 
     def test_larger_graphs_are_laid_out_by_it(self):
-        picture = graph(5, graphviz.LARGE + 10)
+        picture = graph(5, graphviz.GRAPHVIZ_SIZE + 10)
         layout = graphviz.best_layout(picture)
-        assert layout.places == graphviz.by_graphviz(picture).places
+        assert layout.positions == graphviz.lay_out_by_graphviz(picture).positions
         for edge, route in zip(picture.edges, layout.routes, strict=True):
             for name, point in ((edge.tail, route[0]), (edge.head, route[-1])):
-                assert math.dist(layout.places[name], point) == pytest.approx(24, abs=0.1)
+                assert math.dist(layout.positions[name], point) == pytest.approx(24, abs=0.1)
         ET.fromstring(Figure(picture).svg())
 
 
@@ -374,7 +374,7 @@ class TestSvg:
         assert "<a>" in "".join(root.itertext())
 
     def test_accents_and_indices(self):
-        assert [tuple(run) for run in runs("v̄1 = x2^2")] == [
+        assert [tuple(run) for run in split_runs("v̄1 = x2^2")] == [
             ("v̄", "italic", 0),
             ("1", "roman", -1),
             (" = ", "roman", 0),
@@ -385,8 +385,8 @@ class TestSvg:
 
     def test_widths_are_not_below_those_of_times(self):
         # From the metrics of the Times face: m 778, i 278, W 944, 0 500 thousandths.
-        assert width("mi", 1000) >= 778 + 278
-        assert width("W0", 1000) >= 944 * 0.9 + 500 * 0.7
+        assert text_width("mi", 1000) >= 778 + 278
+        assert text_width("W0", 1000) >= 944 * 0.9 + 500 * 0.7
 
 
 class TestTikz:
@@ -412,9 +412,9 @@ class TestTikz:
             assert done.returncode == 0, path.with_suffix(".log").read_text()[-2000:]
 
     def test_formulas(self):
-        assert latex("v̄2 = x1 × α^2") == r"\bar{v}_{2} = x_{1} \times \alpha ^{2}"
-        assert latex("1,000 steps") == r"1{,}000\ \mathrm{steps}"
-        assert latex("w_hidden") == r"w_{\mathrm{hidden}}"
+        assert to_latex("v̄2 = x1 × α^2") == r"\bar{v}_{2} = x_{1} \times \alpha ^{2}"
+        assert to_latex("1,000 steps") == r"1{,}000\ \mathrm{steps}"
+        assert to_latex("w_hidden") == r"w_{\mathrm{hidden}}"
 
 
 def followed(text, names):
@@ -597,7 +597,7 @@ def test_no_label_lies_on_anything_else(seed):
     drawn = ad.figure(random_program(seed), edges="derivatives", names="both")
     boxes = []
     for vertex in drawn.picture.vertices:
-        (x, y), (wide, up, down) = drawn.layout.places[vertex.name], vertex.extent
+        (x, y), (wide, up, down) = drawn.layout.positions[vertex.name], vertex.extent
         boxes.append((x - wide, y - up, x + wide, y + down))
     for i, (left, top, right, bottom) in enumerate(boxes):
         for a, b, c, d in boxes[:i]:
@@ -612,7 +612,7 @@ def test_boxes_and_constructions_are_drawn_with_derivatives_too():
 
     assert slopes_on(ad.figure(ad.trace(loop, 0.5), edges="derivatives")) == []
     stages = ad.figure(ad.trace(with_names, 2.0, 5.0), "construction", edges="derivatives")
-    seen = [sum(v.shape == "label" for v in stage.picture.shown) for stage in stages]
+    seen = [sum(v.shape == "label" for v in stage.picture.visible) for stage in stages]
     assert seen[0] == 0
     assert seen == sorted(seen)
     assert seen[-1] == 8

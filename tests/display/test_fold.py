@@ -7,7 +7,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.display.figures.figure import figure
-from simpleautodiff.display.figures.fold import fold, unfolded
+from simpleautodiff.display.figures.fold import fold, unfold_all
 
 
 def layer(weight, x):
@@ -220,7 +220,7 @@ class TestUnfolding:
 
     def test_unfolded_keeps_the_numbering(self):
         program = LARGE["irregular"]
-        assert [box.nodes[0] for box in unfolded(program).boxes] == program.nodes
+        assert [box.nodes[0] for box in unfold_all(program).boxes] == program.nodes
 
 
 def test_a_notebook_gets_a_drawing():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.program.notation import latex_name, short, shown
+from simpleautodiff.program.notation import latex_name, write_result, write_short
 
 
 def paper(x1, x2):
@@ -312,8 +312,8 @@ def test_several_outputs_have_a_table_each():
     ],
 )
 def test_numbers_in_a_few_digits(number, text):
-    assert shown(number) == text
-    assert short(number) in text
+    assert write_result(number) == text
+    assert write_short(number) in text
 
 
 def test_names_in_latex():

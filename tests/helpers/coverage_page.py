@@ -20,11 +20,11 @@ import array_cases as cases
 import simpleautodiff as ad
 from simpleautodiff.arrays import FUNCTIONS, PLAIN
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, programs
+from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, implementations
 from simpleautodiff.arrays.patch_scipy import MODULES, module_of
-from simpleautodiff.arrays.registry import SPECIAL, WRITERS, name_of
+from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, SPECIAL_UFUNCS, name_of
 from simpleautodiff.arrays.scipy.scipy_sparse import refuse
-from simpleautodiff.arrays.ufuncs import PROGRAMS
+from simpleautodiff.arrays.ufuncs import IMPLEMENTATIONS
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules import TABLE
@@ -91,7 +91,7 @@ def page() -> str:
         "",
         "## Functions that write into arrays made from nodes",
         "",
-        _list(sorted(_name(function) for function in WRITERS)),
+        _list(sorted(_name(function) for function in IN_PLACE_FUNCTIONS)),
         "",
         "## Plain answers, without a derivative",
         "",
@@ -132,11 +132,11 @@ def tried_functions():
 
 def tried_ufuncs():
     rows = {u for u, answer in UFUNCS.items() if hasattr(answer, "primitive")}
-    return {u.__name__: tried_elementwise(u) for u in {*rows, *PROGRAMS}}
+    return {u.__name__: tried_elementwise(u) for u in {*rows, *IMPLEMENTATIONS}}
 
 
 def tried_special():
-    names = [n for n in SPECIAL if isinstance(getattr(scipy.special, n, None), np.ufunc)]
+    names = [n for n in SPECIAL_UFUNCS if isinstance(getattr(scipy.special, n, None), np.ufunc)]
     return {name: tried_elementwise(getattr(scipy.special, name)) for name in names}
 
 
@@ -280,7 +280,7 @@ def _in_module(module: str) -> list[str]:
 
 
 def _series(family: Family) -> list[str]:
-    return sorted(programs(family, getattr(np.polynomial, family.module)))
+    return sorted(implementations(family, getattr(np.polynomial, family.module)))
 
 
 def _list(names: list[str]) -> str:

@@ -399,14 +399,14 @@ def test_nodes_in_lists_and_the_times_of_the_result():
 @pytest.mark.parametrize("method", ["RK45", "BDF"])
 def test_a_solution_is_not_kept_in_a_circle(method, sensitivity):
     """It goes with the graph, by reference counts alone, also under nested derivatives."""
-    from simpleautodiff.plug.flow import Problem
+    from simpleautodiff.plug.flow import InitialValueProblem
 
     by_rate = lambda k: decay(sensitivity, method=method, rtol=1e-4)(k, 3.0, 2.0)
     gc.collect()
     gc.disable()
     try:
         ad.grad(ad.grad(by_rate))(0.5)
-        kept = [thing for thing in gc.get_objects() if type(thing) is Problem]
+        kept = [thing for thing in gc.get_objects() if type(thing) is InitialValueProblem]
     finally:
         gc.enable()
     assert kept == []

@@ -16,7 +16,7 @@ import pytest
 
 import array_cases as cases
 import simpleautodiff as ad
-from simpleautodiff.values.other_arrays import wrapped
+from simpleautodiff.values.other_arrays import wrap_foreign
 
 jax.config.update("jax_enable_x64", True)
 
@@ -65,7 +65,7 @@ def test_a_ufunc_means_the_same_in_every_library(library, name):
     make, ufunc = LIBRARIES[library], getattr(np, name)
     x, y = np.array([-5.5, -2.5, 0.3, 4.0]), np.array([2.0, -1.5, -0.7, 3.0])
     numbers = (x, y)[: ufunc.nin]
-    found = ufunc(*[wrapped(make(number)) for number in numbers])
+    found = ufunc(*[wrap_foreign(make(number)) for number in numbers])
     np.testing.assert_allclose(numpy_of(found.array), ufunc(*numbers), rtol=1e-14, atol=1e-15)
 
 
@@ -235,7 +235,7 @@ def test_an_array_is_iterated_over_to_its_end(library):
     gradient = ad.grad(f)(LIBRARIES[library](np.array([1.0, -1.0, 3.0])))
     np.testing.assert_array_equal(numpy_of(gradient), [2, 0, 6])
     with pytest.raises(TypeError, match="single number"):
-        iter(wrapped(LIBRARIES[library](np.array(1.0))))
+        iter(wrap_foreign(LIBRARIES[library](np.array(1.0))))
 
 
 @every_library

@@ -1,8 +1,8 @@
-"""NumPy's and SciPy's functions, methods and attributes on nodes: rows, or programs made of rows.
+"""NumPy's and SciPy's functions, methods and attributes on nodes.
 
-`np.var(x)` of a node runs the program written here with the rows' operations, so its derivatives of
-every order follow from theirs. What has a plain answer (`np.argmax`, `np.shape`, comparisons) gets
-it from the plain array.
+`np.var(x)` of a node runs an implementation that calls primitives only, so its derivatives of every
+order follow from theirs. Functions without a derivative (`np.argmax`, `np.shape`, comparisons) are
+evaluated on the plain array.
 """
 
 from simpleautodiff.arrays import (

@@ -1,4 +1,4 @@
-"""What NumPy and SciPy refuse of matrices and vectors, refused before a program is asked."""
+"""Checks of the arguments of NumPy's and SciPy's linear algebra, made before it runs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.numpy import (
-    calculus,
-    numpy_linalg as algebra,
-    polynomials,
-    selection as choosing,
-)
+from simpleautodiff.arrays.numpy import calculus, numpy_linalg, polynomials, selection
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, name_of
 from simpleautodiff.arrays.scipy import (
-    scipy_factorizations as scipy_factors,
+    scipy_factorizations,
     scipy_linalg,
     scipy_signal,
     scipy_sparse,
@@ -28,26 +23,26 @@ from simpleautodiff.errors import InputError, MatrixError, at_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.pytree import flatten
 
-__all__ = [
-    "algebra",
+__all__ = [  # imported so that the implementations are registered before they are wrapped here
     "calculus",
-    "choosing",
+    "numpy_linalg",
     "polynomials",
-    "scipy_factors",
+    "scipy_factorizations",
     "scipy_linalg",
     "scipy_signal",
     "scipy_sparse",
+    "selection",
 ]
-Check = Callable[[str, tuple[int, ...]], None]
+ShapeCheck = Callable[[str, tuple[int, ...]], None]
 
 
-def _square(name: str, shape: tuple[int, ...]) -> None:
-    _matrix(name, shape)
+def _check_square(name: str, shape: tuple[int, ...]) -> None:
+    _check_matrix(name, shape)
     if shape[-1] != shape[-2]:
         raise MatrixError(f"{name} needs a square matrix, not an array of shape {shape}{at_line()}")
 
 
-def _matrix(name: str, shape: tuple[int, ...]) -> None:
+def _check_matrix(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) < 2:
         given = f"an array of shape {shape}" if shape else "a single number"
         raise MatrixError(
@@ -56,13 +51,13 @@ def _matrix(name: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def _one_matrix(name: str, shape: tuple[int, ...]) -> None:
+def _check_one_matrix(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         many = "; simpleautodiff.vmap takes a stack" if len(shape) > 2 else ""
         raise InputError(f"{name} needs one matrix, not an array of shape {shape}{many}{at_line()}")
 
 
-def _vector(name: str, shape: tuple[int, ...]) -> None:
+def _check_vector(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) != 1:
         raise InputError(
             f"{name} needs vectors, not an array of shape {shape}; np.ravel(x) writes all its "
@@ -70,100 +65,104 @@ def _vector(name: str, shape: tuple[int, ...]) -> None:
         )
 
 
-def _at_most_vector(name: str, shape: tuple[int, ...]) -> None:
+def _check_at_most_vector(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) > 1:
-        _vector(name, shape)
+        _check_vector(name, shape)
 
 
-def _checked(name: str, program: Function, check: Check, count: int) -> Function:
-    """Return a program that looks at the shapes of its first arguments before it begins."""
-    names = [*inspect.signature(program).parameters][:count]
+def _add_shape_check(
+    name: str, implementation: Function, check: ShapeCheck, count: int
+) -> Function:
+    """Return an implementation that checks the shapes of its first `count` arguments."""
+    names = [*inspect.signature(implementation).parameters][:count]
 
-    @functools.wraps(program)
+    @functools.wraps(implementation)
     def function(*args: Any, **kwargs: Any) -> Any:
         for x in (*args[:count], *[kwargs[given] for given in names if given in kwargs]):
             check(name, shape_of(as_array(x)))
-        return program(*args, **kwargs)
+        return implementation(*args, **kwargs)
 
     return function
 
 
-def _refuse(check: Check, functions: Iterable[Any], count: int = 1) -> None:
+def _check_numpy(check: ShapeCheck, functions: Iterable[Any], count: int = 1) -> None:
     for function in functions:
-        program = FUNCTIONS[function]
-        FUNCTIONS[function] = _checked(name_of(function), program, check, count)
+        implementation = FUNCTIONS[function]
+        FUNCTIONS[function] = _add_shape_check(name_of(function), implementation, check, count)
 
 
-def _refuse_scipy(check: Check, names: str, count: int = 1) -> None:
+def _check_scipy(check: ShapeCheck, names: str, count: int = 1) -> None:
     for name in names.split():
-        SCIPY[name] = _checked(f"scipy.{name}", SCIPY[name], check, count)
+        SCIPY[name] = _add_shape_check(f"scipy.{name}", SCIPY[name], check, count)
 
 
-_SQUARE: tuple[Any, ...] = (
+_NUMPY_OF_SQUARE: tuple[Any, ...] = (
     *(np.linalg.det, np.linalg.slogdet, np.linalg.inv, np.linalg.solve, np.linalg.cholesky),
     *(np.linalg.eig, np.linalg.eigvals, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.matrix_power),
 )
-_MATRICES: tuple[Any, ...] = (
+_NUMPY_OF_MATRIX: tuple[Any, ...] = (
     *(np.linalg.svd, np.linalg.svdvals, np.linalg.qr, np.linalg.pinv, np.linalg.cond),
     *(np.linalg.trace, np.linalg.diagonal, np.linalg.matrix_norm, np.linalg.matrix_transpose),
     np.matrix_transpose,
 )
-_LINALG = """
+_SCIPY_OF_SQUARE = """
     linalg.cho_factor linalg.cholesky linalg.coshm linalg.cosm linalg.det linalg.eig linalg.eigh
     linalg.eigvals linalg.eigvalsh linalg.expm linalg.fractional_matrix_power linalg.inv linalg.logm
     linalg.sinhm linalg.sinm linalg.solve linalg.solve_continuous_lyapunov
     linalg.solve_discrete_lyapunov linalg.solve_lyapunov linalg.solve_triangular linalg.sqrtm
     linalg.tanhm linalg.tanm
 """
-_FACTORS = """
+_SCIPY_OF_MATRIX = """
     linalg.lu linalg.lu_factor linalg.pinv linalg.qr linalg.solveh_banded linalg.svd linalg.svdvals
 """
-_refuse(_square, _SQUARE)
-_refuse(_matrix, _MATRICES)
-_refuse(_one_matrix, [np.linalg.lstsq])
-_refuse(_vector, [np.linalg.outer], 2)
-_refuse(_vector, [np.vander])
-_refuse(_at_most_vector, [np.convolve, np.correlate, np.polymul], 2)
-_refuse(_at_most_vector, [np.polyder, np.polyint, np.roots])
-_refuse_scipy(_square, _LINALG)
-_refuse_scipy(_square, "linalg.solve_sylvester linalg.expm_frechet", 2)
-_refuse_scipy(_matrix, _FACTORS)
-_refuse_scipy(_one_matrix, "linalg.lstsq")
-_refuse_scipy(_one_matrix, "signal.convolve2d signal.correlate2d", 2)
+_check_numpy(_check_square, _NUMPY_OF_SQUARE)
+_check_numpy(_check_matrix, _NUMPY_OF_MATRIX)
+_check_numpy(_check_one_matrix, [np.linalg.lstsq])
+_check_numpy(_check_vector, [np.linalg.outer], 2)
+_check_numpy(_check_vector, [np.vander])
+_check_numpy(_check_at_most_vector, [np.convolve, np.correlate, np.polymul], 2)
+_check_numpy(_check_at_most_vector, [np.polyder, np.polyint, np.roots])
+_check_scipy(_check_square, _SCIPY_OF_SQUARE)
+_check_scipy(_check_square, "linalg.solve_sylvester linalg.expm_frechet", 2)
+_check_scipy(_check_matrix, _SCIPY_OF_MATRIX)
+_check_scipy(_check_one_matrix, "linalg.lstsq")
+_check_scipy(_check_one_matrix, "signal.convolve2d signal.correlate2d", 2)
 
 
-# Numbers that are not finite. ---------------------------------------------------------------------
+# Arrays with nan or inf. --------------------------------------------------------------------------
 
 
-def _finite(name: str, program: Function) -> Function:
-    """Return a program that refuses nan and inf, unless told not to, as SciPy's functions do."""
-    parameters = inspect.signature(program).parameters
-    place = [*parameters].index("check_finite") if "check_finite" in parameters else len(parameters)
+def _add_finite_check(name: str, implementation: Function) -> Function:
+    """Return an implementation that rejects nan and inf, unless `check_finite=False`."""
+    parameters = inspect.signature(implementation).parameters
+    position = (
+        [*parameters].index("check_finite") if "check_finite" in parameters else len(parameters)
+    )
     default = parameters["check_finite"].default if "check_finite" in parameters else True
 
-    @functools.wraps(program)
+    @functools.wraps(implementation)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("check_finite", args[place] if len(args) > place else default):
-            _refuse_others(name, flatten((args, kwargs))[0])
-        return program(*args, **kwargs)
+        if kwargs.get("check_finite", args[position] if len(args) > position else default):
+            _check_finite(name, flatten((args, kwargs))[0])
+        return implementation(*args, **kwargs)
 
     return function
 
 
-def _refuse_others(name: str, numbers: Iterable[Any]) -> None:
-    """Refuse arrays that are not finite; those that stand for many are not looked at."""
+def _check_finite(name: str, numbers: Iterable[Any]) -> None:
+    """Raise an error for arrays that are not finite; batches and symbols are not checked."""
     for number in map(plain, numbers):
         if isinstance(number, np.ndarray) and not np.isfinite(number).all():
             raise InputError(
-                f"{name} refuses nan and inf, and was given some; mend the array, or pass "
+                f"{name} refuses nan and inf, and was given some; replace them, or pass "
                 f"check_finite=False{at_line()}"
             )
 
 
-_FINITE = """
+_SCIPY_OF_FINITE = """
     cho_factor cho_solve cholesky det eig eigh eigvals eigvalsh expm_frechet inv lstsq lu lu_factor
     lu_solve matmul_toeplitz norm pinv qr solve solve_banded solve_toeplitz solve_triangular
     solveh_banded svd svdvals
 """
-for _name in _FINITE.split():
-    SCIPY[f"linalg.{_name}"] = _finite(f"scipy.linalg.{_name}", SCIPY[f"linalg.{_name}"])
+for _name in _SCIPY_OF_FINITE.split():
+    SCIPY[f"linalg.{_name}"] = _add_finite_check(f"scipy.linalg.{_name}", SCIPY[f"linalg.{_name}"])

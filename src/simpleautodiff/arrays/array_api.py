@@ -1,6 +1,7 @@
-"""NumPy's functions on arrays of other libraries: those that rows need, by the array API standard.
+"""NumPy's functions on arrays of other libraries, by the array API standard.
 
-Every other function is the program that nodes use, which is made of these.
+The kernels here are those that the rows of primitives call. Every other function of NumPy runs the
+implementation that nodes use, which is made of these.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Kernel = Callable[..., Any]
 _KERNELS: dict[Any, Kernel] = {}
 
 
-def _kernel(*functions: Any) -> Callable[[Kernel], Kernel]:
+def _register_kernel(*functions: Any) -> Callable[[Kernel], Kernel]:
     def register(kernel: Kernel) -> Kernel:
         _KERNELS.update(dict.fromkeys(functions, kernel))
         return kernel
@@ -30,11 +31,11 @@ def _kernel(*functions: Any) -> Callable[[Kernel], Kernel]:
     return register
 
 
-def _like(args: Any) -> Foreign:
+def _find_foreign(args: Any) -> Foreign:
     return next(x for x in flatten(args)[0] if type(x) is Foreign)
 
 
-def _reduction(name: str) -> Kernel:
+def _make_reduction(name: str) -> Kernel:
     def reduce(x: Foreign, axis: Any = None, keepdims: bool = False) -> Foreign:
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "prod") else x
         return Foreign(getattr(x.xp, name)(x.array, axis=axis, keepdims=keepdims), x.xp)
@@ -43,64 +44,64 @@ def _reduction(name: str) -> Kernel:
 
 
 for _name in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin"):
-    _KERNELS[getattr(np, _name)] = _reduction(_name)
+    _KERNELS[getattr(np, _name)] = _make_reduction(_name)
 
 
-@_kernel(np.reshape)
+@_register_kernel(np.reshape)
 def _reshape(x: Foreign, shape: Any) -> Foreign:
     return x.reshape(np.empty(x.shape, bool).reshape(shape).shape)
 
 
-@_kernel(np.transpose)
+@_register_kernel(np.transpose)
 def _transpose(x: Foreign, axes: Any = None) -> Foreign:
     order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axes)
     return Foreign(x.xp.permute_dims(x.array, order), x.xp)
 
 
-@_kernel(np.broadcast_to)
+@_register_kernel(np.broadcast_to)
 def _broadcast_to(x: Foreign, shape: Any) -> Foreign:
     return Foreign(x.xp.broadcast_to(x.array, tuple(shape)), x.xp)
 
 
-@_kernel(np.cumsum)
+@_register_kernel(np.cumsum)
 def _cumsum(x: Foreign, axis: int) -> Foreign:
     return Foreign(x.xp.cumulative_sum(x.array, axis=axis), x.xp)
 
 
-@_kernel(np.concatenate)
+@_register_kernel(np.concatenate)
 def _concatenate(arrays: Any, axis: int = 0) -> Foreign:
-    like = _like(list(arrays))
-    kind = np.result_type(*[x.dtype for x in arrays])
-    parts = [Foreign(like.own(x), like.xp).astype(kind).array for x in arrays]
+    like = _find_foreign(list(arrays))
+    dtype = np.result_type(*[x.dtype for x in arrays])
+    parts = [Foreign(like.convert(x), like.xp).astype(dtype).array for x in arrays]
     return Foreign(like.xp.concat(parts, axis=axis), like.xp)
 
 
-@_kernel(np.where)
+@_register_kernel(np.where)
 def _where(condition: Any, x: Any, y: Any) -> Foreign:
-    like = _like([v for v in (x, y, condition) if type(v) is Foreign])
-    a, b = like._promoted((x, y), "where") if like is not condition else _free(like, x, y)
+    like = _find_foreign([v for v in (x, y, condition) if type(v) is Foreign])
+    a, b = like.promote((x, y), "where") if like is not condition else _convert_branches(like, x, y)
     return Foreign(
-        like.xp.where(Foreign(like.own(condition), like.xp).astype(bool).array, a, b), like.xp
+        like.xp.where(Foreign(like.convert(condition), like.xp).astype(bool).array, a, b), like.xp
     )
 
 
-def _free(condition: Foreign, x: Any, y: Any) -> tuple[Any, Any]:
-    """Return two branches, neither of which is an array of the library yet."""
-    kind = np.result_type(x, y)
-    return condition.own(np.asarray(x, kind)), condition.own(np.asarray(y, kind))
+def _convert_branches(condition: Foreign, x: Any, y: Any) -> tuple[Any, Any]:
+    """Convert both branches to the library of the condition."""
+    dtype = np.result_type(x, y)
+    return condition.convert(np.asarray(x, dtype)), condition.convert(np.asarray(y, dtype))
 
 
-@_kernel(np.einsum)
+@_register_kernel(np.einsum)
 def _einsum(subscripts: str, *operands: Any, optimize: bool = False) -> Foreign:
-    like = _like(list(operands))
-    arrays = like._promoted(operands, "einsum")
+    like = _find_foreign(list(operands))
+    arrays = like.promote(operands, "einsum")
     if hasattr(like.xp, "einsum"):
         return Foreign(like.xp.einsum(subscripts, *arrays), like.xp)
     return _einsum_by_products(subscripts, arrays, like.xp)
 
 
 def _einsum_by_products(subscripts: str, arrays: list[Any], xp: Any) -> Foreign:
-    """Multiply all factors spread over all letters, and add up those not asked for."""
+    """Broadcast all factors to all letters, multiply, and sum over letters not in the output."""
     inputs, output = subscripts.split("->")
     letters = sorted(set(inputs) - {","})
     product: Any = None
@@ -126,46 +127,48 @@ def _diagonal(term: str, array: Any, xp: Any) -> tuple[str, Any]:
     return "".join(term[k] for k in rest) + letter, xp.linalg.diagonal(moved)
 
 
-@_kernel(np.roll)
+@_register_kernel(np.roll)
 def _roll(x: Foreign, shift: Any, axis: Any) -> Foreign:
     return Foreign(x.xp.roll(x.array, tuple(shift), axis=tuple(axis)), x.xp)
 
 
-@_kernel(np.argsort)
+@_register_kernel(np.argsort)
 def _argsort(x: Foreign, axis: int = -1, kind: Any = None) -> Foreign:
     return Foreign(x.xp.argsort(x.array, axis=axis), x.xp)
 
 
-@_kernel(np.zeros_like, np.empty_like)
+@_register_kernel(np.zeros_like, np.empty_like)
 def _zeros_like(x: Foreign) -> Foreign:
     return x.zeros()
 
 
-@_kernel(np.ones_like)
+@_register_kernel(np.ones_like)
 def _ones_like(x: Foreign) -> Foreign:
     return Foreign(x.xp.ones_like(x.array), x.xp)
 
 
-def _matrix(name: str) -> Kernel:
-    """Return a function of the extension for matrices; Dask, which has few, delays NumPy's."""
+def _make_linalg_kernel(name: str) -> Kernel:
+    """Return a function of the linalg extension; for Dask, which has few, NumPy's, delayed."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        like = _like(list(args))
+        like = _find_foreign(list(args))
         if like.library == "dask":
-            return _delayed(getattr(np.linalg, name), like, args, kwargs)
-        result = getattr(like.xp.linalg, name)(*[like.own(x) for x in args], **kwargs)
+            return _delay(getattr(np.linalg, name), like, args, kwargs)
+        result = getattr(like.xp.linalg, name)(*[like.convert(x) for x in args], **kwargs)
         return map_leaves(lambda part: Foreign(part, like.xp), result)
 
     return call
 
 
-def _delayed(function: Any, like: Foreign, args: Any, kwargs: Any) -> Any:
-    """Return what a function of whole arrays will give as arrays of Dask; their shapes by trial."""
+def _delay(function: Any, like: Foreign, args: Any, kwargs: Any) -> Any:
+    """Return the results of a function as delayed Dask arrays; find their shapes by a trial run."""
     from dask.delayed import delayed
 
     trial = [np.eye(*x.shape[-2:]) + np.zeros(x.shape) for x in args]
     outline, rebuild = flatten(function(*trial, **kwargs))
-    later = delayed(lambda *xs: flatten(function(*xs, **kwargs))[0])(*[like.own(x) for x in args])
+    later = delayed(lambda *xs: flatten(function(*xs, **kwargs))[0])(
+        *[like.convert(x) for x in args]
+    )
     arrays = [
         like.xp.from_delayed(later[i], shape=np.shape(part), dtype=np.result_type(part, like.dtype))
         for i, part in enumerate(outline)
@@ -174,23 +177,23 @@ def _delayed(function: Any, like: Foreign, args: Any, kwargs: Any) -> Any:
 
 
 for _name in ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "svd", "qr"):
-    _KERNELS[getattr(np.linalg, _name)] = _matrix(_name)
+    _KERNELS[getattr(np.linalg, _name)] = _make_linalg_kernel(_name)
 
 
-def _shape_question(function: Any) -> Kernel:
+def _make_shape_kernel(function: Any) -> Kernel:
     return lambda *args: function(
         *[np.empty(x.shape, x.dtype) if type(x) is Foreign else x for x in args]
     )
 
 
-for _question in (np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj):
-    _KERNELS[_question] = _shape_question(_question)
+for _function in (np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj):
+    _KERNELS[_function] = _make_shape_kernel(_function)
 
 
 def _array_function(self: Foreign, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Answer a call of NumPy with an array of another library among its arguments."""
+    """Handle a NumPy function that has an array of another library among its arguments."""
     if any(hasattr(x, "level") for x in flatten((args, kwargs))[0]):
-        return NotImplemented  # a node or a batch among them is to be asked
+        return NotImplemented  # a node or a batch among them handles the call
     kernel = _KERNELS.get(function)
     if kernel is not None:
         return kernel(*args, **kwargs)
@@ -201,24 +204,24 @@ def _array_function(self: Foreign, function: Any, types: Any, args: Any, kwargs:
             return array_function(self, function, types, args, kwargs)
         finally:
             running.pop()
-    return _by_numpy(self, function, args, kwargs)
+    return _call_numpy(self, function, args, kwargs)
 
 
-_RUNNING: dict[int, list[Any]] = {}  # by thread: functions whose programs are being run
+_RUNNING: dict[int, list[Any]] = {}  # by thread: functions whose implementation is running
 
 
-def _by_numpy(like: Foreign, function: Any, args: Any, kwargs: Any) -> Any:
-    """Answer with NumPy itself: what a program wants to know of places, such as an order."""
+def _call_numpy(like: Foreign, function: Any, args: Any, kwargs: Any) -> Any:
+    """Convert to NumPy arrays and call NumPy: for indices that an implementation needs."""
     plain = map_leaves(lambda x: x.numpy() if type(x) is Foreign else x, (args, kwargs))
     return map_leaves(
-        lambda x: Foreign(like.own(x), like.xp) if isinstance(x, np.ndarray) else x,
+        lambda x: Foreign(like.convert(x), like.xp) if isinstance(x, np.ndarray) else x,
         function(*plain[0], **plain[1]),
     )
 
 
-# Functions of PyTorch on nodes: those that mean the same as NumPy's. ------------------------------
+# Functions of PyTorch on nodes: those with the meaning of NumPy's. --------------------------------
 
-_SAME = (
+_SAME_IN_TORCH = (
     *("sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "expm1", "log", "log1p", "log2", "log10"),
     *("sqrt", "square", "abs", "sign", "floor", "ceil", "trunc", "exp2", "maximum", "minimum"),
     *("hypot", "logaddexp", "matmul", "outer", "where", "stack", "sum", "mean", "cumsum"),
@@ -226,7 +229,7 @@ _SAME = (
     *("reshape", "broadcast_to", "kron", "einsum"),
     *("less", "greater", "less_equal", "greater_equal"),
 )
-_TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME} | {
+_TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME_IN_TORCH} | {
     "add": np.add,
     "sub": np.subtract,
     "rsub": lambda x, y: np.subtract(y, x),
@@ -255,21 +258,21 @@ _KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
 
 
 def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-    """Answer a function of PyTorch with a node among its arguments."""
+    """Handle a function of PyTorch that has a node among its arguments."""
     name = function.__name__.strip("_")
-    program = _TORCH.get(name) or _TORCH.get(name.removeprefix("r"))
-    if program is None:
+    implementation = _TORCH.get(name) or _TORCH.get(name.removeprefix("r"))
+    if implementation is None:
         raise RuleError(
             f"torch.{name} of a node is not answered; use NumPy's function of the same meaning: "
             f"np.f(x) of a tensor gives a tensor{at_line()}"
         )
     if name not in _TORCH:
         args = args[::-1]
-    return program(*args, **{_KEYWORDS.get(k, k): v for k, v in (kwargs or {}).items()})
+    return implementation(*args, **{_KEYWORDS.get(k, k): v for k, v in (kwargs or {}).items()})
 
 
 Foreign.__array_function__ = _array_function  # type: ignore[attr-defined]
-PROTOCOLS: dict[str, Any] = {  # by which other libraries ask nodes
+PROTOCOLS: dict[str, Any] = {  # the protocols through which other libraries call nodes
     "__torch_function__": classmethod(_torch_function),
     "__array_namespace__": lambda self, api_version=None: np,
     "__array_priority__": 1000,

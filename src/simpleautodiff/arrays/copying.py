@@ -1,4 +1,4 @@
-"""Copies and pickles of graphs typed by hand: flat, however deep the graph is."""
+"""Copying and pickling graphs of `Node`s, without recursion, however deep the graph is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _copy(node: Node) -> Node:
 
 
 def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
-    """Copy a node with all it was computed from; nodes copied together stay connected."""
+    """Copy a node with all its ancestors; nodes copied together stay connected."""
     if node.level is not HAND:
         return _copy_array(node)  # type: ignore[no-any-return]
     order = execution_order(node)
@@ -32,11 +32,11 @@ def _deepcopy(node: Node, memo: dict[int, Any]) -> Node:
 
 
 class Component:
-    """All nodes connected to each other, as pickle writes them: once, however many are pickled."""
+    """All nodes connected to each other: pickled once, however many of them are pickled."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
-        self.place = {node: i for i, node in enumerate(nodes)}
+        self.index = {node: i for i, node in enumerate(nodes)}
 
     def __reduce__(self) -> tuple[Any, tuple[Any]]:
         flat = []
@@ -46,7 +46,7 @@ class Component:
                     f"{node!r} cannot be pickled: {node.operator!r} is not in the table"
                 )
             args = [
-                (True, self.place[arg]) if type(arg) is Node else (False, arg) for arg in node.args
+                (True, self.index[arg]) if type(arg) is Node else (False, arg) for arg in node.args
             ]
             flat.append((node.value, node.operator, args))
         return _restore, (flat,)
@@ -56,13 +56,13 @@ _components: WeakValueDictionary[int, Component] = WeakValueDictionary()
 
 
 def _reduce(node: Node) -> tuple[Any, tuple[Component, int]]:
-    """Write a node as its place among all that it is connected to."""
-    _only_by_hand(node)
+    """Return a node, for pickle, as its index in its connected component."""
+    _check_made_by_hand(node)
     component = _components.get(id(node))
     if component is None:
         component = Component(execution_order(*ends(connected([node]))))
         _components.update((id(each), component) for each in component.nodes)
-    return _pick, (component, component.place[node])
+    return _pick, (component, component.index[node])
 
 
 def _pick(component: Component, index: int) -> Node:
@@ -77,7 +77,7 @@ def _restore(flat: list[Any]) -> Component:
     return Component(nodes)
 
 
-def _only_by_hand(node: Node) -> None:
+def _check_made_by_hand(node: Node) -> None:
     if node.level is not HAND:
         raise TraceError(
             f"{node!r} belongs to a derivative that is being computed and cannot be pickled; "
@@ -89,11 +89,11 @@ def _copy_array(x: Any) -> Any:
     return x.copy() if x.shape else x
 
 
-COPYING: dict[str, Any] = {  # of what transformations pass to functions
+COPYING: dict[str, Any] = {  # for values that transformations pass to functions
     "__copy__": _copy_array,
     "__deepcopy__": lambda x, memo: _copy_array(x),
 }
-NODE_COPYING: dict[str, Any] = {  # of nodes, which may be typed by hand
+NODE_COPYING: dict[str, Any] = {  # for nodes made by hand
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
     "__reduce__": _reduce,

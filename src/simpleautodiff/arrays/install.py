@@ -1,4 +1,4 @@
-"""The one place where nodes, and arrays that are written to, get their methods."""
+"""Install the methods of nodes and of writable arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simpleautodiff.core.node import Node
 
 
 def _refuse_sympy(x: Any) -> Any:
-    """Tell SymPy that a node is none of its own, so that Symbol * node asks the node."""
+    """Tell SymPy that a node is not a SymPy object, so that `Symbol * node` calls the node."""
     from sympy import SympifyError
 
     raise SympifyError(x)
@@ -26,13 +26,13 @@ def install() -> None:
     """Give nodes Python's operators, NumPy's methods, and the protocols of other libraries."""
     others = {"__array__": refuse_array, "_sympy_": _refuse_sympy}
     of_traced = OPERATORS | ARRAY_METHODS | PROTOCOLS | COPYING | writes_to_nodes() | others
-    for kind, methods in (
+    for node_class, methods in (
         (Traced, of_traced),
         (Node, NODE_COPYING),
         (Writable, methods_of_writable()),
     ):
         for name, method in methods.items():
-            setattr(kind, name, method)
+            setattr(node_class, name, method)
 
 
 install()

@@ -1,4 +1,4 @@
-"""Derivatives that would be lost in plain arrays: who asks for one, and what to write instead."""
+"""Errors for conversions of nodes to plain arrays, which would lose derivatives."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from itertools import takewhile
 from types import FrameType, FunctionType
 from typing import Any
 
-from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.core.level import EXPLANATIONS
 from simpleautodiff.errors import LostDerivativeError, at_line, scipy_frames
 
-SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> the program that answers for nodes
-INSTEAD: dict[str, str] = {}  # "linalg.orth" -> what to write, as it has no derivative
-UNPATCHED: set[str] = set()  # "linalg", until its functions answer for nodes
+SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
+INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
+UNPATCHED: set[str] = set()  # modules such as "linalg" whose functions do not take nodes yet
 
 
 def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Refuse to become a plain array, and say what to write instead."""
+    """Refuse to convert a node to a plain array, and say what to write instead."""
     asked = scipy_caller()
     late = [name for name in UNPATCHED if asked.startswith(f"{name}.")]
     if late:
@@ -33,11 +33,11 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
             f"or `from simpleautodiff.{module} import {name}`{at_line()}"
         )
     if asked:
-        raise no_rule(asked)
-    raise drawn_with(self) or kept_plain() or _into_array(self)
+        raise no_scipy_rule(asked)
+    raise random_draw_error(self) or plain_storage_error() or _conversion_error(self)
 
 
-def _into_array(x: Any) -> LostDerivativeError:
+def _conversion_error(x: Any) -> LostDerivativeError:
     return LostDerivativeError(
         f"putting {x!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
         "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
@@ -46,7 +46,7 @@ def _into_array(x: Any) -> LostDerivativeError:
     )
 
 
-_KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: what to write
+_PLAIN_STORAGE = {  # parts of NumPy that store plain arrays, by module or name: what to write
     "numpy.ma": "np.ma keeps plain arrays; write np.where(mask, 0.0, x), or x[~mask]",
     "numpy.polynomial": "this part of np.polynomial keeps plain coefficients; these functions take "
     "nodes: np.polynomial.polynomial.polyval(x, c), chebyshev.chebval(x, c), np.roots and others",
@@ -57,35 +57,35 @@ _KEPT_PLAIN = {  # what of NumPy keeps plain arrays, by its module or its name: 
 }
 
 
-def kept_plain() -> LostDerivativeError | None:
-    """Return what to say if a part of NumPy asked for an array that keeps plain numbers."""
+def plain_storage_error() -> LostDerivativeError | None:
+    """Return the error if the caller is a part of NumPy that stores plain arrays."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("numpy"):
         module, name = frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]
-        for known, instead in _KEPT_PLAIN.items():
+        for known, instead in _PLAIN_STORAGE.items():
             if name == known or f"{module}.".startswith(f"{known}."):
                 return LostDerivativeError(f"{instead}{at_line()}")
         frame = frame.f_back
     return None
 
 
-def no_rule(asked: str) -> LostDerivativeError:
-    """Say that a function of SciPy has no derivative rule, and what to write."""
+def no_scipy_rule(asked: str) -> LostDerivativeError:
+    """Return the error for a SciPy function that has no derivative rule, with advice."""
     instead = INSTEAD.get(asked, "write it with functions that have one")
     return LostDerivativeError(
-        f"no derivative rule for scipy.{_as_written(asked)}; {instead}, or declare it with "
+        f"no derivative rule for scipy.{_user_spelling(asked)}; {instead}, or declare it with "
         f"@simpleautodiff.primitive{at_line()}"
     )
 
 
-def known_to_lose() -> LostDerivativeError | None:
-    """Return what to say if a function of SciPy is running for which it is known what to write."""
+def scipy_error() -> LostDerivativeError | None:
+    """Return the error if a SciPy function is running for which there is advice."""
     asked = scipy_caller()
-    return no_rule(asked) if asked in INSTEAD else None
+    return no_scipy_rule(asked) if asked in INSTEAD else None
 
 
 def scipy_caller() -> str:
-    """Return which function of SciPy the user called: ``linalg.expm``; empty if none is running."""
+    """Return the SciPy function that the user called, as ``linalg.expm``; "" if none is running."""
     names = [name for frame in scipy_frames() for name in _names(frame)]
     for name in names:
         if name in SCIPY:
@@ -94,8 +94,8 @@ def scipy_caller() -> str:
     return (known or names or [""])[-1]
 
 
-def _as_written(asked: str) -> str:
-    """Write a method of a running object as users do: by the object's name, or that of its class.
+def _user_spelling(asked: str) -> str:
+    """Name a running method as users do: by the name of its object, or of its class.
 
     ``stats.weibull_min.logpdf`` is a method of ``rv_continuous``; a call is that of the object.
     """
@@ -113,14 +113,14 @@ def _as_written(asked: str) -> str:
 
 
 def _is_public(name: str) -> bool:
-    """Tell whether a user finds a function, or the class of a method, in a module of SciPy's."""
+    """Tell whether a function, or the class of a method, is public in a module of SciPy."""
     parts = ["scipy", *name.split(".")]
     ends = [n for n in range(1, len(parts)) if ".".join(parts[:n]) in sys.modules]
     return hasattr(sys.modules[".".join(parts[: ends[-1]])], parts[ends[-1]])
 
 
 def _names(frame: FrameType) -> list[str]:
-    """Return the public name of a running function; of a decorator's, what it decorates."""
+    """Return the public name of a running function; for a wrapper, of what it wraps."""
     if "<locals>" in frame.f_code.co_qualname:
         inner = [f for f in frame.f_locals.values() if isinstance(f, FunctionType)]
         found = [(f.__module__, f.__name__) for f in inner if f.__module__.startswith("scipy.")]
@@ -135,4 +135,4 @@ def _public(module: str) -> str:
     return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
 
 
-EXPLANATIONS.append(known_to_lose)
+EXPLANATIONS.append(scipy_error)

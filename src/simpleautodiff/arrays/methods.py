@@ -21,10 +21,10 @@ from simpleautodiff.arrays.registry import (
     as_array,
     method_of,
 )
-from simpleautodiff.arrays.scipy.scipy_sparse import is_sparse, product_from_left
+from simpleautodiff.arrays.scipy.scipy_sparse import is_sparse, multiply_from_left
 from simpleautodiff.arrays.ufuncs import array_ufunc
 from simpleautodiff.arrays.writes.views import note
-from simpleautodiff.arrays.writes.writable import in_a_row, part_of
+from simpleautodiff.arrays.writes.writable import flat_view, get_item
 from simpleautodiff.core.level import plain, unwrapped
 from simpleautodiff.core.node import Hand
 from simpleautodiff.errors import (
@@ -47,7 +47,7 @@ def _index(self: Any, index: Any) -> Any:
     if isinstance(index, tuple) and batches_in(index):
         part = getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
         if is_single(index) and shape_of(part):
-            note(part, self, lambda array: part_of(array, index))
+            note(part, self, lambda array: get_item(array, index))
         return part
     return getitem(self, index) if shape_of(self) else _index_number(self, index)
 
@@ -71,7 +71,7 @@ def _length(self: Any) -> int:
 
 
 def _iterate(self: Any) -> Any:
-    return (self[i] for i in range(_length(self)))  # it may be written to meanwhile
+    return (self[i] for i in range(_length(self)))  # the array may be written to meanwhile
 
 
 def _shape_method(function: Function) -> Function:
@@ -82,13 +82,13 @@ def _shape_method(function: Function) -> Function:
     return method
 
 
-def _item(self: Any, *place: Any) -> Any:
-    """Return one element; it is a node, so that its derivative is kept."""
-    if not place and int(np.prod(shape_of(self), dtype=int)) != 1:
+def _item(self: Any, *position: Any) -> Any:
+    """Return one element; it is a node, so its derivative is not lost."""
+    if not position and int(np.prod(shape_of(self), dtype=int)) != 1:
         raise ArgumentError(f"x.item() needs an array of one element, not {shape_of(self)}")
-    if len(place) > 1 or (place and isinstance(place[0], tuple)):
-        return _index(self, place if len(place) > 1 else place[0])
-    return getitem(ravel(self), int(place[0]) if place else 0) if shape_of(self) else self
+    if len(position) > 1 or (position and isinstance(position[0], tuple)):
+        return _index(self, position if len(position) > 1 else position[0])
+    return getitem(ravel(self), int(position[0]) if position else 0) if shape_of(self) else self
 
 
 def _to_list(self: Any) -> Any:
@@ -96,69 +96,71 @@ def _to_list(self: Any) -> Any:
 
 
 def _times(self: Any, other: Any) -> Any:
-    return product_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
+    return multiply_from_left(self, other) if is_sparse(other) else matmul(self, as_array(other))
 
 
 def _flat(self: Any) -> Any:
-    """Return all elements as one row; what is written to it is written to them."""
+    """Return all elements as a vector; writing to it writes to them."""
     written = shape_of(self) and not isinstance(self.level, Hand)
-    return in_a_row(self.writable()) if written else ravel(self)
+    return flat_view(self.writable()) if written else ravel(self)
 
 
-def _setter(name: str) -> Function:
+def _make_setter(name: str) -> Function:
     return lambda self, new: setattr(self.writable(), name, new)
 
 
-def _no_memory(name: str) -> Any:
-    def refused(self: Any) -> Any:
+def _refuse_attribute(name: str) -> Any:
+    def refuse(self: Any) -> Any:
         raise PlainAttributeError(
             f"x.{name} of a node would drop its derivative; use x.value.{name}{at_line()}"
         )
 
-    return property(refused)
+    return property(refuse)
 
 
-def _refuse(call: str, instead: str, why: str = "would drop its derivative") -> Function:
-    def refused(self: Any, *args: Any, **kwargs: Any) -> Any:
+def _refuse_method(call: str, instead: str, why: str = "would drop its derivative") -> Function:
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(f"x.{call} of a node {why}; {instead}{at_line()}")
 
-    return refused
+    return refuse
 
 
-_SAME = (  # methods that do what the function of the same name does
+_METHOD_NAMES = (  # methods that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
     *("argmax", "argmin", "argsort", "argpartition", "any", "all", "nonzero", "searchsorted"),
 )
-ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _SAME}
+ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
     for name in ("itemsize", "nbytes", "strides", "flags")
 }
 ARRAY_METHODS |= {
-    "resize": _refuse("resize()", "it changes x in place; write x = np.resize(x, shape)"),
-    "view": _refuse("view()", "use x.astype(dtype), x.real or x.imag"),
-    "byteswap": _refuse("byteswap()", "use x.value.byteswap()"),
-    "setflags": _refuse("setflags()", "use x.copy() to keep x as it is", "has no effect"),
-    "as_integer_ratio": _refuse("as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"),
-    **{name: _no_memory(name) for name in ("data", "ctypes", "base")},
-    "tobytes": _refuse("tobytes()", "use x.value.tobytes()"),
+    "resize": _refuse_method("resize()", "it changes x in place; write x = np.resize(x, shape)"),
+    "view": _refuse_method("view()", "use x.astype(dtype), x.real or x.imag"),
+    "byteswap": _refuse_method("byteswap()", "use x.value.byteswap()"),
+    "setflags": _refuse_method("setflags()", "use x.copy() to keep x as it is", "has no effect"),
+    "as_integer_ratio": _refuse_method(
+        "as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"
+    ),
+    **{name: _refuse_attribute(name) for name in ("data", "ctypes", "base")},
+    "tobytes": _refuse_method("tobytes()", "use x.value.tobytes()"),
     "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
     "reshape": _shape_method(reshape_),
     "transpose": _shape_method(transpose_),
     "flatten": lambda self, order="C": FUNCTIONS[np.copy](ravel(self, order)),
-    "flat": property(_flat, _setter("flat")),
+    "flat": property(_flat, _make_setter("flat")),
     "astype": lambda self, dtype, *args, **kwargs: astype_(self, dtype),
     "compress": lambda self, condition, axis=None: np.compress(condition, self, axis),
     "choose": lambda self, choices, mode="raise": np.choose(plain(self), choices, mode=mode),
     "item": _item,
     "tolist": _to_list,
-    "shape": property(shape_of, _refuse("shape = ...", "write x = x.reshape(...)")),
+    "shape": property(shape_of, _refuse_method("shape = ...", "write x = x.reshape(...)")),
     "ndim": property(lambda self: len(shape_of(self))),
     "size": property(lambda self: int(np.prod(shape_of(self), dtype=int))),
     "dtype": property(lambda self: np.result_type(plain(self))),
-    "real": property(lambda self: real(self), _setter("real")),
-    "imag": property(lambda self: imag(self), _setter("imag")),
+    "real": property(lambda self: real(self), _make_setter("real")),
+    "imag": property(lambda self: imag(self), _make_setter("imag")),
     "conj": lambda self: conj(self),
     "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),

@@ -1,4 +1,4 @@
-"""Python's operators on nodes: each is the wrapping function of a row."""
+"""Python's operators on nodes: each calls the primitive of a row of the table."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 PREDICATES: tuple[Any, ...] = (np.isnan, np.isinf, np.isfinite, np.signbit)
 
 
-def _reflected(wrapping: Callable[..., Any]) -> Callable[[Any, Any], Any]:
-    def reflected(self: Any, other: Any) -> Any:
+def _reflect(wrapping: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    def call_reflected(self: Any, other: Any) -> Any:
         return wrapping(other, self)
 
-    return reflected
+    return call_reflected
 
 
-def _comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
-    """Compare the plain numbers: a comparison has no derivative; it decides which way code goes."""
+def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[Any, Any], Any]:
+    """Return a comparison of plain values: it has no derivative, and decides which branch runs."""
 
     def comparison(self: Any, other: Any) -> Any:
         for x in (self, other):
@@ -66,18 +66,21 @@ def _comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[[Any,
     return comparison
 
 
-def _predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Ask a question that has a plain answer of the plain number."""
+def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a predicate of the plain value."""
     return lambda x: ufunc(plain(x))
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": wrapping for name, wrapping in (BINARY | UNARY).items()},
-    **{f"__r{name}__": _reflected(wrapping) for name, wrapping in BINARY.items()},
-    **{f"__{name}__": _comparison(getattr(operator, name), sign) for name, sign in SIGNS.items()},
+    **{f"__r{name}__": _reflect(wrapping) for name, wrapping in BINARY.items()},
+    **{
+        f"__{name}__": _make_comparison(getattr(operator, name), sign)
+        for name, sign in SIGNS.items()
+    },
     "__divmod__": lambda x, y: (x // y, x % y),
     "__rdivmod__": lambda x, y: (y // x, y % x),
     "__round__": lambda x, ndigits=None: piecewise.round_(x, ndigits),
 }
 UFUNCS.update({ufunc: OPERATORS[f"__{name}__"] for name, ufunc in COMPARISONS.items()})
-UFUNCS.update({question: _predicate(question) for question in PREDICATES})
+UFUNCS.update({question: _make_predicate(question) for question in PREDICATES})

@@ -1,8 +1,9 @@
-"""SciPy's functions that are written in Python: for nodes they ask our programs.
+"""SciPy's functions that are written in Python, patched so that they take nodes.
 
-NumPy's functions ask their arguments who answers; these convert them to plain arrays instead. So
-`teach_scipy` puts a function in front of each of them, in the modules of SciPy that are loaded,
-which looks for nodes and else calls SciPy's own. A few of NumPy's are like that, too.
+NumPy's functions call the implementation of a node by NumPy's protocols; SciPy's convert their
+arguments to plain arrays instead. So `patch_scipy` replaces each of them, in the modules of SciPy
+that are loaded, by a function that looks for nodes and otherwise calls SciPy's own. A few functions
+of NumPy need the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
-from simpleautodiff.arrays.scipy.solver_hints import teach_solvers
+from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import RuleError, at_line
@@ -29,7 +30,7 @@ MODULES = (
     *("fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse", "sparse.linalg"),
     *("spatial.distance", "special", "stats"),
 )
-_COMPLEX = {  # modules and functions whose programs take complex numbers, too
+_COMPLEX = {  # modules and functions whose implementations take complex numbers, too
     *("fft", "integrate", "signal", "sparse", "sparse.linalg", "linalg.block_diag"),
     *("linalg.cho_factor", "linalg.cho_solve", "linalg.cholesky", "linalg.eigh"),
     *("linalg.eigvalsh", "linalg.lu", "linalg.lu_factor", "linalg.lu_solve"),
@@ -43,13 +44,13 @@ _COMPLEX = {  # modules and functions whose programs take complex numbers, too
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
 UNPATCHED.update(MODULES)
-_loaded = 0  # how many modules there were when this was last looked at
+_loaded = 0  # how many modules were loaded at the last look
 
 
-def teach_scipy() -> None:
-    """Make the functions of SciPy that have a program answer for nodes, in modules that are loaded.
+def patch_scipy() -> None:
+    """Patch the functions of SciPy that have an implementation for nodes, in loaded modules.
 
-    Every transformation calls it; a module is taught once.
+    Every transformation calls it; a module is patched once.
 
     Examples
     --------
@@ -63,19 +64,19 @@ def teach_scipy() -> None:
     if _loaded == len(sys.modules):
         return
     _loaded = len(sys.modules)
-    for name in tuple(_waiting):
+    for name in tuple(_pending):
         module = sys.modules.get(name)
         if module is not None and _is_loading(module):
             _loaded = 0  # look again
-        elif module is not None and name in _waiting:
-            _waiting.pop(name)(module)
+        elif module is not None and name in _pending:
+            _pending.pop(name)(module)
 
 
-def taught(name: str) -> Any:
-    """Load a module of SciPy and return it, with functions that answer for nodes."""
+def load_patched(name: str) -> Any:
+    """Import a module of SciPy, patched, and return it."""
     optional("scipy", f"simpleautodiff.scipy.{name}")
     module = importlib.import_module(f"scipy.{name}")
-    teach_scipy()
+    patch_scipy()
     return module
 
 
@@ -83,76 +84,78 @@ def _is_loading(module: Any) -> bool:
     return bool(getattr(module.__spec__, "_initializing", False))
 
 
-def _teach(prefix: str, module: Any) -> None:
+def _patch(prefix: str, module: Any) -> None:
     UNPATCHED.discard(prefix)
-    for key, program in SCIPY.items():
+    for key, implementation in SCIPY.items():
         if module_of(key) != prefix:
             continue
         name, *method = key.removeprefix(f"{prefix}.").split(".")
         found = getattr(module, name, None)
         if found is not None and method:
-            kind = found if isinstance(found, type) else type(found)
-            _teach_method(kind, method[0], f"scipy.{key}", program, isinstance(found, type))
+            owner = found if isinstance(found, type) else type(found)
+            _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
         elif found is not None:
-            setattr(module, name, _in_front(found, f"scipy.{key}", program))
+            setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
 
 
-def _teach_numpy(numpy: Any) -> None:
-    _teach_method(type(numpy.r_), "__getitem__", "np.r_", joining.rows, True)
-    _teach_method(type(numpy.c_), "__getitem__", "np.c_", joining.columns, True)
-    _teach_method(numpy.vectorize, "__call__", "np.vectorize", joining.each, True)
+def _patch_numpy(numpy: Any) -> None:
+    _patch_method(type(numpy.r_), "__getitem__", "np.r_", joining.join_rows, True)
+    _patch_method(type(numpy.c_), "__getitem__", "np.c_", joining.join_columns, True)
+    _patch_method(numpy.vectorize, "__call__", "np.vectorize", joining.call_vectorized, True)
 
 
-def _teach_series(polynomial: Any) -> None:
+def _patch_series(polynomial: Any) -> None:
     for family in series.FAMILIES:
         module = getattr(polynomial, family.module)
-        for name, program in series.programs(family, module).items():
+        for name, implementation in series.implementations(family, module).items():
             full = f"np.polynomial.{family.module}.{name}"
-            setattr(module, name, _in_front(getattr(module, name), full, program))
+            setattr(module, name, _wrap(getattr(module, name), full, implementation))
     base = polynomial.Polynomial.__mro__[1]
-    _teach_method(base, "__call__", "np.polynomial", series.called, True)
+    _patch_method(base, "__call__", "np.polynomial", series.evaluate_series, True)
 
 
-_waiting: dict[str, Function] = {  # those not taught yet
-    "numpy": _teach_numpy,
-    "numpy.polynomial": _teach_series,
-    "scipy.optimize": teach_solvers,
-    **{f"scipy.{name}": functools.partial(_teach, name) for name in MODULES},
+_pending: dict[str, Function] = {  # those not patched yet
+    "numpy": _patch_numpy,
+    "numpy.polynomial": _patch_series,
+    "scipy.optimize": patch_solvers,
+    **{f"scipy.{name}": functools.partial(_patch, name) for name in MODULES},
 }
 
 
 def module_of(key: str) -> str:
-    """Return the module of a function of SciPy: ``sparse.linalg`` of ``sparse.linalg.spsolve``."""
+    """Return the module of a function of SciPy: ``sparse.linalg`` for ``sparse.linalg.spsolve``."""
     return max((name for name in MODULES if key.startswith(f"{name}.")), key=len)
 
 
-def _in_front(original: Any, name: str, program: Function) -> Function:
-    """Return the function that asks the program if there are nodes, and else SciPy's own."""
+def _wrap(original: Any, name: str, implementation: Function) -> Function:
+    """Return a function that calls the implementation for nodes, and otherwise SciPy's own."""
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if _has_node(args) or _has_node(kwargs.values()):
-            return _ask(name, program, args, kwargs)
+            return _call_implementation(name, implementation, args, kwargs)
         return original(*args, **kwargs)
 
-    function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # where pickle looks
+    function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
     return function
 
 
-def _teach_method(kind: type, method: str, name: str, program: Function, own: bool) -> None:
-    """Put a method in front; a program of a class is given its object, its `own`.
+def _patch_method(owner: type, method: str, name: str, implementation: Function, own: bool) -> None:
+    """Patch a method; with `own`, the implementation is passed the object, too.
 
-    A subclass of a distribution may be another distribution.
+    A subclass of a distribution may be another distribution, so it is not patched with it.
     """
-    original = getattr(kind, method)
+    original = getattr(owner, method)
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if (own or type(self) is kind) and (_has_node(args) or _has_node(kwargs.values())):
-            return _ask(name, program, (self, *args) if own else args, kwargs)
+        if (own or type(self) is owner) and (_has_node(args) or _has_node(kwargs.values())):
+            return _call_implementation(
+                name, implementation, (self, *args) if own else args, kwargs
+            )
         return original(self, *args, **kwargs)
 
-    setattr(kind, method, function)
+    setattr(owner, method, function)
 
 
 def _has_node(values: Iterable[Any]) -> bool:
@@ -163,7 +166,9 @@ def _has_node(values: Iterable[Any]) -> bool:
     )
 
 
-def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_implementation(
+    name: str, implementation: Function, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     args = tuple(_as_array(arg) for arg in args)
     kwargs = {key: _as_array(value) for key, value in kwargs.items()}
     key = name.removeprefix("scipy.")
@@ -174,14 +179,14 @@ def _ask(name: str, program: Function, args: tuple[Any, ...], kwargs: dict[str, 
             f"real and imaginary parts instead{at_line()}"
         )
     try:
-        return program(*args, **kwargs)
+        return implementation(*args, **kwargs)
     except TypeError:
-        explain_arguments(name, program, args, kwargs)
+        explain_arguments(name, implementation, args, kwargs)
         raise
 
 
 def _as_array(value: Any) -> Any:
-    """Return what stands for an argument: a list of numbers and nodes is an array."""
+    """Return an argument for an implementation: a list of numbers and nodes becomes an array."""
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):

@@ -1,7 +1,7 @@
-"""Random numbers drawn with a node: which function was asked, and what to write in its place.
+"""Errors for random numbers drawn with a node as parameter: which call, and what to write instead.
 
-NumPy's random functions make plain arrays of what they are given and do not say who they are, so
-the call is read from the user's own line.
+NumPy's random functions convert their arguments to plain arrays and cannot be seen doing it, so the
+call is read from the user's source line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from simpleautodiff.errors import LostDerivativeError, at_line, user_frame
 
-_WAYS_OUT = {
+_ADVICE = {
     **dict.fromkeys(
         ("normal", "laplace", "logistic", "gumbel"), "loc + scale * {owner}{name}(size=...)"
     ),
@@ -30,31 +30,31 @@ _WAYS_OUT = {
     **dict.fromkeys(("permutation", "permuted", "shuffle"), "x[{owner}permutation(len(x))]"),
     "choice": "x[{owner}choice(len(x), ...)]; probabilities p are plain numbers: p.value",
 }
-_ELSE = (
+_OTHER_ADVICE = (
     "plain numbers, node.value, in the call; the derivative of a mean over such draws is that of "
     "the logarithm of their density, from scipy.stats, times what is averaged"
 )
 
 
-def drawn_with(x: Any) -> LostDerivativeError | None:
-    """Return what to raise if a random function of NumPy was given a node; None if none was."""
+def random_draw_error(x: Any) -> LostDerivativeError | None:
+    """Return the error if a random function of NumPy was called with a node; otherwise None."""
     frame = user_frame()
-    call = frame and _call(frame)
+    call = frame and _find_call(frame)
     if not frame or not call or not _is_random(call.func, frame):
         return None
     owner, _, name = ast.unparse(call.func).rpartition(".")
     owner = f"{owner}." if owner else ""
-    way_out = _WAYS_OUT.get(name, _ELSE).format(owner=owner, name=name)
+    way_out = _ADVICE.get(name, _OTHER_ADVICE).format(owner=owner, name=name)
     return LostDerivativeError(
         f"{owner}{name} draws plain random numbers: with {x!r} it would drop its derivative. "
         f"Draw what does not depend on the node, and move it: write {way_out}{at_line()}"
     )
 
 
-def _call(frame: FrameType) -> ast.Call | None:
-    """Return the call that a frame is waiting for, as it is written; None if that is not known."""
+def _find_call(frame: FrameType) -> ast.Call | None:
+    """Return the call that a frame is executing, as an AST; None if it is not known."""
     if not opname[frame.f_code.co_code[frame.f_lasti]].startswith("CALL"):
-        return None  # such as x[0] = 1, which is found out without reading the line
+        return None  # such as x[0] = 1, which is recognised without reading the line
     places = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     first, last, start, end = next(places, (None,) * 4)
     if first is None or last is None or start is None or end is None:
@@ -71,27 +71,27 @@ def _call(frame: FrameType) -> ast.Call | None:
     return found if isinstance(found, ast.Call) else None
 
 
-def _found(expression: ast.expr, frame: FrameType) -> Any:
-    """Return what a name with dots stands for in a frame, without running anything."""
+def _resolve(expression: ast.expr, frame: FrameType) -> Any:
+    """Return the object that a dotted name refers to in a frame, without running code."""
     match expression:
         case ast.Name(id=name):
             return frame.f_locals.get(name, frame.f_globals.get(name))
         case ast.Attribute(value=owner, attr=name):
-            return inspect.getattr_static(_found(owner, frame), name, None)
+            return inspect.getattr_static(_resolve(owner, frame), name, None)
         case ast.Call(func=maker):  # np.random.default_rng(0).normal(...)
-            made = getattr(_found(maker, frame), "__name__", "")
-            module = inspect.getmodule(_found(maker, frame))
+            made = getattr(_resolve(maker, frame), "__name__", "")
+            module = inspect.getmodule(_resolve(maker, frame))
             return getattr(module, {"default_rng": "Generator"}.get(made, made), None)
     return None
 
 
 def _is_random(function: ast.expr, frame: FrameType) -> bool:
-    """Tell whether a function is one of NumPy's generators of random numbers."""
+    """Tell whether a function is one of NumPy's random functions."""
     if isinstance(function, ast.Attribute):
-        owner = _found(function.value, frame)
+        owner = _resolve(function.value, frame)
     else:
-        owner = getattr(_found(function, frame), "__self__", None)
+        owner = getattr(_resolve(function, frame), "__self__", None)
     if inspect.ismodule(owner):
         return owner.__name__ == "numpy.random"
-    kind = owner if inspect.isclass(owner) else type(owner)
-    return kind.__module__.startswith("numpy.random")
+    owner_class = owner if inspect.isclass(owner) else type(owner)
+    return owner_class.__module__.startswith("numpy.random")

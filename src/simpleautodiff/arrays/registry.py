@@ -1,4 +1,4 @@
-"""Which program answers which function of NumPy, and the call that asks it."""
+"""The registry of implementations of NumPy's functions for nodes, and their dispatch."""
 
 from __future__ import annotations
 
@@ -21,58 +21,60 @@ from simpleautodiff.errors import (
     like_numpys,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrapped
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 Function = Callable[..., Any]
 FUNCTIONS: dict[Any, Function] = {}
-SPECIAL: dict[
-    str, Function
-] = {}  # by the name of a ufunc of scipy.special, which may not be loaded
-WRITERS: dict[Any, Function] = {}  # functions that write into their first argument
-HARMLESS = {"order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"}
+SPECIAL_UFUNCS: dict[str, Function] = {}  # of scipy.special, by name: it may not be loaded
+IN_PLACE_FUNCTIONS: dict[Any, Function] = {}  # functions that write into their first argument
+IGNORED_KEYWORDS = {
+    *("order", "subok", "casting", "copy", "kind", "stable", "optimize", "like", "device"),
+}
 
 
-def answers(*functions: Any) -> Callable[[Function], Function]:
-    """Say which functions of NumPy a program answers for nodes."""
+def implements(*functions: Any) -> Callable[[Function], Function]:
+    """Register a function as the implementation of NumPy functions for nodes."""
 
-    def register(program: Function) -> Function:
-        FUNCTIONS.update(dict.fromkeys(functions, program))
-        return program
+    def register(implementation: Function) -> Function:
+        FUNCTIONS.update(dict.fromkeys(functions, implementation))
+        return implementation
 
     return register
 
 
-def answers_scipy(*names: str) -> Callable[[Function], Function]:
-    """Say which Python functions of SciPy a program answers for nodes: ``"linalg.expm"``."""
+def implements_scipy(*names: str) -> Callable[[Function], Function]:
+    """Register a function as the implementation of SciPy functions for nodes: ``"linalg.expm"``."""
 
-    def register(program: Function) -> Function:
-        SCIPY.update(dict.fromkeys(names, program))
-        return program
+    def register(implementation: Function) -> Function:
+        SCIPY.update(dict.fromkeys(names, implementation))
+        return implementation
 
     return register
 
 
 def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Answer a call of NumPy with a node among its arguments."""
+    """Handle a NumPy function that has a node among its arguments: `__array_function__`."""
     try:
-        program = FUNCTIONS.get(function)
-        if program is None:
-            return _without_program(function, args, kwargs)
-        if len(args) <= _required(function) and (not kwargs or _as_it_is(program, kwargs)):
-            result = program(*map(unwrapped, args), **kwargs)
-            return +result if args and result is args[0] else result  # as in NumPy, a new array
-        return _answer(function, program, args, kwargs)
+        implementation = FUNCTIONS.get(function)
+        if implementation is None:
+            return _call_without_implementation(function, args, kwargs)
+        if len(args) <= _count_required(function) and (
+            not kwargs or _takes_keywords(implementation, kwargs)
+        ):
+            result = implementation(*map(unwrapped, args), **kwargs)
+            return +result if args and result is args[0] else result  # a new array, as in NumPy
+        return _call_with_defaults(function, implementation, args, kwargs)
     except AutodiffError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
-        raise _refusal(function, args, kwargs) or error from None
+        raise _find_objection(function, args, kwargs) or error from None
 
 
-def _refusal(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
-    """Return what NumPy has against the arguments with which a program failed, if anything."""
+def _find_objection(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
+    """Return NumPy's objection to the arguments with which an implementation failed, if any."""
     if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
-        return None  # the error may be that of the user's own function
+        return None  # the error may come from the user's own function
     try:
         function(*map_leaves(_stand_in, args), **map_leaves(_stand_in, kwargs))
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
@@ -81,46 +83,50 @@ def _refusal(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
 
 
 def _stand_in(x: Any) -> Any:
-    """Return the plain array of a node, or one of its shape."""
+    """Return the plain array of a node, or a placeholder of its shape."""
     x = _plain(x)
     plainly = isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "shape")
     return x if plainly else np.ones(tuple(x.shape))
 
 
-def _without_program(function: Any, args: Any, kwargs: Any) -> Any:
-    """Write to an array, or give a plain answer, as a comparison is one."""
-    if function in WRITERS and args and isinstance(args[0], (Traced, Written)):
-        return WRITERS[function](args[0].writable(), *args[1:], **kwargs)
+def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
+    """Write to an array, or return a plain result such as that of a comparison."""
+    if function in IN_PLACE_FUNCTIONS and args and isinstance(args[0], (Traced, Written)):
+        return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
     if function not in PLAIN:
         raise no_rule(name_of(function))
     return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
 
 
-def _answer(function: Any, program: Function, args: Any, kwargs: Any) -> Any:
-    """Call a program with what NumPy's function would take, and NumPy's defaults."""
-    args, given = arguments(function, args, kwargs)
+def _call_with_defaults(function: Any, implementation: Function, args: Any, kwargs: Any) -> Any:
+    """Call an implementation with the arguments and defaults of NumPy's function."""
+    args, given = bind_arguments(function, args, kwargs)
     out, dtype = given.pop("out", None), given.get("dtype")
     args = [unwrapped(arg) for arg in args]
-    takes = _parameters(program)
+    takes = _parameters(implementation)
     if dtype is not None and "dtype" not in takes:
         args = [to_dtype(args[0], given.pop("dtype")), *args[1:]]
     if None not in takes:
-        given = {name: arg for name, arg in given.items() if name in takes or name not in HARMLESS}
+        given = {
+            name: arg
+            for name, arg in given.items()
+            if name in takes or name not in IGNORED_KEYWORDS
+        }
         _check_known(function, set(given) - takes)
-    result = program(*args, **given)
-    return written(+result if result is args[0] else result, out, name_of(function))
+    result = implementation(*args, **given)
+    return write_result(+result if result is args[0] else result, out, name_of(function))
 
 
-def _as_it_is(program: Function, kwargs: dict[str, Any]) -> bool:
-    """Tell whether a program takes what was given by name just as NumPy's function would."""
-    takes = _parameters(program)
+def _takes_keywords(implementation: Function, kwargs: dict[str, Any]) -> bool:
+    """Tell whether an implementation takes these keywords just as NumPy's function does."""
+    takes = _parameters(implementation)
     return all(
         [k in takes and k != "dtype" and k != "out" and v is not None for k, v in kwargs.items()]
     )
 
 
 def _check_known(function: Any, unknown: set[Any]) -> None:
-    """Refuse arguments of NumPy's function that its program does not know."""
+    """Reject arguments of NumPy's function that the implementation lacks."""
     if unknown:
         raise RuleError(
             f"{name_of(function)} of a node has no derivative rule for the argument "
@@ -129,7 +135,7 @@ def _check_known(function: Any, unknown: set[Any]) -> None:
 
 
 def method_of(function: Any) -> Function:
-    """Return the method of arrays that does what a function of NumPy does."""
+    """Return the array method that does what a NumPy function does."""
     return lambda self, *args, **kwargs: array_function(self, function, (), (self, *args), kwargs)
 
 
@@ -137,10 +143,10 @@ def _plain(x: Any) -> Any:
     return plain(unwrapped(x))
 
 
-def explain_arguments(name: str, program: Function, args: Any, kwargs: Any) -> None:
-    """Raise a clear error if a function was given what its program does not take."""
+def explain_arguments(name: str, implementation: Function, args: Any, kwargs: Any) -> None:
+    """Raise a clear error if a function was given arguments that the implementation lacks."""
     try:
-        inspect.signature(program).bind(*args, **kwargs)
+        inspect.signature(implementation).bind(*args, **kwargs)
     except TypeError as error:
         raise RuleError(f"{name} of a node: {error}{at_line()}") from None
 
@@ -149,13 +155,13 @@ def explain_arguments(name: str, program: Function, args: Any, kwargs: Any) -> N
 def _signature(function: Any) -> inspect.Signature | None:
     try:
         return inspect.signature(function)
-    except ValueError:  # some functions of older NumPys do not say
+    except ValueError:  # some functions of older NumPy versions have no signature
         return None
 
 
 @cache
-def _required(function: Any) -> int:
-    """Return how many arguments a function needs; 1 if it does not say."""
+def _count_required(function: Any) -> int:
+    """Return how many arguments a function requires; 1 if its signature is not known."""
     signature = _signature(function)
     if signature is None:
         return 1
@@ -170,14 +176,14 @@ def _required(function: Any) -> int:
 
 
 @cache
-def _parameters(program: Function) -> set[str | None]:
-    """Return the names of what a program takes; None among them says: all."""
-    parameters = inspect.signature(program).parameters.values()
+def _parameters(implementation: Function) -> set[str | None]:
+    """Return the parameter names of an implementation; None among them means any."""
+    parameters = inspect.signature(implementation).parameters.values()
     return {None if p.kind is p.VAR_KEYWORD else p.name for p in parameters}
 
 
-def arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return what a call needs in its order, and by name what differs from the defaults."""
+def bind_arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Return the positional arguments of a call, and the keywords that differ from the defaults."""
     signature = _signature(function)
     kinds = {p.kind for p in signature.parameters.values()} if signature else set()
     if signature is None or inspect.Parameter.VAR_POSITIONAL in kinds:
@@ -197,51 +203,51 @@ def arguments(function: Any, args: list[Any], kwargs: Any) -> tuple[list[Any], d
 
 
 def as_array(x: Any) -> Any:
-    """Return a list as an array; a node and a number of another kind is as it is."""
+    """Return a list as an array; a node or another number type as it is."""
     if is_foreign(x):
-        return wrapped(x)
+        return wrap_foreign(x)
     return np.asarray(x) if isinstance(x, (list, tuple)) else x
 
 
 def is_batch(x: Any) -> bool:
-    """Tell whether x stands for many examples at once: then no program may ask for its numbers."""
+    """Tell whether x is a batch, whose values no implementation may branch on."""
     number = plain(x)
     return getattr(number, "array_like", False) or getattr(number, "opaque", False)
 
 
 def can_decide(x: Any) -> bool:
-    """Tell whether code may go by numbers: those of a batch differ, those of a symbol are noted."""
+    """Tell whether code may branch on values: those of a batch differ between examples."""
     return getattr(plain(x), "can_decide", not is_batch(x))
 
 
 def to_dtype(x: Any, dtype: Any) -> Any:
-    """Give a node another kind of number; whole numbers have no derivative."""
+    """Convert a node to another dtype; reject integers, which have no derivative."""
     dtype = np.dtype(dtype)
     if dtype.kind in "fc":
         return x if dtype == dtype_of(x) else astype(x, dtype)
     raise LostDerivativeError(
-        f"numbers of type {dtype} have no derivative; leave dtype away, or round the plain array: "
+        f"numbers of type {dtype} have no derivative; leave out dtype, or round the plain array: "
         f"x.astype({dtype}){at_line()}"
     )
 
 
-def widened(x: Any) -> Any:
-    """Return numbers of 64 bits at least, as some functions of NumPy do; other libraries do not."""
+def widen(x: Any) -> Any:
+    """Convert to at least 64 bits, as some functions of NumPy do; other libraries do not."""
     if not hasattr(x, "dtype") or type(concrete(x)) is Foreign:
         return x
     return to_dtype(x, np.result_type(dtype_of(x), np.float64))
 
 
-def written(result: Any, out: Any, name: str) -> Any:
-    """Return a result, or write it to the array that `out` names; of several, each to its own."""
+def write_result(result: Any, out: Any, name: str) -> Any:
+    """Return a result, or write it to the array `out`; several results to several arrays."""
     if isinstance(result, tuple) and isinstance(out, tuple):
-        return tuple(written(each, to, name) for each, to in zip(result, out, strict=True))
+        return tuple(write_result(each, to, name) for each, to in zip(result, out, strict=True))
     if isinstance(out, tuple) and len(out) == 1:
         out = out[0]
     if out is None or (isinstance(out, tuple) and set(out) == {None}):
         return result
     if isinstance(out, (Traced, Written)):
-        return _written_to(out, result, name)
+        return _write_to(out, result, name)
     if not isinstance(result, Traced):
         np.copyto(out, result, "same_kind")
         return out
@@ -252,8 +258,8 @@ def written(result: Any, out: Any, name: str) -> Any:
     )
 
 
-def _written_to(out: Any, result: Any, name: str) -> Any:
-    """Write a result to an array that can hold a derivative."""
+def _write_to(out: Any, result: Any, name: str) -> Any:
+    """Write a result to an array that can hold nodes."""
     array = out.writable()
     if np.shape(plain(result)) != np.shape(plain(array.current)):
         raise ArgumentError(
@@ -265,7 +271,7 @@ def _written_to(out: Any, result: Any, name: str) -> Any:
 
 
 def name_of(function: Any) -> str:
-    """Write a function as users do: ``np.linalg.inv``."""
+    """Return the name of a function as users write it: ``np.linalg.inv``."""
     module = getattr(function, "__module__", "") or ""
     parts = {"numpy.linalg": "linalg.", "numpy.fft": "fft.", "numpy.lib.scimath": "emath."}
     part = next((part for start, part in parts.items() if module.startswith(start)), "")
@@ -273,7 +279,7 @@ def name_of(function: Any) -> str:
 
 
 def no_rule(name: str) -> RuleError:
-    """Say that a function of NumPy has no derivative rule, what is near it, and the way out."""
+    """Return the error for a NumPy function without a derivative rule, with alternatives."""
     known = sorted({name_of(function) for function in FUNCTIONS})
     near = [n for n in difflib.get_close_matches(name, known, 3, 0.75) if n != name]
     instead = HINTS.get(name) or (f"Near it: {', '.join(near)}" if near else "")
@@ -287,11 +293,11 @@ def no_rule(name: str) -> RuleError:
 HINTS = {
     **dict.fromkeys(
         ("np.unique", "np.unique_values", "np.unique_all", "np.unique_counts", "np.unique_inverse"),
-        "Find the places once: i = np.unique(x.value, return_index=True)[1]; then take x[i]",
+        "Find the indices once: i = np.unique(x.value, return_index=True)[1]; then take x[i]",
     ),
     **dict.fromkeys(
         ("np.union1d", "np.intersect1d", "np.setdiff1d", "np.setxor1d", "np.sort_complex"),
-        "Find the places with the plain array, x.value, and take those elements: x[i]",
+        "Find the indices with the plain array, x.value, and take those elements: x[i]",
     ),
     **dict.fromkeys(
         ("np.histogram", "np.histogram2d", "np.histogramdd", "np.histogram_bin_edges"),

@@ -1,4 +1,4 @@
-"""NumPy's ufuncs on nodes: calls with their keywords, reduce, accumulate, outer, reduceat."""
+"""NumPy's ufuncs on nodes: calls with keywords, reduce, accumulate, outer, reduceat."""
 
 from __future__ import annotations
 
@@ -11,13 +11,20 @@ from simpleautodiff.arrays.numpy.reductions import (
     axes_of,
     cumprod,
     cumsum_,
-    flattened,
+    flatten_axes,
     max_,
     min_,
     prod,
     sum_,
 )
-from simpleautodiff.arrays.registry import SPECIAL, Function, as_array, no_rule, to_dtype, written
+from simpleautodiff.arrays.registry import (
+    SPECIAL_UFUNCS,
+    Function,
+    as_array,
+    no_rule,
+    to_dtype,
+    write_result,
+)
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.core.primitive import Kink
@@ -36,14 +43,14 @@ _IGNORED = ("casting", "order", "subok")
 
 
 def _float_power(x: Any, y: Any) -> Any:
-    """Raise to a power, with 64 bits at least."""
+    """Raise to a power, in at least 64 bits."""
     wide = np.result_type(plain(x), plain(y), np.float64)
     return power(*[to_dtype(u, wide) if hasattr(u, "dtype") else u for u in (x, y)])
 
 
 def _frexp(x: Any) -> tuple[Any, Any]:
-    """Split into a number between 1/2 and 1 and a power of two, which does not change."""
-    exponent = _plainly(lambda x: np.frexp(x)[1], x)
+    """Split into a mantissa between 1/2 and 1 and a power of two, which is locally constant."""
+    exponent = _evaluate_plainly(lambda x: np.frexp(x)[1], x)
     return _ldexp(x, -exponent, _split), exponent
 
 
@@ -52,8 +59,8 @@ _split = with_kinks(
 )
 
 
-def _plainly(function: Function, *args: Any) -> Any:
-    """Ask for plain numbers, of a batch for those of each example."""
+def _evaluate_plainly(function: Function, *args: Any) -> Any:
+    """Evaluate on plain values; for a batch, on those of each example."""
     args = tuple(map(plain, args))
     level: Any = next((x.level for x in args if isinstance(x, Traced)), None)
     return function(*args) if level is None else level.elementwise(function, args)
@@ -62,7 +69,7 @@ def _plainly(function: Function, *args: Any) -> Any:
 def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
     if dtype_of(n).kind not in "biu":
         raise InputError(
-            f"np.ldexp needs whole numbers for exponents; write x * 2.0**n for others{at_line()}"
+            f"np.ldexp needs integers for exponents; write x * 2.0**n for others{at_line()}"
         )
     factor = 2.0 ** plain(n)
     return times(x, factor.astype(dtype_of(x)) if hasattr(factor, "astype") else factor)
@@ -79,17 +86,17 @@ def _heaviside(x: Any, y: Any) -> Any:
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
-    """Split off the whole part, which does not change by a little."""
+    """Split into a fractional part and an integer part, which is locally constant."""
     return _fmod(x, 1.0), trunc(x)
 
 
 def _nextafter(x: Any, y: Any) -> Any:
-    """Return the next number towards another; it moves with the first."""
-    return x + (_plainly(np.nextafter, x, y) - plain(x))
+    """Return the next number towards another; its derivative is that of the first."""
+    return x + (_evaluate_plainly(np.nextafter, x, y) - plain(x))
 
 
 def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:
-    """Refuse arrays whose last axes do not fit: those that a letter names have one length."""
+    """Reject arrays whose last axes do not fit: axes with the same letter need the same length."""
     known: dict[str, int] = {}
     for letters, shape in zip(lengths.split(","), (shape_of(x1), shape_of(x2)), strict=True):
         ends = [known.setdefault(c, n) for c, n in zip(letters[::-1], shape[::-1], strict=False)]
@@ -133,21 +140,23 @@ _NAMED: dict[str, Function] = {
     "matvec": _matvec,
     "vecmat": _vecmat,
 }
-PROGRAMS: dict[Any, Function] = {  # some came with NumPy 2.1 and 2.2
-    getattr(np, name): program for name, program in _NAMED.items() if hasattr(np, name)
+IMPLEMENTATIONS: dict[Any, Function] = {  # some are new in NumPy 2.1 and 2.2
+    getattr(np, name): implementation
+    for name, implementation in _NAMED.items()
+    if hasattr(np, name)
 }
-UFUNCS.update(PROGRAMS)
-_REDUCING: dict[Any, Function] = {
+UFUNCS.update(IMPLEMENTATIONS)
+_REDUCTIONS: dict[Any, Function] = {
     np.add: sum_,
     np.multiply: prod,
     np.maximum: max_,
     np.minimum: min_,
 }
-_RUNNING: dict[Any, Function] = {np.add: cumsum_, np.multiply: cumprod}
+_CUMULATIVE: dict[Any, Function] = {np.add: cumsum_, np.multiply: cumprod}
 
 
 def is_plain(ufunc: Any) -> bool:
-    """Tell whether a ufunc answers yes or no, or with a distance of neighbouring numbers."""
+    """Tell whether a ufunc has a bool result, or one without a derivative, such as np.spacing."""
     return ufunc is np.spacing or not {"d->?", "dd->?"}.isdisjoint(ufunc.types)
 
 
@@ -155,7 +164,7 @@ _NESTED = (list, tuple)
 
 
 def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answer a ufunc, or one of its methods, with a node among its arguments."""
+    """Handle a ufunc, or one of its methods, that has a node among its arguments."""
     if method == "__call__" and not kwargs:
         wrapping = UFUNCS.get(ufunc)
         lists = type(inputs[0]) in _NESTED or type(inputs[-1]) in _NESTED
@@ -177,27 +186,27 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         )
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
-    if is_plain(ufunc) and ufunc not in _REDUCING:
+    if is_plain(ufunc) and ufunc not in _REDUCTIONS:
         return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
-    if (UFUNCS.get(ufunc) or SPECIAL.get(ufunc.__name__)) is None:
+    if (UFUNCS.get(ufunc) or SPECIAL_UFUNCS.get(ufunc.__name__)) is None:
         raise no_rule(name)
     kwargs = {key: value for key, value in kwargs.items() if key not in _IGNORED}
     if method == "__call__":
-        return _called(ufunc, given, out, kwargs)
-    return written(_METHODS[method](ufunc, *given, **kwargs), out, f"{name}.{method}")
+        return _call(ufunc, given, out, kwargs)
+    return write_result(_UFUNC_METHODS[method](ufunc, *given, **kwargs), out, f"{name}.{method}")
 
 
 def _with_out(kwargs: dict[str, Any], out: Any) -> dict[str, Any]:
     return kwargs if out is None else {**kwargs, "out": out}
 
 
-def _called(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
-    """Call a ufunc: `where` keeps what stands in `out`, or 0, at the other elements."""
+def _call(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> Any:
+    """Call a ufunc; where `where` is false the result is that of `out`, or 0."""
     where, dtype = kwargs.pop("where", True), kwargs.pop("dtype", None)
-    wrapping = UFUNCS.get(ufunc) or SPECIAL[ufunc.__name__]
+    wrapping = UFUNCS.get(ufunc) or SPECIAL_UFUNCS[ufunc.__name__]
     if ufunc.signature and list(kwargs) == ["axes"]:
-        wrapping = _along(ufunc, wrapping, kwargs.pop("axes"))
-    if kwargs and (ufunc not in PROGRAMS or "axes" in kwargs):
+        wrapping = _move_core_axes(ufunc, wrapping, kwargs.pop("axes"))
+    if kwargs and (ufunc not in IMPLEMENTATIONS or "axes" in kwargs):
         raise RuleError(
             f"np.{ufunc.__name__} of a node has no derivative rule for the argument "
             f"{' and '.join(kwargs)}{at_line()}"
@@ -209,19 +218,19 @@ def _called(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> 
     if where is not True:
         before = 0.0 if out is None else unwrapped(out[0])
         result = where_row(plain(where), result, before)
-    return written(result, out, f"np.{ufunc.__name__}")
+    return write_result(result, out, f"np.{ufunc.__name__}")
 
 
 def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
-    """Take elements together along axes."""
+    """Reduce along axes."""
     dtype = kwargs.pop("dtype", None)
     x = x if dtype is None else to_dtype(x, dtype)
     kwargs = {key: value for key, value in kwargs.items() if value is not np._NoValue}
-    if ufunc in _REDUCING:
-        return _REDUCING[ufunc](x, axis, **kwargs)
+    if ufunc in _REDUCTIONS:
+        return _REDUCTIONS[ufunc](x, axis, **kwargs)
     keepdims, result = kwargs.pop("keepdims", False), kwargs.pop("initial", None)
-    ufunc.reduce(np.ones((1,) * len(shape_of(x))), axis)  # NumPy refuses several, of some
-    parts, kept_shape = flattened(x, axis)
+    ufunc.reduce(np.ones((1,) * len(shape_of(x))), axis)  # NumPy rejects several axes for some
+    parts, kept_shape = flatten_axes(x, axis)
     if kwargs or not shape_of(parts)[0]:
         raise RuleError(
             f"np.{ufunc.__name__}.reduce of a node takes axes that are not empty, and "
@@ -234,24 +243,24 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
     return reshape(result, kept_shape) if keepdims else result
 
 
-def _log_of_sum(ufunc: Any, parts: Any) -> Any:
-    """Return what logaddexp, or logaddexp2, gives for all parts at once.
+def _reduce_logaddexp(ufunc: Any, parts: Any) -> Any:
+    """Return logaddexp, or logaddexp2, of all parts at once.
 
-    Those that are the largest are powers of 0: taking 1 of each off the sum, and adding all but one
-    of these again, keeps the last digits of a sum that is hardly more than 1.
+    The largest parts contribute exp(0) = 1 each: subtracting 1 for each of them from the sum, and
+    adding all but one of these again, preserves the last digits of a sum slightly above 1.
     """
     exp, unit = (np.exp, 1.0) if ufunc is np.logaddexp else (np.exp2, math.log(2))
     largest = np.max(plain(parts), axis=0)
     at = plain(parts) == largest
     largest = np.where(np.isfinite(largest), largest, 0).astype(dtype_of(parts))
-    with np.errstate(all="ignore"):  # as NumPy's own, of infinite numbers
+    with np.errstate(all="ignore"):  # as in NumPy's own, for infinite numbers
         more = sum_over(exp(parts - largest) - at.astype(dtype_of(parts)), 0, False)
         ones = np.sum(at, axis=0).astype(dtype_of(parts)) - 1
         return np.log1p(more + ones) / unit + largest
 
 
-def _by_halves(ufunc: Any, parts: Any) -> Any:
-    """Take elements together whose order does not matter: the first half with the second."""
+def _reduce_by_halves(ufunc: Any, parts: Any) -> Any:
+    """Reduce by an associative and commutative ufunc: the first half with the second."""
     while (count := shape_of(parts)[0]) > 1:
         half = count // 2
         pairs = ufunc(getitem(parts, slice(half)), getitem(parts, slice(half, 2 * half)))
@@ -259,8 +268,8 @@ def _by_halves(ufunc: Any, parts: Any) -> Any:
     return getitem(parts, 0)
 
 
-def _by_doubling(ufunc: Any, x: Any, axis: int) -> Any:
-    """Return what all starts give: of stretches of 2 elements, of 4 by two of these, and so on."""
+def _accumulate_by_doubling(ufunc: Any, x: Any, axis: int) -> Any:
+    """Accumulate by doubling: combine ranges of 2 elements, then of 4, and so on."""
     results, step = np.moveaxis(x, axis, 0), 1
     while step < (count := shape_of(results)[0]):
         before, here = getitem(results, slice(count - step)), getitem(results, slice(step, None))
@@ -269,43 +278,43 @@ def _by_doubling(ufunc: Any, x: Any, axis: int) -> Any:
     return np.moveaxis(results, 0, axis)
 
 
-_LONG = 16  # elements: fewer are taken together one after the other, as NumPy does
+_LONG = 16  # elements: fewer are combined one after the other, as in NumPy
 _VERY_LONG = 256  # elements: doubling computes more of them, in fewer steps
 _AT_ONCE: dict[Any, Function] = {
-    np.logaddexp: _log_of_sum,
-    np.logaddexp2: _log_of_sum,
-    np.hypot: _by_halves,
-    np.fmax: _by_halves,
-    np.fmin: _by_halves,
+    np.logaddexp: _reduce_logaddexp,
+    np.logaddexp2: _reduce_logaddexp,
+    np.hypot: _reduce_by_halves,
+    np.fmax: _reduce_by_halves,
+    np.fmin: _reduce_by_halves,
 }
 _DOUBLING = {*_AT_ONCE, np.maximum, np.minimum}
 
 
 def _accumulate(ufunc: Any, x: Any, axis: int = 0, dtype: Any = None) -> Any:
-    """Return what reduce gives for all starts of the array."""
+    """Return the results of reduce for all prefixes of the array."""
     x = x if dtype is None else to_dtype(x, dtype)
-    if ufunc in _RUNNING:
-        return _RUNNING[ufunc](x, axis)
+    if ufunc in _CUMULATIVE:
+        return _CUMULATIVE[ufunc](x, axis)
     if ufunc in _DOUBLING and shape_of(x)[axis] > _VERY_LONG:
-        return _by_doubling(ufunc, x, axis)
+        return _accumulate_by_doubling(ufunc, x, axis)
     results: list[Any] = []
     for part in np.moveaxis(x, axis, 0):
         results.append(ufunc(results[-1], part) if results else part)
     return np.stack(results, axes_of(x, axis)[0])
 
 
-def _along(ufunc: Any, wrapping: Function, axes: Any) -> Function:
-    """Let a ufunc of vectors or matrices find them in other axes than the last ones."""
+def _move_core_axes(ufunc: Any, wrapping: Function, axes: Any) -> Function:
+    """Return a ufunc of vectors or matrices that finds them in other axes than the last ones."""
     *given, new = (axis if isinstance(axis, tuple) else (axis,) for axis in axes)
-    if len(axes) == ufunc.nin:  # the results are numbers
+    if len(axes) == ufunc.nin:  # the results are scalars
         given, new = [*given, new], ()
 
-    def program(*inputs: Any) -> Any:
+    def implementation(*inputs: Any) -> Any:
         pairs = zip(inputs, given, strict=True)
         moved = [np.moveaxis(x, at, range(-len(at), 0)) for x, at in pairs]
         return np.moveaxis(wrapping(*moved), range(-len(new), 0), new)
 
-    return program
+    return implementation
 
 
 def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
@@ -315,7 +324,7 @@ def _outer(ufunc: Any, a: Any, b: Any, **kwargs: Any) -> Any:
 
 
 def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None) -> Any:
-    """Reduce the slices between indices; where they do not grow, take the one element."""
+    """Reduce the slices between indices; where these do not increase, take one element."""
     moved = np.moveaxis(x if dtype is None else to_dtype(x, dtype), axis, 0)
     starts = [int(i) for i in np.asarray(indices)]
     n = shape_of(moved)[0]
@@ -331,7 +340,7 @@ def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None
     return np.moveaxis(np.stack(parts), 0, axis)
 
 
-_METHODS: dict[str, Function] = {
+_UFUNC_METHODS: dict[str, Function] = {
     "reduce": _reduce,
     "accumulate": _accumulate,
     "outer": _outer,

@@ -1,4 +1,4 @@
-"""What HIPS autograd's `builtins` are called: Python's own, which take nodes as they are."""
+"""HIPS autograd's `builtins`: Python's own container types, which take nodes as they are."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
 
 
 def isinstance(x: Any, kinds: Any) -> bool:
-    """Tell of what kind a number is; of a node, of what kind its value is.
+    """Tell whether x is an instance of a type; for a node, whether its value is.
 
     Examples
     --------
@@ -25,7 +25,7 @@ def isinstance(x: Any, kinds: Any) -> bool:
 
 
 def type(x: Any) -> Any:
-    """Return the kind of a number; of a node, that of its value.
+    """Return the type of x; for a node, that of its value.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What HIPS autograd has in its module of this name."""
+"""HIPS autograd's module of differential operators, under the same names."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ F = Callable[..., Any]
 
 
 def make_jvp_reversemode(f: F, argnum: int = 0) -> Callable[..., F]:
-    """Return the function that gives the map from a tangent to that of the result alone.
+    """Return a function that maps arguments to the map from a tangent to that of the result.
 
-    There is a forward mode for everything here, so it is used.
+    Forward mode exists for everything here, so it is used.
 
     Examples
     --------

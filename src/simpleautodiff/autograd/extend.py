@@ -1,4 +1,4 @@
-"""Primitives by the names of HIPS autograd: `primitive`, then `defvjp` or `defjvp`.
+"""Custom primitives with HIPS autograd's interface: `primitive`, then `defvjp` or `defjvp`.
 
 A rule for one mode is enough: the other is its transpose, found by differentiating it.
 """
@@ -33,7 +33,7 @@ __all__ = [
 
 
 def primitive(function: F) -> F:
-    """Declare a function as a primitive; its rules follow by `defvjp` or `defjvp`.
+    """Declare a function as a primitive; give its rules by `defvjp` or `defjvp`.
 
     Examples
     --------
@@ -51,18 +51,18 @@ def primitive(function: F) -> F:
     rules: Rules = {}
 
     @wraps(function)
-    def recorded(*args: Any, **kwargs: Any) -> Any:
+    def call_recorded(*args: Any, **kwargs: Any) -> Any:
         name = function.__name__
-        partials = tuple([_partial(name, rules, i, kwargs) for i in range(len(args))])
+        partials = tuple([_local_derivative(name, rules, i, kwargs) for i in range(len(args))])
         compute = partial(function, **kwargs)
         return apply(Primitive(name, partials, compute, name, name, "", arrays=True), *args)
 
-    recorded.rules = rules  # type: ignore[attr-defined]
-    return recorded
+    call_recorded.rules = rules  # type: ignore[attr-defined]
+    return call_recorded
 
 
-def _partial(name: str, rules: Rules, i: int, kwargs: Any) -> F:
-    """Return the local derivative in an argument, from the rule for either mode."""
+def _local_derivative(name: str, rules: Rules, i: int, kwargs: Any) -> F:
+    """Return the local derivative in an argument, from the rule of either mode."""
 
     def rule(v: Any, *args: Any) -> Any:
         pull, push = _rule_for(rules, "pull", i), _rule_for(rules, "push", i)
@@ -75,7 +75,7 @@ def _partial(name: str, rules: Rules, i: int, kwargs: Any) -> F:
                 f"no derivative rule for {name} in its argument {i + 1}; give it with "
                 f"defvjp({name}, ...){at_line()}"
             )
-        return Linear(on or _transposed(back, v), back or _transposed(on, args[i]))
+        return Linear(on or _transpose(back, v), back or _transpose(on, args[i]))
 
     return rule
 
@@ -85,8 +85,8 @@ def _rule_for(rules: Rules, mode: str, i: int) -> Any:
     return rules.get((mode, i)) or (of_any and of_any(i))
 
 
-def _transposed(linear: Any, like: Any) -> F:
-    """Return the transpose of a linear map of what has the shape and kind of `like`."""
+def _transpose(linear: Any, like: Any) -> F:
+    """Return the transpose of a linear map, whose argument has the shape and dtype of `like`."""
     start = zero_like(plain(like))
     return lambda x: vjp(linear, start)[1](x)[0]
 
@@ -105,9 +105,9 @@ def _rules_of(function: F) -> Rules:
 
 
 def defvjp(function: F, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:
-    """Give the rules of a primitive for reverse mode: `maker(ans, *args)` gives g -> adjoint.
+    """Set the reverse-mode rules of a primitive: `maker(ans, *args)` returns g -> adjoint.
 
-    None says that the derivative is 0.
+    None means that the derivative is 0.
 
     Examples
     --------
@@ -122,9 +122,9 @@ def defvjp(function: F, *vjpmakers: Any, argnums: Sequence[int] | None = None) -
 
 
 def defjvp(function: F, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> None:
-    """Give the rules of a primitive for forward mode: `rule(g, ans, *args)` gives the tangent.
+    """Set the forward-mode rules of a primitive: `rule(g, ans, *args)` returns the tangent.
 
-    None says that the derivative is 0, "same" that the primitive is linear in the argument.
+    None means that the derivative is 0, "same" that the primitive is linear in the argument.
 
     Examples
     --------
@@ -137,25 +137,23 @@ def defjvp(function: F, *jvpfuns: Any, argnums: Sequence[int] | None = None) -> 
     """
     for i, rule in zip(argnums or range(len(jvpfuns)), jvpfuns, strict=False):
         same = rule == "same"
-        _declare("push", function, (_same(function, i) if same else rule,), (i,))
+        _declare("push", function, (_linear_rule(function, i) if same else rule,), (i,))
         if same and not _rule_for(_rules_of(function), "pull", i):
-            _declare("pull", function, (_same_back(function, i),), (i,))
+            _declare("pull", function, (_linear_reverse_rule(function, i),), (i,))
 
 
-def _same(function: F, i: int) -> F:
+def _linear_rule(function: F, i: int) -> F:
     return lambda g, ans, *args, **kwargs: function(*args[:i], g, *args[i + 1 :], **kwargs)
 
 
-def _same_back(function: F, i: int) -> F:
-    """Return the rule for reverse mode of what is linear: the transpose of its own code."""
-    push = _same(function.__wrapped__, i)  # type: ignore[attr-defined]
-    return lambda ans, *args, **kwargs: _transposed(
-        lambda g: push(g, ans, *args, **kwargs), args[i]
-    )
+def _linear_reverse_rule(function: F, i: int) -> F:
+    """Return the reverse-mode rule of a linear primitive: the transpose of its own code."""
+    push = _linear_rule(function.__wrapped__, i)  # type: ignore[attr-defined]
+    return lambda ans, *args, **kwargs: _transpose(lambda g: push(g, ans, *args, **kwargs), args[i])
 
 
 def defvjp_argnum(function: F, vjpmaker: F) -> None:
-    """Give one rule for reverse mode: `maker(argnum, ans, args, kwargs)` gives g -> adjoint.
+    """Set one reverse-mode rule: `maker(argnum, ans, args, kwargs)` returns g -> adjoint.
 
     Examples
     --------
@@ -172,7 +170,7 @@ def defvjp_argnum(function: F, vjpmaker: F) -> None:
 
 
 def defvjp_argnums(function: F, vjpmaker: F) -> None:
-    """Give one rule for reverse mode: `maker(argnums, ans, args, kwargs)` gives g -> adjoints.
+    """Set one reverse-mode rule: `maker(argnums, ans, args, kwargs)` returns g -> adjoints.
 
     Examples
     --------
@@ -192,7 +190,7 @@ def defvjp_argnums(function: F, vjpmaker: F) -> None:
 
 
 def defjvp_argnum(function: F, jvpmaker: F) -> None:
-    """Give one rule for forward mode: `maker(argnum, g, ans, args, kwargs)` gives the tangent.
+    """Set one forward-mode rule: `maker(argnum, g, ans, args, kwargs)` returns the tangent.
 
     Examples
     --------
@@ -209,7 +207,7 @@ def defjvp_argnum(function: F, jvpmaker: F) -> None:
 
 
 def defjvp_argnums(function: F, jvpmaker: F) -> None:
-    """Give one rule for forward mode: `maker(argnums, gs, ans, args, kwargs)` gives the tangent.
+    """Set one forward-mode rule: `maker(argnums, gs, ans, args, kwargs)` returns the tangent.
 
     Examples
     --------
@@ -224,7 +222,7 @@ def defjvp_argnums(function: F, jvpmaker: F) -> None:
 
 
 def def_linear(function: F) -> None:
-    """Say that a primitive is linear in every argument.
+    """Declare that a primitive is linear in every argument.
 
     Examples
     --------
@@ -237,26 +235,26 @@ def def_linear(function: F) -> None:
     array([1., 2.])
     """
     rules = _rules_of(function)
-    rules["push", None] = partial(_same, function)
-    rules.setdefault(("pull", None), partial(_same_back, function))
+    rules["push", None] = partial(_linear_rule, function)
+    rules.setdefault(("pull", None), partial(_linear_reverse_rule, function))
 
 
 def notrace_primitive(function: F) -> F:
-    """Declare a function whose result has no derivative: it gets plain numbers.
+    """Declare a function whose result has no derivative: it is called with plain values.
 
     Examples
     --------
     >>> import numpy as np
     >>> import simpleautodiff as ad
     >>> from simpleautodiff.extend import notrace_primitive
-    >>> places = notrace_primitive(lambda x: np.flatnonzero(np.asarray(x) > 0))
-    >>> ad.grad(lambda x: np.sum(x[places(x)]))(np.array([-1.0, 2.0]))
+    >>> positive = notrace_primitive(lambda x: np.flatnonzero(np.asarray(x) > 0))
+    >>> ad.grad(lambda x: np.sum(x[positive(x)]))(np.array([-1.0, 2.0]))
     array([0., 1.])
     """
 
     @wraps(function)
-    def plainly(*args: Any, **kwargs: Any) -> Any:
+    def call_plainly(*args: Any, **kwargs: Any) -> Any:
         bare = lambda x: plain(unwrapped(x))  # noqa: E731
         return function(*map_leaves(bare, args), **map_leaves(bare, kwargs))
 
-    return plainly
+    return call_plainly

@@ -1,4 +1,4 @@
-"""The names that users of HIPS autograd know, where they differ from ours."""
+"""HIPS autograd's transformations, where they differ from this library's."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def elementwise_grad(f: F, argnums: Argnums = 0, *, argnum: Argnums | None = Non
     return grad(total, argnums, argnum=argnum)
 
 
-def _of_one(f: F, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[F, Any]:
+def _restrict_to(f: F, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[F, Any]:
     """Return a function of one of the arguments alone, and that argument."""
     before, x, behind = args[:argnum], args[argnum], args[argnum:][1:]
     return (lambda x: f(*before, x, *behind, **kwargs)), x
 
 
 def make_vjp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
-    """Return the function that gives `(pullback, f(*args))`: the adjoint of one argument.
+    """Return a function of the arguments that returns `(pullback, f(*args))` for one argument.
 
     Examples
     --------
@@ -54,14 +54,14 @@ def make_vjp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
     """
 
     def pullback_and_value(*args: Any, **kwargs: Any) -> tuple[F, Any]:
-        value, pullback = vjp(*_of_one(f, argnum, args, kwargs))
+        value, pullback = vjp(*_restrict_to(f, argnum, args, kwargs))
         return (lambda seed: pullback(seed)[0]), value
 
     return pullback_and_value
 
 
 def make_jvp(f: F, argnum: int = 0) -> Callable[..., F]:
-    """Return the function that gives the map from a tangent to `(f(*args), its tangent)`.
+    """Return a function of the arguments that returns the map from a tangent to `(value, tangent)`.
 
     Examples
     --------
@@ -71,14 +71,14 @@ def make_jvp(f: F, argnum: int = 0) -> Callable[..., F]:
     """
 
     def push(*args: Any, **kwargs: Any) -> F:
-        of_one, x = _of_one(f, argnum, args, kwargs)
+        of_one, x = _restrict_to(f, argnum, args, kwargs)
         return lambda tangent: jvp(of_one, (x,), (tangent,))
 
     return push
 
 
 def hessian_vector_product(f: F, argnum: int = 0) -> F:
-    """Return the function of the arguments and a vector: the Hessian in one of them, times it.
+    """Return a function of the arguments and a vector: one argument's Hessian times the vector.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def hessian_vector_product(f: F, argnum: int = 0) -> F:
 
     def product(*args: Any, **kwargs: Any) -> Any:
         *given, vector = args
-        of_one, x = _of_one(f, argnum, tuple(given), kwargs)
+        of_one, x = _restrict_to(f, argnum, tuple(given), kwargs)
         return hvp(of_one, (x,), (vector,))
 
     return product
@@ -101,7 +101,7 @@ hessian_tensor_product = hessian_vector_product
 
 
 def vector_jacobian_product(f: F, argnum: int = 0) -> F:
-    """Return the function of the arguments and a seed of the result: the adjoint of one argument.
+    """Return a function of the arguments and a seed of the result: the adjoint of one argument.
 
     Examples
     --------
@@ -122,7 +122,7 @@ tensor_jacobian_product = vector_jacobian_product
 
 
 def make_hvp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
-    """Return the function that gives `(v -> Hessian times v, gradient)`, for one argument.
+    """Return a function that returns `(v -> Hessian times v, gradient)` for one argument.
 
     Examples
     --------
@@ -139,9 +139,9 @@ def _half_square(x: Any) -> Any:
 
 
 def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]:
-    """Return the function that gives v -> Jᵀ H J v, J being of `f` and H the Hessian of `g`.
+    """Return a function that returns v -> Jᵀ H J v, J the Jacobian of `f`, H the Hessian of `g`.
 
-    That is the Gauss-Newton matrix of g(f(x)), generalised, times a vector.
+    That is the generalised Gauss-Newton matrix of g(f(x)) times a vector.
 
     Examples
     --------
@@ -152,8 +152,8 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]
     array([1., 2.])
     """
 
-    def of_point(*args: Any, **kwargs: Any) -> F:
-        of_one, x = _of_one(f, f_argnum, args, kwargs)
+    def make_product(*args: Any, **kwargs: Any) -> F:
+        of_one, x = _restrict_to(f, f_argnum, args, kwargs)
 
         def times(v: Any) -> Any:
             y, dot = jvp(of_one, (x,), (v,))
@@ -161,7 +161,7 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]
 
         return times
 
-    return of_point
+    return make_product
 
 
 def deriv(f: F, argnum: int = 0) -> F:
@@ -176,14 +176,14 @@ def deriv(f: F, argnum: int = 0) -> F:
     """
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        of_one, x = _of_one(f, argnum, args, kwargs)
+        of_one, x = _restrict_to(f, argnum, args, kwargs)
         return jvp(of_one, (x,), (np.ones_like(x) if np.ndim(x) else 1.0,))[1]
 
     return slope
 
 
 def holomorphic_grad(f: F, argnum: int = 0) -> F:
-    """Return the complex derivative of a holomorphic function; `grad` tests that there is one.
+    """Return the complex derivative of a holomorphic function; `grad` checks that it is one.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def holomorphic_grad(f: F, argnum: int = 0) -> F:
 
 
 def grad_and_aux(f: F, argnum: int = 0) -> F:
-    """Return `grad` of a function that gives `(number, anything)`: `(gradient, anything)`.
+    """Return `grad` of a function that returns `(number, aux)`: its result is `(gradient, aux)`.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def grad_and_aux(f: F, argnum: int = 0) -> F:
 
 
 def grad_named(f: F, argname: str) -> F:
-    """Return `grad` with respect to the argument of that name.
+    """Return `grad` with respect to the argument of a given name.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def grad_named(f: F, argname: str) -> F:
 
 
 def multigrad_dict(f: F) -> F:
-    """Return the function that gives the gradient in every argument, by the arguments' names.
+    """Return a function that returns the gradients in all arguments, by name.
 
     Examples
     --------
@@ -234,11 +234,11 @@ def multigrad_dict(f: F) -> F:
         bound.apply_defaults()
         given = dict(bound.arguments)
 
-        def of_all(given: dict[str, Any]) -> Any:
+        def call_with_all(given: dict[str, Any]) -> Any:
             call = inspect.BoundArguments(signature, given)
             return f(*call.args, **call.kwargs)
 
-        result: dict[str, Any] = grad(of_all)(given)
+        result: dict[str, Any] = grad(call_with_all)(given)
         return result
 
     return gradients

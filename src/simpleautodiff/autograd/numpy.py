@@ -1,7 +1,7 @@
 """NumPy under another name, for code written for HIPS autograd: change the import line.
 
-Plain `import numpy as np` does the same here: NumPy's own functions answer for nodes. Only
-np.array([a, b]) and np.full(n, a) of nodes need this module, or np.stack([a, b]).
+Plain `import numpy as np` does the same here: NumPy's own functions take nodes. Only
+np.array([a, b]) and np.full(n, a) of nodes need this module; np.stack([a, b]) does not.
 """
 
 import sys

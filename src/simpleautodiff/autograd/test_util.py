@@ -1,4 +1,4 @@
-"""The check of derivatives under the name that users of HIPS autograd know."""
+"""HIPS autograd's `check_grads`."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ __all__ = ["check_grads"]
 def check_grads(
     f: Callable[..., Any], modes: Sequence[str] = ("fwd", "rev"), order: int = 2
 ) -> Callable[..., None]:
-    """Return the function that compares all derivatives at its arguments up to an order.
+    """Return a function that compares all derivatives at its arguments up to an order.
 
-    `check_grad` compares forward and reverse mode with differences, whatever `modes` says.
+    `check_grad` compares forward and reverse mode with differences, whatever `modes` is.
 
     Raises
     ------

@@ -1,14 +1,14 @@
 """The command line: see how a derivative is computed, or have it computed.
 
-main         what was asked, who answers, which exit code
-options      the commands and their options
-problem      what to differentiate, and where: a formula, a function in a file, a point
-derivatives  which derivative is meant
-commands     one function for each command
-rendering    tables, graphs and words in each format
-writing      text to terminals, files and pipes
-data         numbers and answers as JSON
-progress     a bar for what takes long
+main          from arguments to an exit code
+options       the commands and their options
+problem       what to differentiate, and where: a formula, a function in a file, a point
+derivatives   which derivative is meant
+commands      one function for each command
+rendering     tables, graphs and words in each format
+write_output  text to terminals, files and pipes
+json_answers  numbers and answers as JSON
+progress      a bar for what takes long
 """
 
 from simpleautodiff.cli.main import main as main

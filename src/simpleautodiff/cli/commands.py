@@ -8,18 +8,18 @@ from dataclasses import asdict
 from itertools import combinations_with_replacement
 from typing import Any
 
-from simpleautodiff.cli import rendering, write_output as writing
-from simpleautodiff.cli.derivatives import derived, label, partial
-from simpleautodiff.cli.input_data import as_json, plainly
+from simpleautodiff.cli import rendering, write_output
+from simpleautodiff.cli.derivatives import compute_partial, derive_problem, write_label
+from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.problem import Problem, read_problem
-from simpleautodiff.cli.progress import Progress, each
+from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 
 
 def run(options: argparse.Namespace) -> None:
-    """Carry out one command."""
+    """Run one command."""
     _COMMANDS[options.command](options)
 
 
@@ -27,39 +27,39 @@ def _problem(options: argparse.Namespace) -> Problem:
     return read_problem(options.formula, options.point)
 
 
-def _shown(options: argparse.Namespace) -> rendering.Shown:
+def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
     """Record what is to be shown: the function, or its derivative of one order less."""
     problem = _problem(options)
     wrt = getattr(options, "wrt", None) or problem.names[0]
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
     with Progress("recording"):
-        return rendering.Shown(derived(problem, wrt, order - 1), wrt, mode)
+        return rendering.RecordedProblem(derive_problem(problem, wrt, order - 1), wrt, mode)
 
 
-def _written(options: argparse.Namespace, text: str) -> None:
-    writing.write(text, options.output, fit=options.format == "text")
+def _write(options: argparse.Namespace, text: str) -> None:
+    write_output.write(text, options.output, fit=options.format == "text")
 
 
 def _explain(options: argparse.Namespace) -> None:
-    shown = _shown(options)
+    shown = _record(options)
     with Progress("drawing"):
         text = rendering.explanation(shown, options.format)
-    _written(options, text)
+    _write(options, text)
 
 
 def _table(options: argparse.Namespace) -> None:
-    shown = _shown(options)
+    shown = _record(options)
     with Progress("sweeping"):
         text = rendering.table(shown, options.format)
-    _written(options, text)
+    _write(options, text)
 
 
 def _graph(options: argparse.Namespace) -> None:
-    shown = _shown(options)
+    shown = _record(options)
     with Progress("drawing"):
         text = rendering.graph(shown, options.format, options.show)
-    _written(options, text)
+    _write(options, text)
 
 
 def _grad(options: argparse.Namespace) -> None:
@@ -68,15 +68,20 @@ def _grad(options: argparse.Namespace) -> None:
     wanted = [name.strip() for name in wanted]
     ways = list(combinations_with_replacement(wanted, options.order))
     mode = options.mode or ("reverse" if options.order == 1 else "forward")
-    found = {names: partial(problem, names, mode) for names in each(ways, "differentiating")}
+    found = {
+        names: compute_partial(problem, names, mode)
+        for names in show_progress(ways, "differentiating")
+    }
     if options.format == "json":
-        derivatives = {",".join(names): plainly(number) for names, number in found.items()}
+        derivatives = {",".join(names): to_plain(number) for names, number in found.items()}
         text = _json(problem, order=options.order, mode=mode, derivatives=derivatives)
     elif len(found) == 1:
         text = _digits(next(iter(found.values())))
     else:
-        text = "\n".join(f"{label(problem, names)} = {_digits(d)}" for names, d in found.items())
-    _written(options, text)
+        text = "\n".join(
+            f"{write_label(problem, names)} = {_digits(d)}" for names, d in found.items()
+        )
+    _write(options, text)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -85,22 +90,22 @@ def _check(options: argparse.Namespace) -> None:
         checks = check_grad(problem.function, *problem.values, order=options.order)
     if options.format == "json":
         agreed = [asdict(check) for check in checks]
-        _written(options, _json(problem, order=options.order, checks=agreed))
+        _write(options, _json(problem, order=options.order, checks=agreed))
         return
     lines = []
     for number, check in enumerate(checks, 1):
         single = len(checks) == len(problem.names)
         names = (problem.names[number - 1],) * options.order if single else ()
-        lines.append(label(problem, names) if single else f"number {number}")
+        lines.append(write_label(problem, names) if single else f"number {number}")
         between = f" ± {check.error:.1g}" if check.error else ""
         lines.append(f"  forward       {_digits(check.forward)}")
         lines.append(f"  reverse       {_digits(check.reverse)}")
         lines.append(f"  {check.method:12}  {_digits(check.reference)}{between}")
-    _written(options, "\n".join([*lines, _verdict(checks)]))
+    _write(options, "\n".join([*lines, _verdict(checks)]))
 
 
 def _verdict(checks: list[Check]) -> str:
-    """Say what agrees; near a kink or a jump differences say nothing."""
+    """Say what agrees; near a kink or a jump, differences show nothing."""
     if all(check.error <= 1e-3 * abs(check.reference) + 1e-9 for check in checks):
         return "They agree."
     return "Forward and reverse mode agree. Differences cannot decide: a kink or a jump is near."
@@ -111,11 +116,11 @@ def _source(options: argparse.Namespace) -> None:
     wrt = options.wrt or problem.names[0]
     with Progress("recording"):
         text = rendering.source(problem, wrt, options.order, options.mode, options.format)
-    writing.write(text, options.output)
+    write_output.write(text, options.output)
 
 
 def _step(options: argparse.Namespace) -> None:
-    rendering.step(_shown(options))
+    rendering.step(_record(options))
 
 
 def _explore(options: argparse.Namespace) -> None:
@@ -133,16 +138,16 @@ def _explore(options: argparse.Namespace) -> None:
 def _paper(options: argparse.Namespace) -> None:
     with Progress("drawing the paper's tables and figures"):
         files = rendering.paper(options.folder)
-    writing.write(f"wrote {files} files to {options.folder}")
+    write_output.write(f"wrote {files} files to {options.folder}")
 
 
 def _cache(options: argparse.Namespace) -> None:
     kept = cache.clear() if options.clear else cache.contents()
     if kept.folder is None:
-        writing.write(f"{cache.VARIABLE} says that nothing is kept")
+        write_output.write(f"{cache.VARIABLE} says that nothing is kept")
         return
     objects = f"{kept.entries} object{'' if kept.entries == 1 else 's'}, {kept.size} bytes"
-    writing.write(f"{kept.folder}\n{'removed ' if options.clear else ''}{objects}")
+    write_output.write(f"{kept.folder}\n{'removed ' if options.clear else ''}{objects}")
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -160,7 +165,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
 
 
 def _digits(number: Any) -> str:
-    """Write a number in 17 significant digits, which say exactly which float it is."""
+    """Write a number in 17 significant digits, which identify a float exactly."""
     listed = number.tolist() if hasattr(number, "tolist") else number
     if isinstance(listed, list):
         return f"[{', '.join(map(_digits, listed))}]"
@@ -168,4 +173,4 @@ def _digits(number: Any) -> str:
 
 
 def _json(problem: Problem, **answer: Any) -> str:
-    return as_json({"formula": problem.text, "at": problem.point, **answer})
+    return write_json({"formula": problem.text, "at": problem.point, **answer})

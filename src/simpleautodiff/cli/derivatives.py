@@ -1,4 +1,4 @@
-"""Which derivative is meant: with respect to what, of which order, by which mode."""
+"""Which derivative is meant: with respect to what, of which order, in which mode."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from simpleautodiff.cli.problem import Problem
 from simpleautodiff.transforms.grad import derivative, grad
 from simpleautodiff.transforms.jacobian import jacfwd, jacrev
 
-_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
+def compute_partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
     """Return the derivative with respect to some inputs, one after the other.
 
     Examples
     --------
     >>> from simpleautodiff.cli.problem import read_problem
-    >>> partial(read_problem("x**3 * y", ["x=2", "y=5"]), ["x", "x"], "forward")
+    >>> compute_partial(read_problem("x**3 * y", ["x=2", "y=5"]), ["x", "x"], "forward")
     60.0
     """
     places = [problem.index(name) for name in names]
@@ -38,20 +38,20 @@ def partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
     return function(*problem.values)
 
 
-def label(problem: Problem, names: Sequence[str]) -> str:
-    """Write a derivative's name: ∂y/∂x, ∂²y/∂x², ∂²y/∂x1∂x2.
+def write_label(problem: Problem, names: Sequence[str]) -> str:
+    """Write the name of a derivative: ∂y/∂x, ∂²y/∂x², ∂²y/∂x1∂x2.
 
     Examples
     --------
     >>> from simpleautodiff.cli.problem import read_problem
-    >>> label(read_problem("x1 * x2", ["x1=2", "x2=5"]), ["x1", "x2", "x2"])
+    >>> write_label(read_problem("x1 * x2", ["x1=2", "x2=5"]), ["x1", "x2", "x2"])
     '∂³y/∂x1∂x2²'
     """
-    below = "".join(f"∂{name}{_raised(times)}" for name, times in Counter(names).items())
-    return f"∂{_raised(len(names))}{problem.y}/{below}"
+    below = "".join(f"∂{name}{_superscript(times)}" for name, times in Counter(names).items())
+    return f"∂{_superscript(len(names))}{problem.y}/{below}"
 
 
-def derived(problem: Problem, wrt: str, order: int) -> Problem:
+def derive_problem(problem: Problem, wrt: str, order: int) -> Problem:
     """Return the problem of explaining a derivative, which is a function like any other."""
     place = problem.index(wrt)
     function = problem.function
@@ -60,9 +60,9 @@ def derived(problem: Problem, wrt: str, order: int) -> Problem:
     if not order:
         return problem
     inner = "; ".join(line.strip() for line in problem.text.splitlines())
-    text = f"∂{_raised(order)}({inner})/∂{wrt}{_raised(order)}"
+    text = f"∂{_superscript(order)}({inner})/∂{wrt}{_superscript(order)}"
     return Problem(text, function, problem.names, problem.values, problem.file)
 
 
-def _raised(times: int) -> str:
-    return "" if times == 1 else str(times).translate(_RAISED)
+def _superscript(times: int) -> str:
+    return "" if times == 1 else str(times).translate(_SUPERSCRIPTS)

@@ -1,4 +1,4 @@
-"""From the words of a command line to an answer and an exit code."""
+"""From command-line arguments to an answer and an exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 
-from simpleautodiff.cli import commands, write_output as writing
+from simpleautodiff.cli import commands, write_output
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.cli.problem import file_of
 from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_the_users
@@ -34,23 +34,23 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", DomainWarning)
             commands.run(options)
-        writing.warn((str(warning.message) for warning in caught), file)
+        write_output.warn((str(warning.message) for warning in caught), file)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        return writing.let_go()
+        return write_output.exit_quietly()
     except Exception as error:
-        return writing.complain(_told(error), _code(error), file)
+        return write_output.complain(_describe_error(error), _exit_code(error), file)
     return DONE
 
 
-def _code(error: Exception) -> int:
+def _exit_code(error: Exception) -> int:
     is_input = isinstance(error, AutodiffError) and not isinstance(error, CheckError)
     return UNUSABLE if is_input else FAILED
 
 
-def _told(error: Exception) -> str:
-    """Say what was raised and, of a function of the user's, on which line."""
+def _describe_error(error: Exception) -> str:
+    """Describe an error; for one raised by the user's function, with its line."""
     if isinstance(error, AutodiffError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from simpleautodiff import __version__
-from simpleautodiff.cli import write_output as writing
+from simpleautodiff.cli import write_output
 
 EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")
@@ -23,7 +23,7 @@ SHOWS = ("plain", "values", "tangents", "adjoints", "construction", "reachable",
 
 @dataclass(frozen=True)
 class Command:
-    """What a command does, the formats it writes (the first unless told), its options."""
+    """A command: its purpose, its formats (the first is the default), and its options."""
 
     summary: str
     formats: tuple[str, ...] = ()
@@ -58,8 +58,8 @@ COMMANDS = {
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
 }
 
-# File endings that promise something; others, as .out, are text.
-KINDS = {f for c in COMMANDS.values() for f in c.formats} | {"pdf", "png", "jpg", "gif", "eps"}
+# File extensions that determine a format; others, such as .out, are text.
+EXTENSIONS = {f for c in COMMANDS.values() for f in c.formats} | {"pdf", "png", "jpg", "gif", "eps"}
 
 EPILOG = """\
 FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
@@ -74,23 +74,23 @@ exit codes: 0 done; 1 derivatives disagree, or a function or a file failed;
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in the way of all other errors, and leave with exit code 2."""
+        """Report an error like all others, and exit with code 2."""
         unknown = re.match(r"unrecognized arguments: (--\S+)", message)
         known = [name for action in self._actions for name in action.option_strings]
         near = difflib.get_close_matches(unknown[1], known, 1) if unknown else []
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise SystemExit(writing.complain(f"{message}{hint}\nsee {self.prog} --help", 2))
+        raise SystemExit(write_output.complain(f"{message}{hint}\nsee {self.prog} --help", 2))
 
 
 def parse_options(argv: Sequence[str]) -> argparse.Namespace:
-    """Find the command, read its options, and fill in what was left out."""
+    """Find the command, parse its options, and fill in the defaults."""
     words = list(argv)
     if words[:1] and words[0] in ("-h", "--help", "--version"):
         _overview(words[0])
     named = bool(words) and words[0] in COMMANDS
     command = words.pop(0) if named else "explain"
     parser = _parser(command)
-    options = parser.parse_intermixed_args(_shielded(words))
+    options = parser.parse_intermixed_args(_shield_minus(words))
     options.command = command
     if not named:
         _check_misspelt(parser, words)
@@ -100,9 +100,9 @@ def parse_options(argv: Sequence[str]) -> argparse.Namespace:
 
 def _overview(option: str) -> NoReturn:
     if option == "--version":
-        writing.write(f"simpleautodiff {__version__}")
+        write_output.write(f"simpleautodiff {__version__}")
     else:
-        writing.write(_help())
+        write_output.write(_help())
     raise SystemExit(0)
 
 
@@ -153,7 +153,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
 
 def _order(text: str) -> int:
     if not text.strip().isdigit() or not 1 <= int(text) <= MAX_ORDER:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 to {MAX_ORDER}, not {text!r}")
+        raise argparse.ArgumentTypeError(f"an integer from 1 to {MAX_ORDER}, not {text!r}")
     return int(text)
 
 
@@ -172,8 +172,8 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
-def _shielded(words: Sequence[str]) -> list[str]:
-    """Keep a formula that begins with a minus from being read as an option."""
+def _shield_minus(words: Sequence[str]) -> list[str]:
+    """Keep a formula that begins with a minus from being parsed as an option."""
     option = re.compile(r"-h|-|--[a-z]{2,}(=.*)?", re.DOTALL)
     return [
         f" {word}" if word.startswith("-") and not option.fullmatch(word) else word
@@ -182,7 +182,7 @@ def _shielded(words: Sequence[str]) -> list[str]:
 
 
 def _check_misspelt(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Notice `gard "x**2" x=3`: a word that is no formula, before one that is no value."""
+    """Detect `gard "x**2" x=3`: a word that is no formula, before one that is no value."""
     plain = [word for word in words if not word.startswith("-")]
     if len(plain) > 1 and plain[0].isidentifier() and "=" not in plain[1]:
         near = difflib.get_close_matches(plain[0], COMMANDS, 1)
@@ -192,7 +192,7 @@ def _check_misspelt(parser: argparse.ArgumentParser, words: Sequence[str]) -> No
 
 
 def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Fill in the example's point, and the format that a file's name tells."""
+    """Fill in the example's point, and the format that a file name implies."""
     if getattr(options, "formula", None) == EXAMPLE and not options.point:
         options.point = list(EXAMPLE_POINT)
     formats = COMMANDS[options.command].formats
@@ -201,7 +201,7 @@ def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
         ending = SUFFIXES.get(ending, ending)
         if ending == "latex" and "tikz" in formats and "latex" not in formats:
             ending = "tikz"
-        if ending in KINDS and ending not in formats:
+        if ending in EXTENSIONS and ending not in formats:
             parser.error(
                 f"{options.command} cannot write {options.output}; it writes {', '.join(formats)}"
             )

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.cli.input_data import plainly
+from simpleautodiff.cli.json_answers import to_plain
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import CONSTANTS, MAX_CHARACTERS, parse, signature_of
 
@@ -27,7 +27,7 @@ _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
 
 @dataclass(frozen=True)
 class Problem:
-    """A function, what it is called in the answer, its inputs and their values."""
+    """A function, its name in the answer, its inputs and their values."""
 
     text: str
     function: Callable[..., Any]
@@ -37,7 +37,7 @@ class Problem:
 
     @property
     def y(self) -> str:
-        """The name of the result: y, or another letter if an input or a part of it has it."""
+        """The name of the result: y, or another letter if an input or a variable has it."""
         parts = [] if self.file else _PARTS.findall(self.text)
         taken = {name[0] for name in self.names} | set(parts)
         return next((letter for letter in "yzfgh" if letter not in taken), "result")
@@ -46,17 +46,17 @@ class Problem:
     def at(self) -> str:
         """The point: ``x1 = 2, x2 = 5``."""
         pairs = zip(self.names, self.values, strict=True)
-        return ", ".join(f"{name} = {_written(value)}" for name, value in pairs)
+        return ", ".join(f"{name} = {_write_value(value)}" for name, value in pairs)
 
     @property
     def point(self) -> dict[str, Any]:
-        """The point as JSON has it."""
-        return dict(zip(self.names, map(plainly, self.values), strict=True))
+        """The point, for JSON."""
+        return dict(zip(self.names, map(to_plain, self.values), strict=True))
 
     def index(self, name: str) -> int:
-        """Return the place of an input."""
+        """Return the index of an input."""
         if name not in self.names:
-            raise FormulaError(f"there is no variable {name!r}{_near(name, self.names)}")
+            raise FormulaError(f"there is no variable {name!r}{_suggest(name, self.names)}")
         return self.names.index(name)
 
     def headline(self, y: str) -> str:
@@ -71,20 +71,20 @@ class Problem:
 
 
 def read_problem(target: str, point: Sequence[str]) -> Problem:
-    """Read a formula, `model.py:function`, or `-`, and a point given as texts `name=value`."""
+    """Read a formula, `model.py:function`, or `-`, and a point given as strings `name=value`."""
     text = (_standard_input() if target == "-" else target).strip()
     in_file = _IN_FILE.fullmatch(text)
     if in_file:
         return _from_file(in_file["file"], in_file["name"] or "", point)
     function, names = parse(text)
-    given = _point(names, names, point)
+    given = _read_point(names, names, point)
     if not names:
         raise FormulaError("the formula has no variable, so there is nothing to differentiate")
     return Problem(textwrap.dedent(text), function, names, [given[name] for name in names])
 
 
 def file_of(target: str | None) -> str:
-    """Return the name of the file that a target is in, without its folder; else nothing."""
+    """Return the name of the file that a target is in, without its folder; otherwise empty."""
     in_file = _IN_FILE.fullmatch((target or "").strip())
     return os.path.basename(in_file["file"]) if in_file else ""
 
@@ -102,25 +102,25 @@ def _standard_input() -> str:
 
 
 def _from_file(file: str, name: str, point: Sequence[str]) -> Problem:
-    function = _imported(file, name)
+    function = _import_function(file, name)
     required, optional = _parameters(function, f"{file}:{name}")
-    given = _point(required, required + optional, point)
+    given = _read_point(required, required + optional, point)
     names = [name for name in required + optional if name in given]
     if not names:
         raise FormulaError(f"{name} has no parameter with a value: nothing to differentiate")
 
-    def called(*values: Any) -> Any:
+    def call(*values: Any) -> Any:
         return function(**dict(zip(names, values, strict=True)))
 
-    called.__name__ = called.__qualname__ = name
-    called.__wrapped__ = function  # type: ignore[attr-defined]  # so that its source is found
-    called.__signature__ = signature_of(names)  # type: ignore[attr-defined]
+    call.__name__ = call.__qualname__ = name
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its source is found
+    call.__signature__ = signature_of(names)  # type: ignore[attr-defined]
     text = f"{name}({', '.join(names)}) of {os.path.basename(file)}"
-    return Problem(text, called, names, [given[name] for name in names], file)
+    return Problem(text, call, names, [given[name] for name in names], file)
 
 
-def _imported(file: str, name: str) -> Callable[..., Any]:
-    """Import a file of the user's, as Python would run it, and return a function of it."""
+def _import_function(file: str, name: str) -> Callable[..., Any]:
+    """Import a file of the user's, as Python would run it, and return one of its functions."""
     there = _functions(file)
     if name not in there:
         some = ", ".join(f"{os.path.basename(file)}:{one}" for one in there[:5])
@@ -155,7 +155,7 @@ def _functions(file: str) -> list[str]:
 
 
 def _parameters(function: Callable[..., Any], what: str) -> tuple[list[str], list[str]]:
-    """Return the parameters that need a value, and those that have one."""
+    """Return the parameters that need a value, and those that have a default."""
     required: list[str] = []
     optional: list[str] = []
     for name, parameter in inspect.signature(function).parameters.items():
@@ -166,7 +166,7 @@ def _parameters(function: Callable[..., Any], what: str) -> tuple[list[str], lis
     return required, optional
 
 
-def _point(required: list[str], known: list[str], point: Sequence[str]) -> dict[str, Any]:
+def _read_point(required: list[str], known: list[str], point: Sequence[str]) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for text in point:
         name, equals, number = (part.strip() for part in text.partition("="))
@@ -174,7 +174,7 @@ def _point(required: list[str], known: list[str], point: Sequence[str]) -> dict[
             raise FormulaError(f"a value is given as name=number, such as x1=2; got {text!r:.60}")
         if name not in known:
             what = "is a constant" if name in CONSTANTS else "is not in the formula"
-            raise FormulaError(f"{name!r} {what}{_near(name, known)}")
+            raise FormulaError(f"{name!r} {what}{_suggest(name, known)}")
         if name in values:
             raise FormulaError(f"{name} has two values")
         values[name] = _value(name, number)
@@ -185,7 +185,7 @@ def _point(required: list[str], known: list[str], point: Sequence[str]) -> dict[
     return values
 
 
-def _near(name: str, known: list[str]) -> str:
+def _suggest(name: str, known: list[str]) -> str:
     near = difflib.get_close_matches(name, known, 1)
     there = f"; its variables are {', '.join(known) or 'none'}"
     return f"{there}; did you mean {near[0]}?" if near and len(known) > 1 else there
@@ -213,7 +213,7 @@ def _array(text: str) -> Any:
     return array
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.17g}"
     return f"array of shape {value.shape}" if value.size > 6 else str(value.tolist())

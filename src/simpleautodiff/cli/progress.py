@@ -1,4 +1,4 @@
-"""A bar on standard error for what takes long, drawn only on a terminal."""
+"""A progress bar on standard error, drawn only on a terminal."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from types import TracebackType
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE = 0.5  # seconds without a bar
+PATIENCE = 0.5  # seconds before the bar is drawn
 WIDTH = 30
 
 
 class Progress:
-    """Say that something is going on, how far it is, and for how long.
+    """A progress bar: what is going on, how far it is, and for how long.
 
     Examples
     --------
@@ -33,14 +33,14 @@ class Progress:
         self._thread = threading.Thread(target=self._draw, daemon=True)
 
     def line(self, seconds: float) -> str:
-        """Write the bar, or only the time where the total is not known."""
+        """Write the bar, or only the time if the total is not known."""
         if not self.total:
             return f"{self.what}  {seconds:.0f} s"
         filled = "█" * (WIDTH * self.done // self.total)
         return f"{self.what}  {filled:{WIDTH - 1}} {self.done}/{self.total}  {seconds:.0f} s"
 
     def step(self) -> None:
-        """Note that one more is done."""
+        """Count one more item as done."""
         self.done += 1
 
     def __enter__(self) -> Progress:
@@ -66,12 +66,12 @@ class Progress:
             sys.stderr.flush()
 
 
-def each(items: Iterable[T], what: str) -> Iterator[T]:
-    """Go through some items, with a bar.
+def show_progress(items: Iterable[T], what: str) -> Iterator[T]:
+    """Iterate over items, with a progress bar.
 
     Examples
     --------
-    >>> list(each([1, 2, 3], "counting"))
+    >>> list(show_progress([1, 2, 3], "counting"))
     [1, 2, 3]
     """
     with Progress(what, len(items) if isinstance(items, Sized) else 0) as progress:

@@ -1,4 +1,4 @@
-"""Tables, graphs, words and programs in each format, by the modules that make them."""
+"""Tables, graphs, words and programs in each format, by the modules of `display`."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import simpleautodiff as ad
-from simpleautodiff.cli import write_output as writing
-from simpleautodiff.cli.derivatives import derived
-from simpleautodiff.cli.input_data import as_json
+from simpleautodiff.cli import write_output
+from simpleautodiff.cli.derivatives import derive_problem
+from simpleautodiff.cli.json_answers import write_json
 from simpleautodiff.cli.problem import Problem
-from simpleautodiff.display.code.source import source as written
+from simpleautodiff.display.code.source import source as write_source
 from simpleautodiff.display.explorer.page import explore as write_page
 from simpleautodiff.display.explorer.server import serve as serve_pages
 from simpleautodiff.display.figures.paper_gallery import gallery
@@ -23,7 +23,7 @@ from simpleautodiff.display.tables.tables import output_names
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.transforms.grad import derivative, grad
 
-MANY = 20  # with more steps than this, only the result is put into words
+MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
 LATEX = r"""{comment}
 \documentclass{{article}}
 \usepackage{{amsmath,booktabs,tikz}}
@@ -58,15 +58,15 @@ svg {{ max-width: 100%; height: auto; }}
 </html>"""
 
 
-class Shown:
-    """A problem that has been recorded, and which sweeps of it are asked for."""
+class RecordedProblem:
+    """A recorded problem, and the sweeps of it to show."""
 
     def __init__(self, problem: Problem, wrt: str, mode: str | None) -> None:
         self.problem, self.wrt, self.mode = problem, wrt, mode
         trace: Any = ad.trace(problem.function, *problem.values, names=problem.names)
         self.trace: Any = trace
         if not problem.file:
-            _forget_places(self.trace)
+            _drop_source_lines(self.trace)
             self.trace.called = problem.y
         self.y = output_names(self.trace)[0][0]
 
@@ -76,7 +76,7 @@ class Shown:
         return self.problem.headline(self.y)
 
     def tables(self) -> list[Any]:
-        """Return the tables: the values, and the sweeps that are asked for."""
+        """Return the tables: the values, and the requested sweeps."""
         found = [self.trace.values()]
         if self.mode != "reverse":
             found.append(self.trace.tangents(self.wrt))
@@ -85,123 +85,128 @@ class Shown:
         return found
 
     def figure(self, show: str | None = None) -> Any:
-        """Return the graph, with what the mode puts into it."""
+        """Return the graph, with the numbers that the mode adds."""
         by_mode = {"forward": "tangents", "reverse": "adjoints", None: "values"}
         return self.trace.figure(show=show or by_mode[self.mode], wrt=self.wrt)
 
     def words(self) -> list[str]:
-        """Explain each step in words; of a long program, the result alone."""
+        """Explain each step in words; for a long program, only the result."""
         names = [step.name for step in self.trace.steps if step.operator]
-        if len(names) > MANY:
+        if len(names) > MAX_EXPLAINED_STEPS:
             names = [self.trace.names[node] for node in self.trace.outputs]
         other = {"forward": "Reverse from", "reverse": "Forward from"}.get(self.mode or "", "?")
         told = [self.trace.explain(name, self.wrt).splitlines() for name in names]
         return ["\n".join(line for line in some if not line.startswith(other)) for some in told]
 
 
-def _forget_places(trace: Any) -> None:
-    """Drop source lines and variables: those of a formula are this program's, not the user's."""
+def _drop_source_lines(trace: Any) -> None:
+    """Drop source lines and variables: those of a formula are this library's, not the user's."""
     trace.lines.clear()
     trace.variables.clear()
     trace.steps = [replace(step, line="") for step in trace.steps]
 
 
-def table(shown: Shown, format: str) -> str:
-    """Return one table: the values, or the sweep that was asked for."""
+def table(shown: RecordedProblem, format: str) -> str:
+    """Return one table: the values, or the requested sweep."""
     return str(shown.tables()[-1 if shown.mode else 0].to(format))
 
 
-def graph(shown: Shown, format: str, show: str | None = None) -> str:
+def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
     """Return the graph alone."""
-    return _drawn(shown.figure(show), format)
+    return _draw(shown.figure(show), format)
 
 
-def _drawn(figure: Any, format: str) -> str:
+def _draw(figure: Any, format: str) -> str:
     """Draw a figure; a construction is several, one for each step."""
     if not isinstance(figure, list):
-        return _one_drawn(figure, format)
+        return _draw_one(figure, format)
     if format not in ("text", "html"):
         raise FormulaError(f"a construction is {len(figure)} figures: --format text or html")
-    return "\n\n".join(_one_drawn(each, format) for each in figure)
+    return "\n\n".join(_draw_one(each, format) for each in figure)
 
 
-def _one_drawn(figure: Any, format: str) -> str:
+def _draw_one(figure: Any, format: str) -> str:
     if format != "html":
         return str(getattr(figure, format)())
     svg = figure.svg()
     return f"<figure>{svg[max(svg.find('<svg'), 0) :]}</figure>"
 
 
-def explanation(shown: Shown, format: str) -> str:
-    """Return all of it: what is computed, the tables, the graph, the words."""
+def explanation(shown: RecordedProblem, format: str) -> str:
+    """Return the whole explanation: the problem, the tables, the graph, the words."""
     if format in ("svg", "tikz"):
         return graph(shown, format)
     writers = {"text": _text, "markdown": _markdown, "latex": _latex, "html": _html, "json": _data}
     return writers[format](shown)
 
 
-def _text(shown: Shown) -> str:
+def _text(shown: RecordedProblem) -> str:
     parts = [shown.headline]
-    parts += [f"{writing.title(table.title)}\n{table.to('text')}" for table in shown.tables()]
-    parts.append(f"{writing.title('Graph')}\n{_sketch(shown)}")
-    words = "\n".join(map(writing.paragraph, shown.words()))
-    return "\n\n".join([*parts, f"{writing.title('In words')}\n{words}"])
+    parts += [
+        f"{write_output.bold_title(table.title)}\n{table.to('text')}" for table in shown.tables()
+    ]
+    parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
+    words = "\n".join(map(write_output.paragraph, shown.words()))
+    return "\n\n".join([*parts, f"{write_output.bold_title('In words')}\n{words}"])
 
 
-def _sketch(shown: Shown) -> str:
-    """Draw the graph in letters; names alone, where numbers would make it too wide."""
-    drawn = _drawn(shown.figure(), "text")
-    if max(map(writing.columns, drawn.splitlines())) <= shutil.get_terminal_size().columns:
+def _sketch(shown: RecordedProblem) -> str:
+    """Draw the graph as text; only with names, if numbers would make it too wide."""
+    drawn = _draw(shown.figure(), "text")
+    if (
+        max(map(write_output.count_columns, drawn.splitlines()))
+        <= shutil.get_terminal_size().columns
+    ):
         return drawn
-    return _drawn(shown.figure("plain"), "text")
+    return _draw(shown.figure("plain"), "text")
 
 
-def _markdown(shown: Shown) -> str:
+def _markdown(shown: RecordedProblem) -> str:
     tables = [table.to("markdown") for table in shown.tables()]
     graph = f"**Graph**\n\n```text\n{_sketch(shown)}\n```"
     return "\n\n".join([f"`{shown.headline}`", *tables, graph, *shown.words()])
 
 
-def _latex(shown: Shown) -> str:
-    """Write a document: the tables and the graph; the words stand in comments."""
+def _latex(shown: RecordedProblem) -> str:
+    """Write a document: the tables and the graph, with the words in comments."""
     parts = []
     for table in shown.tables():
         title = table.title.replace("_", r"\_")
         parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\n\n{table.to('latex')}")
-    head, _, drawing = _drawn(shown.figure(), "tikz").rpartition(r"\begin{document}")
+    head, _, drawing = _draw(shown.figure(), "tikz").rpartition(r"\begin{document}")
     setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
     drawing = drawing.replace(r"\end{document}", "").strip()
     graph = f"\\noindent\\resizebox{{\\linewidth}}{{!}}{{%\n{drawing}}}"
     return LATEX.format(
-        comment=_commented(shown.headline),
+        comment=_comment(shown.headline),
         setup="\n".join(setup).strip(),
         body="\n\n".join([*parts, graph]),
-        words=_commented("\n".join(shown.words())),
+        words=_comment("\n".join(shown.words())),
     )
 
 
-def _commented(text: str) -> str:
+def _comment(text: str) -> str:
     return "\n".join(f"% {line}" for line in text.splitlines())
 
 
-def _html(shown: Shown) -> str:
+def _html(shown: RecordedProblem) -> str:
     tables = [table.to("html") for table in shown.tables()]
-    words = "".join(f"<p>{_broken(line)}</p>" for line in shown.words())
+    words = "".join(f"<p>{_break_lines(line)}</p>" for line in shown.words())
     parts = [
         *(f"<section>{table}</section>" for table in tables),
-        f"<section><h2>Graph</h2>{_drawn(shown.figure(), 'html')}</section>",
+        f"<section><h2>Graph</h2>{_draw(shown.figure(), 'html')}</section>",
         f"<section><h2>In words</h2>{words}</section>",
     ]
     return PAGE.format(title=html.escape(shown.headline), body="\n".join(parts))
 
 
-def _broken(text: str) -> str:
+def _break_lines(text: str) -> str:
     return html.escape(text).replace("\n", "<br>")
 
 
-def _data(shown: Shown) -> str:
+def _data(shown: RecordedProblem) -> str:
     problem = shown.problem
-    return as_json(
+    return write_json(
         {
             "formula": problem.text,
             "at": problem.point,
@@ -228,14 +233,16 @@ def _graph(program: ad.Program) -> dict[str, Any]:
 
 def source(problem: Problem, wrt: str, order: int, mode: str | None, format: str) -> str:
     """Return the derivative as a program: Python, or LaTeX."""
-    place = problem.index(wrt)
+    index = problem.index(wrt)
     if mode == "forward":
-        return str(written(derivative(problem.function, order, place), *problem.values).to(format))
-    inner = derived(problem, wrt, order - 1)
-    return str(written(grad(inner.function, place), *problem.values).to(format))
+        return str(
+            write_source(derivative(problem.function, order, index), *problem.values).to(format)
+        )
+    inner = derive_problem(problem, wrt, order - 1)
+    return str(write_source(grad(inner.function, index), *problem.values).to(format))
 
 
-def step(shown: Shown) -> None:
+def step(shown: RecordedProblem) -> None:
     """Step through a derivative by keys."""
     mode = shown.mode or "reverse"
     interact(Stepper(shown.trace, mode, wrt=shown.wrt if mode == "forward" else ""))

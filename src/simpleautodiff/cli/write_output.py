@@ -1,4 +1,4 @@
-"""Text to terminals, files and pipes, whatever they can take."""
+"""Text to terminals, files and pipes, whatever they support."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     if fit and sys.stdout.isatty():
-        text = fitted(text, shutil.get_terminal_size().columns)
+        text = fit_lines(text, shutil.get_terminal_size().columns)
     print(text, flush=True)
 
 
@@ -35,27 +35,27 @@ def _save(text: str, output: str) -> None:
         print(f"wrote {output}", file=sys.stderr)
 
 
-def fitted(text: str, width: int) -> str:
-    """Cut the lines that are longer than a terminal is wide, and say so.
+def fit_lines(text: str, width: int) -> str:
+    """Cut the lines that are longer than a terminal is wide, and add a note.
 
     Examples
     --------
-    >>> print(fitted("v1 = log(x1)", 9))
+    >>> print(fit_lines("v1 = log(x1)", 9))
     v1 = log…
     (cut to 9 columns; --output FILE, or a pipe, has all)
     """
-    lines = [_cut(line, width) for line in text.splitlines()]
+    lines = [_cut_line(line, width) for line in text.splitlines()]
     if "\n".join(lines) == text:
         return text
     return "\n".join([*lines, f"(cut to {width} columns; --output FILE, or a pipe, has all)"])
 
 
-def wrapped(line: str, width: int = 80) -> str:
-    """Break a line of words that is too long for a terminal of 80 columns.
+def wrap_line(line: str, width: int = 80) -> str:
+    """Wrap a line of words that is too long for a terminal of 80 columns.
 
     Examples
     --------
-    >>> print(wrapped("v1 = log(x1), so ∂v1/∂x1 = 1/x1", 20))
+    >>> print(wrap_line("v1 = log(x1), so ∂v1/∂x1 = 1/x1", 20))
     v1 = log(x1), so
       ∂v1/∂x1 = 1/x1
     """
@@ -66,68 +66,68 @@ def wrapped(line: str, width: int = 80) -> str:
 def paragraph(text: str) -> str:
     """Wrap each line of a text; all but the first are indented."""
     first, *others = text.splitlines()
-    indented = [textwrap.indent(wrapped(line, 78), "  ") for line in others]
-    return "\n".join([wrapped(first), *indented])
+    indented = [textwrap.indent(wrap_line(line, 78), "  ") for line in others]
+    return "\n".join([wrap_line(first), *indented])
 
 
-def _cut(line: str, width: int) -> str:
-    if columns(line) <= width:
+def _cut_line(line: str, width: int) -> str:
+    if count_columns(line) <= width:
         return line
-    while columns(line) > width - 1:
+    while count_columns(line) > width - 1:
         line = line[:-1]
     return f"{line}…"
 
 
-def columns(text: str) -> int:
-    """Count the columns of a line: combining marks and colours have none.
+def count_columns(text: str) -> int:
+    """Count the columns of a line: combining characters and colours have none.
 
     Examples
     --------
-    >>> columns("x̄1"), columns(f"{BOLD}v1{PLAIN}")
+    >>> count_columns("x̄1"), count_columns(f"{BOLD}v1{PLAIN}")
     (2, 2)
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
     return sum(not unicodedata.combining(character) for character in text)
 
 
-def title(text: str) -> str:
-    """Return a headline, in bold where the terminal has it."""
-    return f"{BOLD}{text}{PLAIN}" if coloured(sys.stdout) else text
+def bold_title(text: str) -> str:
+    """Return a headline, in bold if the terminal supports it."""
+    return f"{BOLD}{text}{PLAIN}" if has_colours(sys.stdout) else text
 
 
-def coloured(stream: TextIO | None) -> bool:
-    """Tell whether a stream is a terminal with colours that nobody has switched off."""
+def has_colours(stream: TextIO | None) -> bool:
+    """Tell whether a stream is a terminal with colours that are not switched off."""
     if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
 
 
 def complain(message: str, code: int, file: str = "") -> int:
-    """Write an error to standard error and return the exit code; places in `file` are told."""
+    """Write an error to standard error and return the exit code; locations in `file` are kept."""
     label = "simpleautodiff:"
-    if coloured(sys.stderr):
+    if has_colours(sys.stderr):
         label = f"{RED}{label}{PLAIN}"
-    _say(f"{label} {_folded(_without_place(message, file))}")
+    _say(f"{label} {_wrap_message(_drop_location(message, file))}")
     return code
 
 
-def _folded(message: str) -> str:
-    """Break long lines on a terminal; what is indented is shown as it is."""
+def _wrap_message(message: str) -> str:
+    """Wrap long lines on a terminal; indented lines stay as they are."""
     if sys.stderr is None or not sys.stderr.isatty():
         return message
     width = shutil.get_terminal_size().columns - len("simpleautodiff: ")
     lines = message.splitlines()
-    return "\n".join(line if line.startswith(" ") else wrapped(line, width) for line in lines)
+    return "\n".join(line if line.startswith(" ") else wrap_line(line, width) for line in lines)
 
 
 def warn(messages: Iterable[str], file: str = "") -> None:
-    """Write each warning once; places in `file` are told."""
-    for message in dict.fromkeys(_without_place(message, file) for message in messages):
-        _say(_folded(f"warning: {message}"))
+    """Write each warning once; locations in `file` are kept."""
+    for message in dict.fromkeys(_drop_location(message, file) for message in messages):
+        _say(_wrap_message(f"warning: {message}"))
 
 
-def let_go() -> int:
-    """Leave quietly when nobody reads on: what is still buffered goes nowhere."""
+def exit_quietly() -> int:
+    """Exit quietly when the reader is gone: discard what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
@@ -138,8 +138,8 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 
-def _without_place(message: str, file: str) -> str:
-    """Drop the source line of a message, unless it is one of the user's file."""
+def _drop_location(message: str, file: str) -> str:
+    """Drop the source line of a message, unless it is in the user's file."""
     if file and f"(at {file}:" in message:
         return message
     return re.sub(r" \(at [^\n]*\)", "", message)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import teach_scipy
+from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.compiled.entered import Program
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import Recorded, native
@@ -211,7 +211,7 @@ class Function:
         return path
 
     def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
-        teach_scipy()
+        patch_scipy()
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
         leaves, rebuild = flatten((args, kwargs))

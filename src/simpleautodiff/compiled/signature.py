@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.compiled.recording.trace_program import native
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import TraceError
-from simpleautodiff.values.pytree import children
+from simpleautodiff.values.pytree import parts_of
 
 
 class Call(NamedTuple):
@@ -55,7 +55,7 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
     if kind is float:
         leaves.append(tree)
         return float
-    parts = children(tree)
+    parts = parts_of(tree)
     if parts is not None:
         return (kind, *[(name, _key(part, leaves)) for name, part in parts])
     leaves.append(tree)
@@ -84,7 +84,7 @@ def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
 def _held(part: Any, within: tuple[int, ...]) -> Hashable:
     """Return what tells a part of an object from any other, numbers and arrays by their values."""
     kind = type(part)
-    parts = children(part)
+    parts = parts_of(part)
     if parts is not None:
         inside = (*within, id(part))
         return kind, *[(name, _held(x, inside)) for name, x in parts if id(x) not in inside]
@@ -124,7 +124,7 @@ def leaf_paths(described: Call) -> list[str]:
 
 
 def _paths(path: str, tree: Any) -> list[str]:
-    parts = None if type(tree) is float else children(tree)
+    parts = None if type(tree) is float else parts_of(tree)
     if parts is None:
         return [path]
     return [found for name, part in parts for found in _paths(f"{path}{name}", part)]

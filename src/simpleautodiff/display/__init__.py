@@ -1,7 +1,7 @@
-"""What is shown of a program: tables, words, formulas, figures, steps; all from one trace.
+"""What is shown of a program: tables, sentences, formulas, figures, steps; all from one trace.
 
-A trace can be asked to show itself; but figures, steps and pages are made from traces. So traces
-get these methods here, where both are known.
+Figures, steps and pages are made from traces, and a trace has methods that show them. So these
+methods are added to the classes here, where both are known.
 """
 
 from __future__ import annotations

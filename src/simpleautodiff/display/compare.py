@@ -1,4 +1,4 @@
-"""`compare`: one derivative in five ways, side by side: what each gives, and what it costs."""
+"""`compare`: one derivative by five methods, side by side: the values and the costs."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from simpleautodiff.values.functions import optional, shape
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
-MOST = 10  # inputs and results that are compared one by one
+MAX_COMPARED = 10  # inputs and results that are compared one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way to the derivatives: what it gave and what it took.
+class Method:
+    """One method for the derivatives: its values and its cost.
 
-    `values` has a row for each result and a column for each input. `digits` is how many of the
-    digits agree with the reference; `operations` are those of all inputs and results, an operation
-    on arrays counting as one, and in both modes the function itself once; `stored` is how many
-    numbers are kept for the way back.
+    `values` has one row per result and one column per input. `digits` is how many digits agree with
+    the reference; `operations` counts those of all inputs and results, where an operation on arrays
+    counts as one, and in both modes the function itself once; `stored` is how many numbers are
+    retained for the reverse sweep.
     """
 
     name: str
@@ -47,15 +47,15 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The ways to one derivative side by side; `mode` is the library's choice, and `why`."""
+    """The methods for one derivative side by side; `mode` is the library's choice, and `why`."""
 
     title: str
-    ways: tuple[Way, ...]
+    ways: tuple[Method, ...]
     mode: str
     why: str
 
-    def __getitem__(self, name: str) -> Way:
-        """Return one way by its name: "forward", "reverse", "symbolic", ..."""
+    def __getitem__(self, name: str) -> Method:
+        """Return one method by its name: "forward", "reverse", "symbolic", ..."""
         return next(way for way in self.ways if way.name == name)
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ class Comparison:
         if format == "json":
             return self._json()
         heads = ("way", "derivatives", "digits", "operations", "stored numbers")
-        table = formats.grid(format, self.title, heads, [_cells(way) for way in self.ways])
+        table = formats.write_grid(format, self.title, heads, [_cells(way) for way in self.ways])
         return f"{table}\n\n{self._conclusion(format)}"
 
     def _conclusion(self, format: str) -> str:
@@ -87,7 +87,7 @@ class Comparison:
             }
             for way in self.ways
         ]
-        return formats.dumped(
+        return formats.dump_json(
             {"title": self.title, "ways": ways, "mode": self.mode, "why": self.why}
         )
 
@@ -96,11 +96,11 @@ class Comparison:
 
 
 def compare(f: F, *args: Any) -> Comparison:
-    """Differentiate `f` in five ways and put them side by side.
+    """Differentiate `f` by five methods and put them side by side.
 
     Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
     many digits agree, how many operations they take, how many numbers they store; and which mode
-    `jacobian` would choose, and why. Of more than ten inputs or results the first ten are compared.
+    `jacobian` would choose, and why. With more than ten inputs or results, the first ten are used.
 
     Examples
     --------
@@ -114,7 +114,7 @@ def compare(f: F, *args: Any) -> Comparison:
     ('reverse', 'it needs 1 sweep for 1 result, forward mode 2 for 2 inputs')
     """
     check_function(f)
-    point = Point(f, args)
+    point = ComparisonPoint(f, args)
     found = [
         _forward(point),
         _reverse(point),
@@ -126,11 +126,11 @@ def compare(f: F, *args: Any) -> Comparison:
         (way.values for way in found if way.name == "symbolic" and way.values is not None),
         found[1].values,
     )
-    ways = tuple(_judged(way, reference) for way in found)
-    return Comparison(f"Derivatives of {name_of(f)}", ways, *_choice(point))
+    ways = tuple(_judge(way, reference) for way in found)
+    return Comparison(f"Derivatives of {name_of(f)}", ways, *_explain_choice(point))
 
 
-class Point:
+class ComparisonPoint:
     """A function at a point, with its inputs and results as lists of numbers."""
 
     def __init__(self, f: F, args: tuple[Any, ...]) -> None:
@@ -145,10 +145,10 @@ class Point:
         self.value = call(f, Selection(args), args)
         self.inputs = sum(np.size(leaf) for leaf in self.leaves)
         self.results = sum(np.size(leaf) for leaf in flatten(self.value)[0])
-        self.columns, self.rows = min(self.inputs, MOST), min(self.results, MOST)
+        self.columns, self.rows = min(self.inputs, MAX_COMPARED), min(self.results, MAX_COMPARED)
 
     def unit(self, number: int, leaves: list[Any]) -> list[Any]:
-        """Return leaves that are 0 but for one number, which is 1."""
+        """Return leaves that are 0 except for one number, which is 1."""
         units, begin = [], 0
         for leaf in leaves:
             size = int(np.size(leaf))
@@ -159,7 +159,7 @@ class Point:
             begin += size
         return units
 
-    def moved(self, step: Any, number: int) -> Any:
+    def move(self, step: Any, number: int) -> Any:
         """Return the arguments with one number moved by a step."""
         units = self.unit(number, self.leaves)
         pairs = zip(self.leaves, units, strict=True)
@@ -177,7 +177,7 @@ class Point:
         return sum(node.primitive is not None for node in recording.nodes)
 
 
-def _forward(point: Point) -> Way:
+def _forward(point: ComparisonPoint) -> Method:
     def column(number: int) -> Any:
         tangents = point.rebuild(iter(point.unit(number, point.leaves)))
         return jvp(point.f, point.args, tangents)[1]
@@ -188,11 +188,11 @@ def _forward(point: Point) -> Way:
         int(np.size(leaf)) * max(0, _count(point, _sweep(point, k)) - once)
         for k, leaf in enumerate(point.leaves)
     ]
-    return Way("forward", np.stack(columns, axis=1), None, once + sum(sweeps), 0)
+    return Method("forward", np.stack(columns, axis=1), None, once + sum(sweeps), 0)
 
 
-def _sweep(point: Point, k: int) -> F:
-    """Return the forward sweep from one of the inputs, the others being constants to it."""
+def _sweep(point: ComparisonPoint, k: int) -> F:
+    """Return the forward sweep from one of the inputs, with the others constant."""
 
     def sweep(*args: Any) -> Any:
         leaves, rebuild = flatten(args)
@@ -209,7 +209,7 @@ def _ones(leaf: Any) -> Any:
     return np.ones(np.shape(leaf)) if np.shape(leaf) else 1.0
 
 
-def _reverse(point: Point) -> Way:
+def _reverse(point: ComparisonPoint) -> Method:
     value, pullback = vjp(point.f, *point.args)
     leaves, rebuild = flatten(value)
     rows = []
@@ -223,18 +223,18 @@ def _reverse(point: Point) -> Way:
 
     once = _count(point, point.f)
     operations = once + point.results * (_count(point, sweep) - once)
-    return Way("reverse", np.stack(rows), None, operations, _stored(point))
+    return Method("reverse", np.stack(rows), None, operations, _count_stored(point))
 
 
-def _count(point: Point, function: F) -> int:
+def _count(point: ComparisonPoint, function: F) -> int:
     try:
         return point.steps(function)
     except AutodiffError:
         return 0  # nothing depends on the inputs
 
 
-def _stored(point: Point) -> int:
-    """Count the numbers that the rules of a recorded function will read on the way back."""
+def _count_stored(point: ComparisonPoint) -> int:
+    """Count the numbers that the rules of a recorded function read in the reverse sweep."""
     graph = Graph(point.f, Selection(tuple(point.args)))
     sizes: dict[int, int] = {}
     for node in graph.tape:
@@ -248,10 +248,10 @@ def _stored(point: Point) -> int:
     return sum(sizes.values())
 
 
-def _symbolic(point: Point) -> Way:
-    """Let SymPy differentiate the formula that the function is."""
+def _symbolic(point: ComparisonPoint) -> Method:
+    """Differentiate the function's formula by SymPy."""
     if any(shape(leaf) for leaf in point.leaves):
-        return Way("symbolic", note="SymPy's symbols are single numbers, not arrays")
+        return Method("symbolic", note="SymPy's symbols are single numbers, not arrays")
     try:
         sympy = optional("sympy", "the symbolic way")
         symbols = [sympy.Symbol(f"x{i + 1}", real=True) for i in range(point.inputs)]
@@ -263,31 +263,33 @@ def _symbolic(point: Point) -> Way:
             for row in slopes[: point.rows]
         ]
     except Exception as error:  # a function may do anything with symbols
-        return Way("symbolic", note=f"not for this function: {type(error).__name__}")
+        return Method("symbolic", note=f"not for this function: {type(error).__name__}")
     count = sum(int(sympy.count_ops(slope)) for row in slopes for slope in row)
-    return Way("symbolic", np.array(values), None, count, 0)
+    return Method("symbolic", np.array(values), None, count, 0)
 
 
-def _complex(point: Point) -> Way:
-    """Take the imaginary part of a tiny imaginary step."""
+def _complex(point: ComparisonPoint) -> Method:
+    """Differentiate by a tiny imaginary step."""
     if not is_analytic(point.f, point.args):
-        return Way("complex step", note="only for functions that are analytic in complex numbers")
+        return Method(
+            "complex step", note="only for functions that are analytic in complex numbers"
+        )
     values = np.zeros((point.rows, point.columns))
     for i in range(point.rows):
         for j in range(point.columns):
-            values[i, j] = complex_step(_along(point, i, j), 0.0)
-    return Way("complex step", values, None, point.inputs * _count(point, point.f), 0)
+            values[i, j] = complex_step(_restrict_to_line(point, i, j), 0.0)
+    return Method("complex step", values, None, point.inputs * _count(point, point.f), 0)
 
 
-def _along(point: Point, i: int, j: int) -> F:
-    return lambda t: point.numbers(point.f(*point.moved(t, j)))[i]
+def _restrict_to_line(point: ComparisonPoint, i: int, j: int) -> F:
+    return lambda t: point.numbers(point.f(*point.move(t, j)))[i]
 
 
-def _differences(point: Point) -> Way:
+def _differences(point: ComparisonPoint) -> Method:
     calls = 0
     values = np.zeros((point.rows, point.columns))
 
-    def counted(along: F) -> F:
+    def count_calls(along: F) -> F:
         def function(t: float) -> Any:
             nonlocal calls
             calls += 1
@@ -299,17 +301,17 @@ def _differences(point: Point) -> Way:
         warnings.simplefilter("ignore", DomainWarning)
         for i in range(point.rows):
             for j in range(point.columns):
-                values[i, j] = difference(counted(_along(point, i, j)), 0.0)[0]
+                values[i, j] = difference(count_calls(_restrict_to_line(point, i, j)), 0.0)[0]
     share = point.inputs * point.results / (point.rows * point.columns)
     operations = round(calls * share) * _count(point, point.f)
-    return Way("differences", values, None, operations, 0)
+    return Method("differences", values, None, operations, 0)
 
 
-def _judged(way: Way, reference: Any) -> Way:
+def _judge(way: Method, reference: Any) -> Method:
     if way.values is None:
         return way
     digits = min(map(_digits, np.ravel(way.values).tolist(), np.ravel(reference).tolist()))
-    return Way(way.name, way.values, digits, way.operations, way.stored, way.note)
+    return Method(way.name, way.values, digits, way.operations, way.stored, way.note)
 
 
 def _digits(value: float, reference: float) -> int:
@@ -320,27 +322,27 @@ def _digits(value: float, reference: float) -> int:
     return 0 if not math.isfinite(error) or error >= 1 else min(16, int(-math.log10(error)))
 
 
-def _choice(point: Point) -> tuple[str, str]:
-    """Say which mode `jacobian` takes, and why."""
-    inputs, results = _many(point.inputs, "input"), _many(point.results, "result")
+def _explain_choice(point: ComparisonPoint) -> tuple[str, str]:
+    """Say which mode `jacobian` chooses, and why."""
+    inputs, results = _pluralize(point.inputs, "input"), _pluralize(point.results, "result")
     if point.inputs == point.results:
-        sweeps = _many(point.results, "sweep")
+        sweeps = _pluralize(point.results, "sweep")
         return "reverse", f"a tie, both modes need {sweeps} for {inputs} and {results}"
     if point.inputs < point.results:
-        sweeps = _many(point.inputs, "sweep")
+        sweeps = _pluralize(point.inputs, "sweep")
         return (
             "forward",
             f"it needs {sweeps} for {inputs}, reverse mode {point.results} for {results}",
         )
-    sweeps = _many(point.results, "sweep")
+    sweeps = _pluralize(point.results, "sweep")
     return "reverse", f"it needs {sweeps} for {results}, forward mode {point.inputs} for {inputs}"
 
 
-def _many(count: int, word: str) -> str:
+def _pluralize(count: int, word: str) -> str:
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def _cells(way: Way) -> tuple[str, ...]:
+def _cells(way: Method) -> tuple[str, ...]:
     if way.values is None:
         return way.name, way.note, "", "", ""
     numbers = np.ravel(way.values).tolist()

@@ -19,7 +19,7 @@ from simpleautodiff.transforms.arguments import name_of
 
 
 class Trace(Program):
-    """A program with ways to show it; `trace` makes it.
+    """A program with methods that show it; `trace` makes it.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class Trace(Program):
 
     f: Callable[..., Any]
     args: tuple[Any, ...]
-    explain: Callable[..., str]  # this and the following methods are given to it by `display`
+    explain: Callable[..., str]  # this and the following methods are added by `display`
     source: Callable[..., Any]
     figure: Callable[..., Any]
     step: Callable[..., Any]
@@ -47,14 +47,14 @@ class Trace(Program):
     def tangents(self, wrt: str = "") -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
-        Of an array one element can be chosen: ``"w[0, 2]"``; else all move together.
+        One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
         """
         return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
 
     def adjoints(self, output: str = "") -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
-        Of an array one element can be chosen: ``"v5[0]"``; else it is the derivative of their sum.
+        One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
         """
         return adjoints_table(self, self.proper(output) if output else "")
 
@@ -80,7 +80,7 @@ def trace(
         `"paper"` numbers the steps by their distance from the inputs, as the paper's tables do;
         `"execution"` numbers them as they happened.
     names
-        What the inputs are called; without it, as the parameters of `f` are.
+        The names of the inputs; by default the parameters of `f`.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def trace_formula(formula: Formula, *args: Any, numbering: str = "paper") -> Tra
         if isinstance(node, Node) and node.primitive is not None:
             lines.setdefault(node, f"formula:{line}: {text[line - 1].strip()}")
             variables |= {node: name} if name else {}
-    several = len(text) > 1  # else the line is the title
+    several = len(text) > 1  # otherwise the line is the title
     lines = lines if several else {}
     traced = Trace(
         found.nodes, numbering, found.names, lines, found.outputs, variables, found.calls

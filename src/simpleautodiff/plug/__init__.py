@@ -1,9 +1,8 @@
-"""SciPy's solvers with the derivatives they ask for, and derivatives of what they find.
+"""SciPy's solvers with the derivatives they need, and solvers that can be differentiated.
 
 `minimize`, `least_squares`, `root`, `root_scalar` and `curve_fit` are SciPy's, with Jacobians and
-Hessians filled in. `solve_root`, `solve_minimum` and `solve_fixed_point` are functions of their
-parameters that can be differentiated themselves; so are `solve_ivp`, `odeint` and `quad`, in all
-that they depend on.
+Hessians filled in. `solve_root`, `solve_minimum` and `solve_fixed_point` are differentiable
+functions of their parameters; so are `solve_ivp`, `odeint` and `quad`, in all that they depend on.
 """
 
 from simpleautodiff.plug.implicit import solve_fixed_point, solve_minimum, solve_root

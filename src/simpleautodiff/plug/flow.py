@@ -1,15 +1,15 @@
-"""The solution of a differential equation as a primitive, with derivatives of every order.
+"""The solution of an ODE as a primitive, with derivatives of every order.
 
 A problem is y' = f(t, y, z) with y(t0) = initial(z), where z is one vector of everything that is
-differentiated. Its derivatives are solutions of other problems of the same kind:
+differentiated. Its derivatives are solutions of problems of the same form:
 
 tangent      one direction dz: y and dy together, as a function of (z, dz)
 variational  all directions at once: y and the matrix ∂y/∂z together, as a function of z
-adjoint      back in time: λ' = -(∂f/∂y)ᵀ λ, which gains the adjoint of y at each output time; the
-             adjoint of z is ∫ (∂f/∂z)ᵀ λ dt plus what λ(t0) says of the initial state
+adjoint      backward in time: λ' = -(∂f/∂y)ᵀ λ, to which the adjoint of y is added at each output
+             time; the adjoint of z is ∫ (∂f/∂z)ᵀ λ dt plus the part of λ(t0) from the initial state
 
 The derivative of the adjoint is a part of the adjoint of the tangent problem. So three short rules
-answer to every order, in every nesting of forward and reverse mode.
+suffice for every order, in every nesting of forward and reverse mode.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Right = Callable[[Any, Any, Any], Any]
 
 
 def run(fun: Any, span: Any, y0: Any, **options: Any) -> Any:
-    """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` where it gives up."""
-    return arrived(scipy_module("integrate").solve_ivp(fun, span, y0, **options), span)
+    """Call SciPy's solve_ivp in plain numbers, and raise `DomainError` if it fails."""
+    return check_success(scipy_module("integrate").solve_ivp(fun, span, y0, **options), span)
 
 
-def arrived(found: Any, span: Any) -> Any:
-    """Return SciPy's result if the solver has arrived at the end of the span."""
+def check_success(found: Any, span: Any) -> Any:
+    """Return SciPy's result if it reached the end of the span; otherwise raise `DomainError`."""
     if found.success:
         return found
     raise DomainError(
@@ -51,11 +51,11 @@ def arrived(found: Any, span: Any) -> Any:
 
 
 @dataclass(eq=False)
-class Problem:
-    """y' = fun(t, y, z), y(t0) = initial(z), asked for at some times.
+class InitialValueProblem:
+    """y' = fun(t, y, z), y(t0) = initial(z), evaluated at some times.
 
-    `jac(t, y, z)` is ∂f/∂y of the original problem; the derivatives of a problem have it on the
-    diagonal of their own, which is all an implicit method needs to converge.
+    `jac(t, y, z)` is ∂f/∂y of the original problem; the Jacobian of a derived problem has it on its
+    block diagonal, which is all an implicit method needs to converge.
     """
 
     fun: Right
@@ -74,7 +74,7 @@ class Problem:
 
     @property
     def flow(self) -> Primitive:
-        """The primitive from z to the solution; the problem does not keep it: no circle."""
+        """The primitive from z to the solution; not stored, to avoid a reference cycle."""
         return _flow_primitive(self)
 
     @property
@@ -83,11 +83,11 @@ class Problem:
         return _adjoint_primitive(self)
 
     def solve(self, z: Any, events: Any = None) -> Any:
-        """Return SciPy's result; the last one without events is kept, for the adjoint."""
+        """Return SciPy's result; the last one without events is retained, for the adjoint."""
         if self._solved is not None and np.array_equal(self._solved[0], z):
             return self._solved[1]
         y0 = np.array(self.initial(z), dtype=float)
-        right = self.fun  # SciPy's solvers are circles, which must not keep the solution
+        right = self.fun  # SciPy's solvers are reference cycles, which must not hold the solution
         found = run(
             lambda t, y: right(t, y, z),
             self.span,
@@ -101,8 +101,8 @@ class Problem:
             self._solved = z, found
         return found
 
-    def ask_for(self, found: Any) -> None:
-        """Keep the times of a first solution, and those of its events; it may have ended early."""
+    def set_times(self, found: Any) -> None:
+        """Store the output times of a first solution and of its events; it may have ended early."""
         self.times = found.t
         if found.t_events is not None:
             times = np.unique(np.concatenate([found.t, *found.t_events]))
@@ -111,9 +111,9 @@ class Problem:
                 self.span = self.span[0], float(self.times[-1])
 
     def solver(self, z: Any, states: int, state: Any, sign: int) -> dict[str, Any]:
-        """Return the options for a system of `states` numbers along `state(t, y)`.
+        """Return solver options for a system of `states` numbers linearised along `state(t, y)`.
 
-        With `sign` -1 it is the adjoint system, which is transposed and runs back.
+        With `sign` -1 it is the adjoint system, which is transposed and runs backward.
         """
         copies = states // self.size
         options = {**self.options, "atol": self.options.get("atol", 1e-6)}
@@ -138,9 +138,9 @@ class Problem:
             self._slopes = z, slopes / sizes[:, None, None]
         return self._slopes[1]
 
-    def _variational(self, sizes: Any) -> Problem:
+    def _variational(self, sizes: Any) -> InitialValueProblem:
         count, units = len(sizes), np.diag(sizes)
-        right, start = self.fun, self.initial  # not `self`, which keeps what is made here
+        right, start = self.fun, self.initial  # not `self`, which holds what is made here
 
         def fun(t: Any, y: Any, z: Any) -> Any:
             rows = shape_of(y)[0] // (1 + count)
@@ -154,7 +154,7 @@ class Problem:
 
         return replace(self, fun=fun, initial=initial)
 
-    def tangent(self) -> Problem:
+    def tangent(self) -> InitialValueProblem:
         """Return the problem of y and of its change in one direction."""
         right, start = self.fun, self.initial
 
@@ -170,15 +170,15 @@ class Problem:
 
 
 def _sizes(z: Any) -> Any:
-    """Return how large a change of each number is to be called 1.
+    """Return the scale of each element of z, by which changes are measured.
 
     Tolerances are absolute, too: a derivative in a rate of 1e7 would be far below them.
     """
     return np.maximum(1.0, np.abs(plain(z)))
 
 
-def _scaled(z: Any, direction: Any) -> tuple[Any, Any]:
-    """Return a direction as large as the numbers it changes, and by how much it was divided."""
+def _scale(z: Any, direction: Any) -> tuple[Any, Any]:
+    """Scale a direction to the size of the numbers it changes; return it and the divisor."""
     size = np.max(np.abs(plain(direction)) / _sizes(z), initial=0.0)
     size = np.where(size == 0, 1.0, size)
     return direction / size, size
@@ -190,7 +190,7 @@ def _halves(x: Any) -> tuple[Any, Any]:
 
 
 def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[Any, Any]:
-    """Return f(y, z) and its change along each row of `slopes` and `units`, the cheaper way."""
+    """Return f(y, z) and its change along each row of `slopes` and `units`, by the cheaper mode."""
     if len(units) <= shape_of(y)[0]:
         value, push = linearize(f, y, z)
         return value, np.stack([push(slopes[j], unit) for j, unit in enumerate(units)])
@@ -200,12 +200,12 @@ def _all_directions(f: Any, y: Any, z: Any, slopes: Any, units: Any) -> tuple[An
     return value, slopes @ by_state + units @ by_input
 
 
-def _push(problem: Problem, z: Any, dz: Any) -> Any:
-    direction, size = _scaled(z, dz)
+def _push(problem: InitialValueProblem, z: Any, dz: Any) -> Any:
+    direction, size = _scale(z, dz)
     return size * _halves(apply(problem.tangent().flow, concatenate([z, direction])))[1]
 
 
-def _flow_primitive(problem: Problem) -> Primitive:
+def _flow_primitive(problem: InitialValueProblem) -> Primitive:
     def by_adjoint(v: Any, z: Any) -> Linear:
         return Linear(lambda dz: _push(problem, z, dz), lambda bar: apply(problem.pull, z, bar))
 
@@ -223,15 +223,15 @@ def _flow_primitive(problem: Problem) -> Primitive:
     )
 
 
-def _adjoint_primitive(problem: Problem) -> Primitive:
-    """Make the map from (z, adjoint of the solution) to the adjoint of z.
+def _adjoint_primitive(problem: InitialValueProblem) -> Primitive:
+    """Return the primitive from (z, adjoint of the solution) to the adjoint of z.
 
     It is the gradient of ⟨bar, y⟩, so its own derivative in z is a symmetric map, a Hessian.
     """
 
     def by_inputs(v: Any, z: Any, bar: Any) -> Linear:
         def hessian_times(dz: Any) -> Any:
-            direction, size = _scaled(z, dz)
+            direction, size = _scale(z, dz)
             seed = concatenate([np.zeros(shape_of(bar)), bar])
             both = apply(problem.tangent().pull, concatenate([z, direction]), seed)
             return size * _halves(both)[0]
@@ -257,14 +257,14 @@ def _primitive(name: str, rules: tuple[Any, ...], compute: Any, reason: str) -> 
     return Primitive(name, rules, compute, f"{name}({slots})", name, reason, real=True, arrays=True)
 
 
-def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
-    """Integrate the adjoint equations in plain numbers, from the last time that counts to t0."""
+def _sweep_back(problem: InitialValueProblem, z: Any, bar: Any) -> Any:
+    """Integrate the adjoint equations in plain numbers, from the last relevant time to t0."""
     forward = problem.solve(z).sol
     options = problem.solver(z, len(bar), lambda t, y: forward(t), -1)
     options.pop("first_step", None)  # it belongs to the start of the forward solution
     counts = [i for i in range(len(problem.times)) if np.any(bar[:, i])]
     ends = [problem.span[0], *(problem.times[i] for i in counts)]
-    size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are for numbers of size 1
+    size = np.max(np.abs(bar), initial=0.0) or 1.0  # tolerances are meant for numbers of size 1
     adjoint, pieces, right = np.zeros(len(bar)), [], problem.fun
 
     def back(t: Any, adjoint: Any) -> Any:
@@ -277,11 +277,11 @@ def _sweep_back(problem: Problem, z: Any, bar: Any) -> Any:
             pieces.append(found.sol)
             adjoint = found.y[:, -1]
     total = vjp(problem.initial, z)[1](adjoint)[0]
-    return size * (total + _gathered(problem, z, forward, pieces) if pieces else total)
+    return size * (total + _integrate_inputs(problem, z, forward, pieces) if pieces else total)
 
 
-def _gathered(problem: Problem, z: Any, forward: Any, pieces: list[Any]) -> Any:
-    """Return ∫ (∂f/∂z)ᵀ λ dt, as exact as the solver; apart, so that it costs no matrices."""
+def _integrate_inputs(problem: InitialValueProblem, z: Any, forward: Any, pieces: list[Any]) -> Any:
+    """Return ∫ (∂f/∂z)ᵀ λ dt to the solver's accuracy; separately, so that it needs no matrices."""
     pieces = sorted(pieces, key=lambda piece: float(piece.t_max))
     ends, sizes = np.array([piece.t_max for piece in pieces]), _sizes(z)
 
@@ -290,7 +290,7 @@ def _gathered(problem: Problem, z: Any, forward: Any, pieces: list[Any]) -> Any:
         _, pull = vjp(lambda y, z: problem.fun(t, y, z), forward(t), z)  # y too: zeros_like(y)
         return pull(adjoint)[1] * sizes
 
-    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # nothing hides between these
+    steps = [forward.ts[::4], *(piece.ts[::4] for piece in pieces)]  # nothing is missed between
     points = np.unique(np.concatenate(steps))
     low, high = pieces[0].t_min, pieces[-1].t_max
     total, *_ = scipy_module("integrate").quad_vec(

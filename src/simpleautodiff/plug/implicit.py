@@ -1,8 +1,8 @@
-"""Roots, minima and fixed points as functions of their parameters that can be differentiated.
+"""Roots, minima and fixed points as differentiable functions of their parameters.
 
-The solution is found in plain numbers. Then steps of Newton's method are recorded, which change
-nothing but carry the derivatives: the first step those of order one, the second all up to three,
-the third all up to seven, and as many are made as there are orders being computed.
+The solution is found in plain numbers. Then steps of Newton's method are recorded, which do not
+change the value but carry the derivatives: the first step those of order one, the second all up to
+three, the third all up to seven; as many are recorded as the order requires.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from simpleautodiff.errors import ArgumentError, DomainError
 from simpleautodiff.plug.inputs import (
     F,
-    checked,
-    each,
+    check_shape,
     has_nodes,
-    in_shape,
     newton_steps,
     plain_tree,
+    require_plain,
+    reshape_to,
     scipy_module,
+    solve_each,
     vector,
-    without_nodes,
 )
 from simpleautodiff.plug.optimize import minimize
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -31,7 +31,7 @@ from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.grad import grad
 from simpleautodiff.transforms.jacobian import hessian, jacobian
 
-_NEAR = 1e-7  # a step of Newton's method this small, relative to x, says that x is a root
+_NEAR = 1e-7  # if a Newton step is this small, relative to x, then x is a root
 _BEHIND = "pass what it depends on as an argument behind x0: (f, x0, p) for f(x, p)"
 
 
@@ -57,20 +57,20 @@ def solve_root(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     """
     check_function(f)
     start = vector(plain_tree(x0))
-    x = each(functools.partial(_root, f, options), start, *plain_tree(parameters))
-    flat = _flat(f, shape_of(start))
+    x = solve_each(functools.partial(_find_root, f, options), start, *plain_tree(parameters))
+    flat = _flatten_function(f, shape_of(start))
     for _ in newton_steps(parameters):
         x = x - _newton(flat, x, parameters)
-    return in_shape(x, shape_of(start))
+    return reshape_to(x, shape_of(start))
 
 
-def _root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
-    """Return a root as a vector, of plain numbers."""
+def _find_root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
+    """Return a root as a plain vector."""
     start = np.asarray(start, dtype=float)
-    flat = _flat(f, start.shape)
+    flat = _flatten_function(f, start.shape)
     of_x = lambda x: flat(x, *parameters)  # noqa: E731
     found = scipy_module("optimize").root(
-        without_nodes(of_x, _BEHIND),
+        require_plain(of_x, _BEHIND),
         start.ravel(),
         **{"jac": jacobian(of_x), "tol": 1e-13, **options},
     )
@@ -79,14 +79,14 @@ def _root(f: F, options: dict[str, Any], start: Any, *parameters: Any) -> Any:
     return found.x
 
 
-def _flat(f: F, shape: tuple[int, ...]) -> F:
+def _flatten_function(f: F, shape: tuple[int, ...]) -> F:
     """Return `f` as a function from vectors to vectors."""
-    same = checked(f, shape, "as many equations as unknowns, in the shape of x0")
-    return lambda x, *parameters: reshape(same(in_shape(x, shape), *parameters), (-1,))
+    same = check_shape(f, shape, "as many equations as unknowns, in the shape of x0")
+    return lambda x, *parameters: reshape(same(reshape_to(x, shape), *parameters), (-1,))
 
 
 def _newton(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
-    """Return how far x is from the root by the linearised equation."""
+    """Return the Newton step: how far x is from the root of the linearised equation."""
     try:
         return np.linalg.solve(jacobian(flat)(x, *parameters), flat(x, *parameters))
     except (np.linalg.LinAlgError, DomainError):
@@ -97,9 +97,9 @@ def _newton(flat: F, x: Any, parameters: tuple[Any, ...]) -> Any:
 
 
 def _is_root(f: F, start: Any, found: Any) -> bool:
-    """Tell whether the solver has arrived, whatever it says of itself.
+    """Tell whether the solver has found a root, whatever status it reports.
 
-    It may complain of slow progress at a root, and be content far out where nothing changes.
+    It may report slow progress at a root, or success far from one where nothing changes.
     """
     value, slopes = f(found.x), jacobian(f)(found.x)
     if not np.all(np.isfinite(slopes)) or not np.all(np.isfinite(value)):
@@ -114,8 +114,8 @@ def _is_root(f: F, start: Any, found: Any) -> bool:
 def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     """Return the x that minimises f(x, *parameters), as a function of the parameters.
 
-    x has the shape of `x0`. `options` are those of `minimize`; bounds and constraints are refused,
-    because at a bound the derivative is another one.
+    x has the shape of `x0`. `options` are those of `minimize`; bounds and constraints are rejected,
+    because the derivative at an active bound is a different one.
 
     Raises
     ------
@@ -138,17 +138,17 @@ def solve_minimum(f: F, x0: Any, *parameters: Any, **options: Any) -> Any:
             "conditions of the minimum as equations for solve_root"
         )
     start = vector(plain_tree(x0))
-    x = each(functools.partial(_minimum, f, options), start, *plain_tree(parameters))
+    x = solve_each(functools.partial(_find_minimum, f, options), start, *plain_tree(parameters))
     return solve_root(grad(f), x, *parameters) if has_nodes(parameters) else x
 
 
-def _minimum(f: F, options: dict[str, Any], start: Any, *fixed: Any) -> Any:
-    """Return where a function is smallest, of plain numbers."""
+def _find_minimum(f: F, options: dict[str, Any], start: Any, *fixed: Any) -> Any:
+    """Return a minimum as a plain vector."""
     start = np.asarray(start, dtype=float)
-    of_flat = lambda x: f(in_shape(x, start.shape), *fixed)  # noqa: E731
+    of_flat = lambda x: f(reshape_to(x, start.shape), *fixed)  # noqa: E731
     found = minimize(of_flat, start.ravel(), **options)
     try:
-        x = solve_root(grad(f), in_shape(found.x, start.shape), *fixed)
+        x = solve_root(grad(f), reshape_to(found.x, start.shape), *fixed)
     except DomainError:
         raise DomainError(
             f"no minimum of {name_of(f)} was found from {start!r}: {found.message}"
@@ -179,5 +179,5 @@ def solve_fixed_point(g: F, x0: Any, *parameters: Any, **options: Any) -> Any:
     True
     """
     shape = shape_of(vector(plain_tree(x0)))
-    same = checked(g, shape, "g(x) must have the shape of x0")
+    same = check_shape(g, shape, "g(x) must have the shape of x0")
     return solve_root(lambda x, *rest: same(x, *rest) - x, x0, *parameters, **options)

@@ -1,4 +1,4 @@
-"""What solvers are given: the nodes among arguments as one vector, and functions that fit."""
+"""The inputs of solvers: the nodes among arguments as one vector, and checks of functions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ F = Callable[..., Any]
 
 
 def scipy_module(name: str) -> Any:
-    """Import a part of SciPy, which is loaded when it is first used."""
+    """Import a part of SciPy on first use."""
     optional("scipy", "simpleautodiff.plug")
     return importlib.import_module(f"scipy.{name}")
 
@@ -33,19 +33,19 @@ def has_nodes(tree: Any) -> bool:
 
 
 def plain_tree(tree: Any) -> Any:
-    """Return a structure with the innermost numbers of its nodes; all else is as it is."""
+    """Replace the nodes of a structure by their innermost values."""
     return map_leaves(lambda leaf: plain(unwrapped(leaf)), tree)
 
 
 def as_tuple(args: Any) -> tuple[Any, ...]:
-    """Return `args` as SciPy understands them: one argument alone needs no tuple."""
+    """Return `args` as a tuple, as SciPy does: a single argument needs none."""
     if args is None:
         return ()
     return args if isinstance(args, tuple) else (args,)
 
 
 class Inputs:
-    """The nodes among some arguments, which can be seen as one vector."""
+    """The nodes among some arguments, which can be joined into one vector."""
 
     def __init__(self, tree: Any, what: str) -> None:
         self._leaves, self._rebuild = flatten(map_leaves(unwrapped, tree))
@@ -54,17 +54,17 @@ class Inputs:
         for i in self._places:
             check_real(plain(self._leaves[i]), what)
 
-    def joined(self) -> Any:
-        """Return all numbers of all nodes as one vector, which is a node if there are any."""
+    def join(self) -> Any:
+        """Return all elements of all nodes as one vector, which is a node if there are any."""
         parts = [reshape(self._leaves[i], (-1,)) for i in self._places]
         return concatenate(parts) if parts else np.zeros(0)
 
     def split(self, vector: Any) -> Any:
-        """Return the arguments with the numbers of `vector` in place of the nodes."""
+        """Return the arguments with the elements of `vector` in place of the nodes."""
         leaves, begin = list(self._leaves), 0
         for place, shape in zip(self._places, self._shapes, strict=True):
             end = begin + math.prod(shape)
-            leaves[place] = in_shape(vector[begin:end], shape)
+            leaves[place] = reshape_to(vector[begin:end], shape)
             begin = end
         return self._rebuild(iter(leaves))
 
@@ -83,21 +83,21 @@ def _order(x: Any) -> int:
 
 
 def newton_steps(tree: Any) -> range:
-    """Return as many steps of Newton's method as carry all derivatives: each doubles the order."""
+    """Return a range of as many Newton steps as carry all derivatives: each doubles the order."""
     return range(order_of(tree).bit_length())
 
 
-def each(solve: F, *args: Any) -> Any:
-    """Solve a problem of plain numbers; one for each example, where they are batches."""
+def solve_each(solve: F, *args: Any) -> Any:
+    """Solve a problem of plain numbers; for batches, one per example."""
     levels = [leaf.level for leaf in flatten(args)[0] if isinstance(leaf, Traced)]
     if not levels:
         return solve(*args)
     level: Any = max(levels, key=lambda level: level.number)
-    return level.one_by_one(functools.partial(each, solve), args)
+    return level.one_by_one(functools.partial(solve_each, solve), args)
 
 
 def check_real(number: Any, what: str) -> None:
-    """Refuse what is no float and no array of floats."""
+    """Reject anything but a float or an array of floats."""
     kind = (number if hasattr(number, "dtype") else np.asarray(number)).dtype.kind
     if kind == "c":
         raise ArgumentError(
@@ -109,7 +109,7 @@ def check_real(number: Any, what: str) -> None:
 
 
 def vector(numbers: Any) -> Any:
-    """Return a list of numbers and nodes, an array, or one number as an array or a node of one."""
+    """Return a list of numbers and nodes, an array, or one number, as an array or a node."""
     numbers = map_leaves(unwrapped, numbers)
     if isinstance(numbers, Traced):
         return numbers
@@ -118,13 +118,13 @@ def vector(numbers: Any) -> Any:
     return np.asarray(numbers)
 
 
-def in_shape(vector: Any, shape: tuple[int, ...]) -> Any:
-    """Return the numbers of a vector in another shape; a single one is no array."""
+def reshape_to(vector: Any, shape: tuple[int, ...]) -> Any:
+    """Reshape a vector; one of shape () becomes a scalar."""
     return reshape(vector, shape) if shape else vector[0]
 
 
-def checked(f: F, shape: tuple[int, ...], meaning: str) -> F:
-    """Return `f` such that it must give an array of a known shape."""
+def check_shape(f: F, shape: tuple[int, ...], meaning: str) -> F:
+    """Return `f` with a check that its result has a given shape."""
     check_function(f)
 
     def with_shape(*args: Any) -> Any:
@@ -144,8 +144,8 @@ def checked(f: F, shape: tuple[int, ...], meaning: str) -> F:
 _BY_ARGS = "pass what it depends on as an argument, by args=(...); it comes behind the others"
 
 
-def without_nodes(f: F, way_out: str = _BY_ARGS) -> F:
-    """Return `f` such that nodes it uses besides its arguments are refused, with the way out."""
+def require_plain(f: F, way_out: str = _BY_ARGS) -> F:
+    """Return `f` with a check that its result is plain: it must not use other nodes."""
     check_function(f)
 
     def plain_only(*args: Any, **named: Any) -> Any:

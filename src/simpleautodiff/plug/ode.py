@@ -1,4 +1,4 @@
-"""SciPy's solvers of differential equations, as functions that can be differentiated."""
+"""SciPy's ODE solvers, as functions that can be differentiated."""
 
 from __future__ import annotations
 
@@ -10,25 +10,29 @@ import numpy as np
 from simpleautodiff.arrays.registry import is_batch
 from simpleautodiff.core.level import Traced, apply, plain
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.plug.flow import IMPLICIT, Problem, arrived
+from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_success
 from simpleautodiff.plug.inputs import (
     F,
     Inputs,
     as_tuple,
-    checked,
+    check_shape,
     has_nodes,
     plain_tree,
+    require_plain,
     scipy_module,
     vector,
-    without_nodes,
 )
-from simpleautodiff.plug.times import crossing, moved, output_times, step
+from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times, step
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.jacobian import jacobian
 
-_SMALL = 500  # numbers in the matrix ∂y/∂inputs, up to which solving for it is the faster way
-_OF_DIFFERENCES = ("jac_sparsity", "lband", "uband")  # options of Jacobians by differences
+_SMALL = 500  # elements of the matrix ∂y/∂inputs, up to which solving for it is faster
+_DIFFERENCE_OPTIONS = (
+    "jac_sparsity",
+    "lband",
+    "uband",
+)  # options of Jacobians by finite differences
 
 
 def solve_ivp(
@@ -90,29 +94,29 @@ def solve_ivp(
             "number, np.ravel(y0) for an array"
         )
     if not has_nodes((start, args, t_span, t_eval)):
-        if not vectorized and not any(name in options for name in ("jac", *_OF_DIFFERENCES)):
+        if not vectorized and not any(name in options for name in ("jac", *_DIFFERENCE_OPTIONS)):
             options.update(_jacobian(fun, method))
         return scipy_module("integrate").solve_ivp(
-            without_nodes(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
+            require_plain(fun), t_span, y0, method, t_eval, dense_output, events, vectorized,
             args or None, **options,
         )  # fmt: skip
     _refuse(vectorized=vectorized)
-    options = {key: value for key, value in options.items() if key not in _OF_DIFFERENCES}
+    options = {key: value for key, value in options.items() if key not in _DIFFERENCE_OPTIONS}
     events = [events] if callable(events) else list(events or ())
-    right = _flat(fun, shape_of(start)[0])
+    right = _flatten_function(fun, shape_of(start)[0])
 
-    def solved(times: Any, events: list[F]) -> Any:
+    def solve_at(times: Any, events: list[F]) -> Any:
         how = sensitivity, {"method": method, **options}
         return _solve(right, t_span, start, times, events, args, how)
 
-    result = solved(t_eval, events)
+    result = solve_at(t_eval, events)
     if dense_output:
-        result.sol = _interpolant(lambda times: solved(times, []).y, t_span, right, args)
+        result.sol = _interpolant(lambda times: solve_at(times, []).y, t_span, right, args)
     return result
 
 
 def _interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F:
-    """Return the solution as a function of time: the problem is solved again, at these times."""
+    """Return the solution as a function of time: solve the problem again, at the given times."""
 
     def sol(t: Any) -> Any:
         times = np.atleast_1d(np.asarray(plain(t), dtype=float))
@@ -122,7 +126,7 @@ def _interpolant(solution: F, t_span: Any, right: F, args: tuple[Any, ...]) -> F
         sides, places = np.unique(times, return_inverse=True)
         forward = 1 if plain(t_span[0]) <= plain(t_span[1]) else -1
         y = solution(sides[::forward])[:, ::forward][:, places]
-        y = moved(right, np.atleast_1d(t), times, y, args)
+        y = move_to_nodes(right, np.atleast_1d(t), times, y, args)
         return y if shape_of(t) else y[:, 0]
 
     return sol
@@ -155,7 +159,7 @@ def odeint(func: F, y0: Any, t: Any, args: Any = (), **options: Any) -> Any:
 
     settings = {"method": "LSODA", "rtol": 1.49e-8, "atol": 1.49e-8, **options}
     found = solve_ivp(fun, (t[0], t[-1]), y0, t_eval=t, args=as_tuple(args), **settings)
-    return np.transpose(arrived(found, plain(t)[[0, -1]]).y)
+    return np.transpose(check_success(found, plain(t)[[0, -1]]).y)
 
 
 def _refuse(**given: Any) -> None:
@@ -171,29 +175,29 @@ def _jacobian(fun: F, method: Any) -> dict[str, Any]:
     """Return the option `jac` for a method that uses it."""
     if method not in IMPLICIT:
         return {}
-    return {"jac": lambda t, y, *args: jacobian(_flat(fun, len(y)), 1)(t, y, *args)}
+    return {"jac": lambda t, y, *args: jacobian(_flatten_function(fun, len(y)), 1)(t, y, *args)}
 
 
-def _flat(fun: F, size: int) -> F:
-    return checked(fun, (size,), "one derivative for each number of y0")
+def _flatten_function(fun: F, size: int) -> F:
+    return check_shape(fun, (size,), "one derivative for each number of y0")
 
 
 def _solve(
     right: F, t_span: Any, y0: Any, t_eval: Any, events: list[F], args: tuple[Any, ...], how: Any
 ) -> Any:
-    """Solve with nodes: at plain times, which then become nodes."""
+    """Solve with nodes: at plain times, which are then replaced by nodes."""
     first, last = t_span
     y0 = _real(y0) * 1.0
     if isinstance(first, Traced):
         y0 = step(right, first, y0, args, plain(first) - first)
     inputs = Inputs((y0, args), "solve_ivp")
-    z = inputs.joined()
+    z = inputs.join()
     problem = _problem(right, inputs, plain_tree((t_span, t_eval)), shape_of(y0)[0], z, how)
     if is_batch(z):
-        return _of_a_batch(problem, z, events)
+        return _solve_batch(problem, z, events)
     numbers = np.array(plain(z), dtype=float)
-    found = problem.solve(numbers, events and [_of_plain(e, inputs, numbers) for e in events])
-    problem.ask_for(found)
+    found = problem.solve(numbers, events and [_plain_event(e, inputs, numbers) for e in events])
+    problem.set_times(found)
     y = apply(problem.flow, z)
     result = type(found)(found)
     if events:
@@ -201,16 +205,16 @@ def _solve(
         result.t_events = [vector([t for t, _ in crossed]) for crossed in crossings]
         result.y_events = [vector([state for _, state in crossed]) for crossed in crossings]
         if found.status == 1:
-            last = _latest(crossings, problem.span)
+            last = _latest_crossing(crossings, problem.span)
         y = y[:, np.isin(problem.times, found.t)]
     result.t = output_times(first, last, t_eval, found.t)
-    result.y = moved(right, result.t, found.t, y, args)
+    result.y = move_to_nodes(right, result.t, found.t, y, args)
     result.sol = None
     return result
 
 
-def _of_a_batch(problem: Problem, z: Any, events: list[F]) -> Any:
-    """Solve for every example, at the same times; matrices of slopes are of one problem alone."""
+def _solve_batch(problem: InitialValueProblem, z: Any, events: list[F]) -> Any:
+    """Solve for every example of a batch, at the same times."""
     if problem.times is None or events:
         raise ArgumentError(
             "inside vmap solve_ivp has the same times for all examples: pass t_eval, and no events"
@@ -224,12 +228,12 @@ def _of_a_batch(problem: Problem, z: Any, events: list[F]) -> Any:
 
 def _problem(
     right: F, inputs: Inputs, times: Any, size: int, z: Any, how: tuple[str, dict[str, Any]]
-) -> Problem:
-    """Return the problem in plain times, as a function of the vector z."""
+) -> InitialValueProblem:
+    """Return the problem at plain times, as a function of the vector z."""
     sensitivity, options = how
     (first, last), t_eval = times
     count = shape_of(z)[0]
-    return Problem(
+    return InitialValueProblem(
         fun=lambda t, y, z: right(t, y, *inputs.split(z)[1]),
         initial=lambda z: inputs.split(z)[0],
         jac=_block(right, options.pop("jac", None), inputs),
@@ -242,14 +246,14 @@ def _problem(
     )
 
 
-def _of_plain(event: F, inputs: Inputs, numbers: Any) -> F:
-    """Return an event as SciPy asks for it, with its attributes `terminal` and `direction`."""
+def _plain_event(event: F, inputs: Inputs, numbers: Any) -> F:
+    """Return an event as SciPy takes it, with its attributes `terminal` and `direction`."""
     args = inputs.split(numbers)[1]
 
     def of_plain(t: Any, y: Any) -> Any:
         return event(t, y, *args)
 
-    return functools.update_wrapper(without_nodes(of_plain), event)
+    return functools.update_wrapper(require_plain(of_plain), event)
 
 
 def _crossings(
@@ -258,12 +262,12 @@ def _crossings(
     """Return the times and states at which each event happened."""
     column = {time: y[:, i] for i, time in enumerate(times.tolist())}
     return [
-        [crossing(event, right, t, column[t], args) for t in happened.tolist()]
+        [find_crossing(event, right, t, column[t], args) for t in happened.tolist()]
         for event, happened in zip(events, found.t_events, strict=True)
     ]
 
 
-def _latest(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
+def _latest_crossing(crossings: list[list[tuple[Any, Any]]], span: tuple[float, float]) -> Any:
     """Return the time of the event that ended the solution."""
     times = [t for crossed in crossings for t, _ in crossed]
     return min(times, key=lambda t: abs(plain(t) - span[1]))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.plug.inputs import F, as_tuple, scipy_module, vector, without_nodes
+from simpleautodiff.plug.inputs import F, as_tuple, require_plain, scipy_module, vector
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.grad import derivative, hvp, value_and_grad
@@ -16,7 +16,7 @@ from simpleautodiff.transforms.jacobian import hessian, jacobian
 
 _NEEDS_HESSIAN = {"dogleg", "trust-exact"}
 _TAKES_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
-_WAY_OUT = "solve_{}(f, x0, *parameters) can be differentiated in its parameters"
+_ADVICE_FOR = "solve_{}(f, x0, *parameters) can be differentiated in its parameters"
 _NO_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 
 
@@ -49,14 +49,16 @@ def minimize(
     start = np.atleast_1d(np.asarray(x0, dtype=float))
     name = method.lower() if isinstance(method, str) else ""
     given = {"jac": jac, "hess": hess, "hessp": hessp}
-    number = _shaped(_number(f if jac is not True else lambda *rest: f(*rest)[0]), start.shape)
-    fun = number if jac is not True else _shaped(f, start.shape)
+    number = _reshape_input(
+        _as_scalar(f if jac is not True else lambda *rest: f(*rest)[0]), start.shape
+    )
+    fun = number if jac is not True else _reshape_input(f, start.shape)
     if name not in _NO_GRADIENT:
-        given = _filled(number, given, name)
+        given = _fill_in_hessian(number, given, name)
         if given["jac"] is None:
             fun, given["jac"] = value_and_grad(number), True
     found = scipy_module("optimize").minimize(
-        without_nodes(fun, _WAY_OUT.format("minimum")),
+        require_plain(fun, _ADVICE_FOR.format("minimum")),
         start.ravel(),
         as_tuple(args),
         method,
@@ -68,8 +70,8 @@ def minimize(
     return found
 
 
-def _number(f: F) -> F:
-    """Return `f` such that an array of one number is a number, as SciPy has it."""
+def _as_scalar(f: F) -> F:
+    """Return `f` such that an array of one element becomes a scalar, as in SciPy."""
 
     @functools.wraps(f)
     def number(*args: Any) -> Any:
@@ -84,13 +86,13 @@ def _number(f: F) -> F:
     return number
 
 
-def _shaped(f: F, shape: tuple[int, ...]) -> F:
-    """Return `f` as a function of a vector, which it sees in its own shape."""
+def _reshape_input(f: F, shape: tuple[int, ...]) -> F:
+    """Return `f` as a function of a vector, which it gets in its own shape."""
     return f if len(shape) == 1 else lambda x, *rest: f(reshape(x, shape), *rest)
 
 
-def _filled(f: F, given: dict[str, Any], method: str) -> dict[str, Any]:
-    """Add what the method needs of the Hessian, unless the user has it already."""
+def _fill_in_hessian(f: F, given: dict[str, Any], method: str) -> dict[str, Any]:
+    """Add the Hessian, or its products, if the method uses it and the user did not pass it."""
     if given["hess"] is not None or given["hessp"] is not None:
         return given
     if method in _NEEDS_HESSIAN:
@@ -107,23 +109,25 @@ def _constraints(constraints: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _constraint(constraint: Any, shape: tuple[int, ...]) -> Any:
-    """Give a constraint its Jacobian, unless it has one or is linear."""
+    """Add the Jacobian of a constraint, unless it has one or is linear."""
     if isinstance(constraint, dict):
         given = constraint.get("jac")
-        fun = _shaped(constraint["fun"], shape)
-        jac = _rows(fun) if given is None else _shaped(given, shape)
+        fun = _reshape_input(constraint["fun"], shape)
+        jac = _jacobian(fun) if given is None else _reshape_input(given, shape)
         return {**constraint, "fun": fun, "jac": jac}
     if not hasattr(constraint, "fun"):
         return constraint
-    fun, given = _shaped(constraint.fun, shape), constraint.jac
-    jac = _shaped(given, shape) if callable(given) else given
-    if isinstance(jac, str) and jac == "2-point":  # SciPy's default: it was not chosen
-        jac = _rows(fun)
-    kind = scipy_module("optimize").NonlinearConstraint
-    return kind(fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible)
+    fun, given = _reshape_input(constraint.fun, shape), constraint.jac
+    jac = _reshape_input(given, shape) if callable(given) else given
+    if isinstance(jac, str) and jac == "2-point":  # SciPy's default, so it was not chosen
+        jac = _jacobian(fun)
+    constraint_class = scipy_module("optimize").NonlinearConstraint
+    return constraint_class(
+        fun, constraint.lb, constraint.ub, jac, constraint.hess, constraint.keep_feasible
+    )
 
 
-def _rows(f: F) -> F:
+def _jacobian(f: F) -> F:
     """Return the Jacobian of `f`, which may return a list, in its first argument."""
     check_function(f)
     return lambda x, *rest, **named: jacobian(lambda x: vector(f(x, *rest, **named)))(x)
@@ -141,12 +145,12 @@ def least_squares(residuals: F, x0: Any, jac: Any = None, **options: Any) -> Any
     >>> fit.x.round(6)
     array([ 2., -1.])
     """
-    jac = _rows(residuals) if jac is None else jac
+    jac = _jacobian(residuals) if jac is None else jac
     if "args" in options:
         options["args"] = as_tuple(options["args"])
     x0 = np.asarray(x0, dtype=float)
     return scipy_module("optimize").least_squares(
-        without_nodes(residuals, _WAY_OUT.format("minimum")), x0, jac=jac, **options
+        require_plain(residuals, _ADVICE_FOR.format("minimum")), x0, jac=jac, **options
     )
 
 
@@ -161,10 +165,10 @@ def root(f: F, x0: Any, args: Any = (), method: str = "hybr", jac: Any = None, *
     array([0.739085])
     """
     if jac is None and method.lower() in ("hybr", "lm"):
-        jac = _rows(f)
+        jac = _jacobian(f)
     x0 = np.asarray(x0, dtype=float)
     return scipy_module("optimize").root(
-        without_nodes(f, _WAY_OUT.format("root")), x0, as_tuple(args), method, jac, **rest
+        require_plain(f, _ADVICE_FOR.format("root")), x0, as_tuple(args), method, jac, **rest
     )
 
 
@@ -190,7 +194,7 @@ def root_scalar(f: F, args: Any = (), method: Any = None, **options: Any) -> Any
     if options.get("x0") is not None:
         options["x0"] = float(options["x0"])
     return scipy_module("optimize").root_scalar(
-        without_nodes(f, _WAY_OUT.format("root")), as_tuple(args), method, **options
+        require_plain(f, _ADVICE_FOR.format("root")), as_tuple(args), method, **options
     )
 
 

@@ -1,4 +1,4 @@
-"""SciPy's integrals, as functions of their limits and parameters that can be differentiated."""
+"""SciPy's quad, as a differentiable function of its limits and parameters."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from simpleautodiff.plug.inputs import (
     Inputs,
     as_tuple,
     check_real,
-    checked,
-    each,
+    check_shape,
     has_nodes,
-    in_shape,
     plain_tree,
+    require_plain,
+    reshape_to,
     scipy_module,
-    without_nodes,
+    solve_each,
 )
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
@@ -50,21 +50,21 @@ def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: 
     args, a, b = as_tuple(args), unwrapped(a), unwrapped(b)
     compute = functools.partial(scipy_module("integrate").quad, full_output=full_output, **options)
     if not has_nodes((a, b, args)):
-        return compute(without_nodes(f) if callable(f) else f, a, b, args)
+        return compute(require_plain(f) if callable(f) else f, a, b, args)
     if options.get("complex_func"):
         raise ArgumentError("complex_func of quad: integrate the real and the imaginary part")
     for limit in (plain(a), plain(b)):
         check_real(limit, "quad")
     inputs = Inputs(args, "quad")
-    integrand = checked(f, (), "the integrand is one number")
-    alone = lambda a, b, args: compute(without_nodes(integrand), a, b, args)  # noqa: E731
-    found = each(alone, plain(a), plain(b), plain_tree(args))
+    integrand = check_shape(f, (), "the integrand is one number")
+    alone = lambda a, b, args: compute(require_plain(integrand), a, b, args)  # noqa: E731
+    found = solve_each(alone, plain(a), plain(b), plain_tree(args))
     of_vector = lambda x, z: integrand(x, *inputs.split(z))  # noqa: E731
-    return (_integral(of_vector, (), a, b, inputs.joined(), options), *found[1:])
+    return (_integral(of_vector, (), a, b, inputs.join(), options), *found[1:])
 
 
 def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
-    """Return ∫ f(x, z) dx from a to b, recorded; f gives arrays of a shape."""
+    """Return ∫ f(x, z) dx from a to b, recorded; f returns arrays of `shape`."""
 
     def rule(v: Any, a: Any, b: Any, z: Any) -> Linear:
         size = shape_of(z)[0]
@@ -73,7 +73,7 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
             return jvp(lambda z: f(x, z), (both[:size],), (both[size:],))[1]
 
         def back(x: Any, both: Any) -> Any:
-            seed = in_shape(both[size:], shape)
+            seed = reshape_to(both[size:], shape)
             return vjp(lambda z: f(x, z), both[:size])[1](seed)[0]
 
         return Linear(
@@ -82,14 +82,14 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
         )
 
     rules = (
-        lambda v, a, b, z: _at_limit(f, a, z, -1),
-        lambda v, a, b, z: _at_limit(f, b, z, 1),
+        lambda v, a, b, z: _limit_derivative(f, a, z, -1),
+        lambda v, a, b, z: _limit_derivative(f, b, z, 1),
         rule,
     )
     primitive = Primitive(
         "quad",
         rules,
-        lambda a, b, z: _numbers(f, shape, a, b, z, options),
+        lambda a, b, z: _integrate_plainly(f, shape, a, b, z, options),
         "quad({0}, {1}, {2})",
         "quad",
         "an integral grows at its limits, and inside as its integrand does",
@@ -99,8 +99,8 @@ def _integral(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dic
     return apply(primitive, a, b, z)
 
 
-def _at_limit(f: F, x: Any, z: Any, sign: int) -> Any:
-    """Return the derivative in a limit; one at infinity does not move."""
+def _limit_derivative(f: F, x: Any, z: Any, sign: int) -> Any:
+    """Return the derivative in a limit; 0 for an infinite one."""
     limit = plain(x)
     if not isinstance(limit, Traced) and math.isinf(limit):
         return ZERO
@@ -110,8 +110,10 @@ def _at_limit(f: F, x: Any, z: Any, sign: int) -> Any:
     return Linear(lambda dx: value * dx, lambda bar: np.sum(value * bar))
 
 
-def _numbers(f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]) -> Any:
-    """Integrate each number of f in plain numbers; all share what was evaluated."""
+def _integrate_plainly(
+    f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]
+) -> Any:
+    """Integrate each element of f in plain numbers; all share the evaluations."""
     at = functools.cache(lambda x: np.asarray(f(x, z), dtype=float))
     integrals = [
         scipy_module("integrate").quad(lambda x, i=i: float(at(x)[i]), a, b, **options)[0]

@@ -1,7 +1,7 @@
 """Times that are nodes: output times, the ends of the span, and the times of events.
 
 The solution is computed at plain times. Then a step of length 0 from there to the same time as a
-node is recorded: it changes nothing but carries the derivatives.
+node is recorded: it does not change the value but carries the derivatives.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import DomainError, RuleError
-from simpleautodiff.plug.inputs import F, checked, has_nodes, newton_steps, order_of, vector
+from simpleautodiff.plug.inputs import F, check_shape, has_nodes, newton_steps, order_of, vector
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.grad import jvp
 
 
 def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
-    """Make one step of Runge and Kutta: of length 0, it is right in derivatives up to order 4."""
+    """Take one Runge-Kutta step; with length 0, its derivatives are right up to order 4."""
     k1 = right(t, y, *args)
     k2 = right(t + h / 2, y + h / 2 * k1, *args)
     k3 = right(t + h / 2, y + h / 2 * k2, *args)
@@ -28,7 +28,7 @@ def step(right: F, t: Any, y: Any, args: tuple[Any, ...], h: Any) -> Any:
 
 
 def _check_order(tree: Any) -> None:
-    """Refuse derivatives in times of an order at which a step is no longer exact."""
+    """Reject derivatives in times of an order at which a step is no longer exact."""
     if order_of(tree) > 4:
         raise RuleError(
             f"derivatives of order {order_of(tree)} in the times of a solution are not there: a "
@@ -45,8 +45,8 @@ def output_times(first: Any, last: Any, t_eval: Any, found: Any) -> Any:
     return concatenate([vector([first]), found[1:-1], vector([last])])
 
 
-def moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
-    """Take the solution from plain times to the same times as nodes."""
+def move_to_nodes(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
+    """Return the solution at the same times as nodes, from that at plain times."""
     if not has_nodes(t):
         return y
     _check_order(t)
@@ -56,13 +56,13 @@ def moved(right: F, t: Any, found: Any, y: Any, args: tuple[Any, ...]) -> Any:
     return np.stack(columns, 1)
 
 
-def crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
-    """Return the time and the state of an event that happens at t in plain numbers.
+def find_crossing(event: F, right: F, t: float, y: Any, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """Return the time and the state, as nodes, of an event at the plain time t.
 
-    Steps of Newton's method for its time are recorded, as many as carry all derivatives; the
-    solution beside it is known up to order 4.
+    Newton steps for its time are recorded, as many as carry all derivatives; the solution around it
+    is exact up to order 4.
     """
-    happens = checked(event, (), "an event is one number that becomes 0")
+    happens = check_shape(event, (), "an event is one number that becomes 0")
 
     def after(h: Any) -> Any:
         return happens(t + h, step(right, t, y, args, h), *args)

@@ -1,4 +1,4 @@
-"""Does a derivative agree with differences, forward with reverse; if not, whose rule is wrong."""
+"""Compare derivatives with differences, and forward with reverse mode; find the wrong rule."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from simpleautodiff.transforms.kinks import happens
 from simpleautodiff.values.pytree import flatten, paths
 
 F = Callable[..., Any]
-_DIRECTIONS = 10  # of more inputs than this, random directions are checked
+_DIRECTIONS = 10  # with more inputs than this, random directions are checked
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One derivative computed in several ways; `error` is that of the differences.
+    """One derivative computed by several methods; `error` is that of the differences.
 
-    Differences with a large error (a kink nearby, a function of very fine scale) show nothing; then
-    only forward and reverse are compared.
+    Differences with a large error (near a kink, or for a function that varies very fast) show
+    nothing; then only forward and reverse mode are compared.
     """
 
     direction: tuple[float, ...]
@@ -45,17 +45,17 @@ class Check:
 
 
 def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> list[Check]:
-    """Compare the derivatives of `f` at `args`: forward, reverse, and without rules.
+    """Compare the derivatives of `f` at `args`: forward mode, reverse mode, and without rules.
 
     Without rules means the complex step where every operation is analytic, and extrapolated
     differences elsewhere. For orders above 1 the reference differentiates the derivative one order
-    lower. Each number of the inputs, which may be arrays and nested structures, is checked with
-    each of the results; where there are more than ten, random directions and random sums are.
+    lower. Each element of the inputs, which may be arrays and nested structures, is checked with
+    each element of the results; if there are more than ten, random directions and random sums are.
 
     Raises
     ------
     CheckError
-        If two ways disagree. The message names the primitive, the node and the source line whose
+        If two methods disagree. The message names the primitive, the node and the source line whose
         rule is wrong, if there is one.
 
     Examples
@@ -69,16 +69,16 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     if not isinstance(order, int) or order < 1:
         raise ArgumentError(f"the order of a check is 1, 2, ...; got {order!r}")
     point = _Point(f, args)
-    outputs = sum(_size(leaf) for leaf in flatten(f(*point.moved(0.0, ())))[0])
+    outputs = sum(_size(leaf) for leaf in flatten(f(*point.move(0.0, ())))[0])
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
-    analytic = order == 1 and is_analytic(f, point.moved(0.0, ()))
+    analytic = order == 1 and is_analytic(f, point.move(0.0, ()))
     checks = []
     for direction in _directions(point.size):
         for weights in _directions(outputs):
 
             def along(t: Any, direction: Any = direction, weights: Any = weights) -> Any:
-                return _weighted(f(*point.moved(t, direction)), weights)
+                return _combine(f(*point.move(t, direction)), weights)
 
             check = _check_along(along, direction, order, analytic, point.scale(direction))
             _judge(check, f, point, tolerance)
@@ -87,7 +87,7 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
 
 
 class _Point:
-    """The numbers at which a function is checked: one for each element of each array."""
+    """The point at which a function is checked: one number for each element of each array."""
 
     def __init__(self, f: F, args: tuple[Any, ...]) -> None:
         leaves, self._rebuild = flatten(args)
@@ -102,7 +102,7 @@ class _Point:
         self.size = sum(map(_size, leaves))
         self._paths = paths(args)
 
-    def moved(self, t: Any, direction: tuple[float, ...]) -> Any:
+    def move(self, t: Any, direction: tuple[float, ...]) -> Any:
         """Return the arguments, moved by t in a direction; what does not move stays plain."""
         moved, begin = [], 0
         for leaf in self._leaves:
@@ -119,7 +119,7 @@ class _Point:
         return min(sizes, default=1.0)
 
     def name(self, index: int) -> str:
-        """Name one number: `input 1`, `input 2['w'][0, 3]`."""
+        """Return the name of one element: `input 1`, `input 2['w'][0, 3]`."""
         which = 0
         while index >= _size(self._leaves[which]):
             index -= _size(self._leaves[which])
@@ -133,8 +133,8 @@ def _size(leaf: Any) -> int:
     return int(np.prod(shape_of(leaf)))
 
 
-def _weighted(result: Any, weights: tuple[float, ...]) -> Any:
-    """Return one number of a result, or the weighted sum of all."""
+def _combine(result: Any, weights: tuple[float, ...]) -> Any:
+    """Return one element of a result, or the weighted sum of all."""
     total, begin = None, 0
     for leaf in flatten(result)[0]:
         part = weights[begin : begin + _size(leaf)]
@@ -174,7 +174,7 @@ def _check_along(
 
 
 def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
-    """Tell whether every operation of `f` is analytic and can be done in complex numbers."""
+    """Tell whether every operation of `f` is analytic and works on complex numbers."""
     try:
         program = trace(f, *args)
         steps = [(node.primitive, node.values()) for node in program.nodes if node.primitive]
@@ -182,7 +182,7 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
             return False
         leaves, rebuild = flatten(args)
         with warnings.catch_warnings():
-            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # a part would be lost
+            warnings.simplefilter("error", np.exceptions.ComplexWarning)  # loses a part
             results = flatten(f(*rebuild(iter([leaf + 0j for leaf in leaves]))))[0]
     except (AutodiffError, ArithmeticError, TypeError, ValueError, RuntimeWarning):
         return False
@@ -190,27 +190,27 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
 
 
 def _meets_kink(row: Primitive, values: tuple[Any, ...]) -> bool:
-    """Tell whether a derivative is a choice, for arrays in any of the elements."""
+    """Tell whether a derivative is a choice, for arrays at any element."""
     return any(happens(row, kink, values) for kink in row.kinks)
 
 
 def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:
     scale = max(abs(check.reference), abs(check.forward), abs(check.reverse))
-    floor = 1e-12  # below this, differences of numbers near 1 see only rounding
+    floor = 1e-12  # below this, differences of numbers near 1 are only rounding
     conclusive = check.error <= 1e-3 * scale + floor
     bound = tolerance * scale + 10 * check.error + floor
-    same_modes = _close(check.forward, check.reverse, tolerance * scale + floor)
-    if same_modes and (not conclusive or _close(check.forward, check.reference, bound)):
+    same_modes = _is_close(check.forward, check.reverse, tolerance * scale + floor)
+    if same_modes and (not conclusive or _is_close(check.forward, check.reference, bound)):
         return
     raise CheckError(
         f"the derivative of {name_of(f)} in the direction {_direction(check, point)}, order "
         f"{check.order}: forward {check.forward!r}, reverse {check.reverse!r}, "
         f"{check.method} {check.reference!r}. "
-        f"{blame(f, *point.moved(0.0, ()))}"
+        f"{blame(f, *point.move(0.0, ()))}"
     )
 
 
-def _close(a: Any, b: Any, bound: float) -> bool:
+def _is_close(a: Any, b: Any, bound: float) -> bool:
     return bool(abs(a - b) <= bound) or a == b
 
 
@@ -256,14 +256,14 @@ def _wrong_rule(program: Program, node: Node, index: int) -> str:
 
 
 def _wrong_array_rule(program: Program, node: Node, index: int) -> str:
-    """Test a rule of arrays: how a random sum of the result changes in a random direction."""
+    """Check the rule of an array primitive: the change of a random sum in a random direction."""
     row, values = node.primitive, node.values()
     assert row is not None
     generator = np.random.default_rng(0)
     direction = generator.normal(size=shape_of(values[index]))
     weights = generator.normal(size=shape_of(node.value))
     change = push(row.partial(index, node.value, values), direction)
-    if change is ZERO:  # declared: floor, stop_gradient
+    if change is ZERO:  # declared to be zero: floor, stop_gradient
         return ""
 
     def along(t: float) -> Any:
@@ -272,11 +272,13 @@ def _wrong_array_rule(program: Program, node: Node, index: int) -> str:
 
     given = float(np.sum(weights * change))
     expected, error = difference(along, 0.0)
-    return _said(program, node, index, given, expected, error, "", " in a random direction")
+    return _describe_disagreement(
+        program, node, index, given, expected, error, "", " in a random direction"
+    )
 
 
 def _wrong_second(program: Program, node: Node, index: int) -> str:
-    """Test the derivative of the rule itself, which second derivatives are made of."""
+    """Check the derivative of the rule itself, which second derivatives use."""
     row, values = node.primitive, node.values()
     assert row is not None
 
@@ -284,14 +286,14 @@ def _wrong_second(program: Program, node: Node, index: int) -> str:
         result = row.partial(index, row.compute(*args), args)
         return 0.0 if result is ZERO else result
 
-    def recorded(x: Any) -> Any:
+    def compute_recorded(x: Any) -> Any:
         args = (*values[:index], x, *values[index + 1 :])
         result = row.partial(index, apply(row, *args), args)
         return x * 0.0 if result is ZERO else result
 
     if row.at_kink(values) or isinstance(slope(*values), Linear):
         return ""
-    _, second = jvp(recorded, (values[index],), (1.0,))
+    _, second = jvp(compute_recorded, (values[index],), (1.0,))
     return _disagreement(program, node, index, plain(second), slope, "the derivative of ")
 
 
@@ -304,10 +306,10 @@ def _disagreement(
     expected, error = difference(
         lambda x: function(*values[:index], x, *values[index + 1 :]), float(values[index])
     )
-    return _said(program, node, index, given, expected, error, prefix, "")
+    return _describe_disagreement(program, node, index, given, expected, error, prefix, "")
 
 
-def _said(
+def _describe_disagreement(
     program: Program,
     node: Node,
     index: int,
@@ -317,9 +319,9 @@ def _said(
     prefix: str,
     suffix: str,
 ) -> str:
-    """Say that a rule and differences disagree; nothing if they agree."""
+    """Return a sentence if a rule and differences disagree, otherwise the empty string."""
     scale = max(abs(expected), abs(given))
-    if error > 1e-3 * scale or _close(given, expected, 1e-7 * scale + 10 * error + 1e-12):
+    if error > 1e-3 * scale or _is_close(given, expected, 1e-7 * scale + 10 * error + 1e-12):
         return ""
     name = program.names[node]
     parent = program.names[node.args[index]]

@@ -1,7 +1,7 @@
-"""Where a nan or an inf began, and where a derivative was a choice: found after the fact.
+"""Find where a nan or an inf began, and where a derivative was a choice, after the fact.
 
 The function is run once more, as a program whose steps know their source lines; its values, and
-then the products of its reverse sweep, are looked through in the order they arise.
+then the products of its reverse sweep, are searched in the order in which they arise.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.kinks import KinkMet, KinkTape, kinks_met
 from simpleautodiff.transforms.recorded_call import Graph
 from simpleautodiff.values.functions import shape
-from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten
 
 _SINGULAR = "the matrix is close to singular: add a little to its diagonal, or use np.linalg.pinv"
@@ -32,7 +32,7 @@ _DETERMINANT = "use np.linalg.slogdet, which gives the logarithm and does not ov
 _INSIDE = "keep the argument a little inside of its ends: np.clip(x, -1 + tiny, 1 - tiny)"
 _POLE = "keep the argument from the poles at 0, -1, -2, ...: np.maximum(x, tiny)"
 _OVERFLOW = "add logarithms in place of multiplying, or scale the factors first"
-_REWRITES = {
+_ADVICE_BY_OPERATOR = {
     "sqrt": "where the argument may be 0, write np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0);"
     " np.linalg.norm, for the root of a sum of squares, does so",
     "log": "keep the argument positive: np.log(np.maximum(x, tiny)), or np.log1p for 1 + x",
@@ -90,15 +90,15 @@ class BadNumber:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value; () for a single number."""
+        """The shape of the value; () for a scalar."""
         return shape(self.value)
 
     def __str__(self) -> str:
-        """Tell it in a sentence or two."""
+        """Describe it in a sentence or two."""
         where = f" at index {self.index} of shape {self.shape}" if self.index else ""
         line = f", {self.line}" if self.line else ""
         what = f"{self.name} = {self.operator}(...)" if self.operator else f"the input {self.name}"
-        found = _at(self.value, self.index)
+        found = _take_element(self.value, self.index)
         if self.phase == "value":
             text = f"the value of {what} is {found}{where}{line}"
         else:
@@ -113,17 +113,17 @@ class BadNumber:
             return f"adjoint up to {adjoint} × the linear map {self.operator} of up to {other}"
         same = [shape(factor) in ((), self.shape) for factor in self.factors]
         adjoint, slope = (
-            f"{_at(factor, self.index)}" if fits else f"up to {_largest(factor)}"
+            f"{_take_element(factor, self.index)}" if fits else f"up to {_largest(factor)}"
             for factor, fits in zip(self.factors, same, strict=True)
         )
         return f"adjoint {adjoint} × slope {slope}"
 
 
 def find_nan(f: Callable[..., Any]) -> Callable[..., BadNumber | None]:
-    """Return the function that finds where a nan or inf of `f`, or of its gradient, began.
+    """Return a function that finds where a nan or inf of `f`, or of its gradient, began.
 
-    It returns None if all results and all derivatives are finite, whatever happens on the way, in
-    the branch that `np.where` does not choose, say. Keyword arguments are passed on.
+    It returns None if all results and all derivatives are finite, whatever happens in between, such
+    as in the branch that `np.where` does not select. Keyword arguments are passed on.
 
     Examples
     --------
@@ -136,44 +136,44 @@ def find_nan(f: Callable[..., Any]) -> Callable[..., BadNumber | None]:
     the derivative through v1 = sqrt(...) at index (1,) of shape (2,) is adjoint 0.0 × slope
     """
 
-    def first_bad(*args: Any, **kwargs: Any) -> BadNumber | None:
+    def find(*args: Any, **kwargs: Any) -> BadNumber | None:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore", DomainWarning)
             program = trace(partial(f, **kwargs) if kwargs else f, *args)
-            ends = [node for node in program.outputs if _first_bad(node.value) is not None]
+            ends = [node for node in program.outputs if _find_first_bad(node.value) is not None]
             return _bad_value(program, ends) if ends else _bad_product(program)
 
-    return first_bad
+    return find
 
 
 def _bad_value(program: Program, ends: Iterable[Node]) -> BadNumber:
-    """Report the first step from which bad numbers reach the ends, which are bad."""
+    """Report the first step from which nan or inf reaches the outputs, which are bad."""
     reached = set(ends)
     for node in reversed(program.nodes):
         if node in reached:
             args = (arg for arg in node.args if type(arg) is Node)
-            reached |= {arg for arg in args if _first_bad(arg.value) is not None}
+            reached |= {arg for arg in args if _find_first_bad(arg.value) is not None}
     first = next(node for node in program.nodes if node in reached)
     return _report("value", program, first, first.value, ())
 
 
 def _bad_product(program: Program) -> BadNumber | None:
-    """Report the first bad product of a sweep from all results, if it spoils a derivative."""
+    """Report the first bad product of a sweep from all results, if it reaches a derivative."""
     bar: dict[Node, Any] = {}
     for output in program.outputs:
         full = shape(output.value)
         bar[output] = np.ones(full) if full else 1
     found = None
     for child, k, derivative, total in accumulations(program.nodes, bar):
-        if found is None and _first_bad(filled(total)) is not None:
+        if found is None and _find_first_bad(filled(total)) is not None:
             found = child, k, derivative, filled(bar[child]), filled(total)
     adjoints = [filled(bar[node]) for node in program.inputs if node in bar]
-    if found is None or all(_first_bad(adjoint) is None for adjoint in adjoints):
+    if found is None or all(_find_first_bad(adjoint) is None for adjoint in adjoints):
         return None
     node, k, derivative, adjoint, total = found
-    index = _first_bad(total)
-    there = _at(node.value, index) if shape(node.value) == shape(total) else node.value
-    if _first_bad(there) is not None:
+    index = _find_first_bad(total)
+    there = _take_element(node.value, index) if shape(node.value) == shape(total) else node.value
+    if _find_first_bad(there) is not None:
         return _bad_value(program, [node])
     if isinstance(derivative, Linear):
         factors = _largest(adjoint), _largest(*_operands(node, k))
@@ -182,7 +182,7 @@ def _bad_product(program: Program) -> BadNumber | None:
 
 
 def _operands(node: Node, k: int) -> list[Any]:
-    """Return the numbers that a linear map multiplies by: the other operands, or its only one."""
+    """Return the numbers by which a linear map multiplies: the other operands, or its only one."""
     values = list(map(plain, node.values()))
     others = [value for i, value in enumerate(values) if i != k and _is_real(value)]
     return others or [values[k]]
@@ -207,37 +207,37 @@ def _report(
         phase,
         program.names[node],
         node.operator,
-        outward(value),
-        _first_bad(value) or (),
-        tuple(map(outward, factors)),
+        unwrap_foreign(value),
+        _find_first_bad(value) or (),
+        tuple(map(unwrap_foreign, factors)),
         program.lines.get(node, ""),
-        _REWRITES.get(node.operator, ""),
+        _ADVICE_BY_OPERATOR.get(node.operator, ""),
         linear,
     )
 
 
-def _first_bad(value: Any) -> tuple[int, ...] | None:
-    """Return the index of the first nan or inf, () for a single number, None if there is none."""
+def _find_first_bad(value: Any) -> tuple[int, ...] | None:
+    """Return the index of the first nan or inf, () for a scalar, None if there is none."""
     try:
         bad = ~np.isfinite(plain(value))
     except TypeError:
-        return None  # numbers NumPy does not know
+        return None  # number types that NumPy does not know
     if not np.any(bad):
         return None
     return tuple(int(i) for i in np.argwhere(bad)[0]) if np.ndim(bad) else ()
 
 
-def _at(value: Any, index: tuple[int, ...] | None) -> Any:
+def _take_element(value: Any, index: tuple[int, ...] | None) -> Any:
     return value[index] if index and shape(value) else value
 
 
 def _largest(*values: Any) -> float:
-    """Return the largest size of a number in some arrays."""
+    """Return the largest absolute value in some arrays."""
     return float(np.max([np.max(np.abs(value), initial=0.0) for value in values]))
 
 
 def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
-    """Return the function that lists every step of `f` whose derivative was a choice.
+    """Return a function that lists every step of `f` whose derivative was a choice.
 
     Examples
     --------

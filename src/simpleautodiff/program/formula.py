@@ -1,8 +1,8 @@
-"""Read a formula such as ``log(x1) + x1*x2 - sin(x2)`` into a function of its names.
+"""Read a formula such as ``log(x1) + x1*x2 - sin(x2)`` into a function of its variables.
 
-Python's own parser reads the text; what it returns is looked through with an allow-list of node
-kinds and names and written out as a flat list of instructions. Nothing is ever evaluated by `eval`,
-and nothing is done by recursion. A formula may have several lines: assignments, then a result.
+Python's own parser reads the text; its tree is checked against an allow-list of node types and
+names and compiled to a flat list of instructions. Nothing is ever evaluated by `eval`, and nothing
+is recursive. A formula may have several lines: assignments, then a result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_DEPTH = 200
 MAX_NODES = 5_000
 MAX_NAME = 40
 CONSTANTS = {"pi": math.pi, "e": math.e}
-OPERATORS: dict[type[ast.AST], str] = {
+AST_OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
@@ -41,32 +41,32 @@ OPERATORS: dict[type[ast.AST], str] = {
 ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "max": "maximum"}
 ALIASES |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "tg": "tan", "sgn": "sign"}
 ALIASES |= {"min": "minimum", "absolute": "abs", "arctan2": "atan2", "pow": "power"}
-_NOT_WRITTEN = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
-_NOT_WRITTEN |= {"erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
-FUNCTIONS = sorted(
-    name for name, row in TABLE.items() if not row.arrays and name not in _NOT_WRITTEN
+_EXCLUDED = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
+_EXCLUDED |= {"erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
+FORMULA_FUNCTIONS = sorted(
+    name for name, row in TABLE.items() if not row.arrays and name not in _EXCLUDED
 )
-_CALLED = {*FUNCTIONS, *ALIASES}
-_LETTERS = {"beta", "gamma", "zeta"}  # variables, too, where they are not called
-_SIGNS = str.maketrans("×·⋅∗÷−–", "****/--")
+_CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
+_GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
+_ASCII_SIGNS = str.maketrans("×·⋅∗÷−–", "****/--")
 
 _SPELLINGS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
     **{"π": "write pi", "√": "write sqrt(...)", "∞": "there is no infinity in a formula"},
     **{"“": "a formula has no quotes", "”": "a formula has no quotes", "½": "write 1/2"},
 }
-_CALLS = "|".join(sorted(_CALLED, key=len, reverse=True))
-_WORDS = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))
+_CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
+_KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))
 _HINTS = [
     (re.compile(r"\^"), "use ** for powers"),
-    (re.compile(rf"\b({_CALLS})\s+[\w.]"), r"write \1(...)"),
-    (re.compile(rf"\b({_WORDS})\b"), r"\1 is a word of Python: choose another name"),
+    (re.compile(rf"\b({_CALL_PATTERN})\s+[\w.]"), r"write \1(...)"),
+    (re.compile(rf"\b({_KEYWORD_PATTERN})\b"), r"\1 is a word of Python: choose another name"),
     (re.compile(r"(?<![\w.])[\d.]+\s*[A-Za-z_]"), "write * between factors, as in 2*x"),
     (re.compile(r"[\w)]\s+[\w(]|\)\s*\w"), "write * between factors, as in x*y"),
     (re.compile(r"\|"), "write abs(x) for |x|"),
     (re.compile(r"!"), "write gamma(x + 1) for x!"),
 ]
-_NOT_READ: dict[type[ast.AST], str] = {
+_REFUSALS: dict[type[ast.AST], str] = {
     ast.Attribute: "a formula has no dots in its names",
     ast.Subscript: "a formula has no square brackets",
     ast.List: "a formula has no square brackets",
@@ -86,11 +86,11 @@ _NOT_READ: dict[type[ast.AST], str] = {
     ast.UnaryOp: "this operator is not read",
 }
 
-Instruction = tuple[str, Any, int]  # what to do, with what, and on which line that is written
+Instruction = tuple[str, Any, int]  # the operation, its argument, its line
 
 
 class Formula:
-    """A function that was read from text; `steps` says on which line each number is computed."""
+    """A function read from text; `steps` tells on which line each value is computed."""
 
     __name__ = __qualname__ = "formula"
 
@@ -101,12 +101,12 @@ class Formula:
         self.__signature__ = signature_of(names)
 
     def __call__(self, *values: Any) -> Any:
-        """Compute the result."""
+        """Evaluate the formula."""
         *_, (_, _, result) = self.steps(*values)
         return result
 
     def steps(self, *values: Any) -> Iterator[tuple[int, str, Any]]:
-        """Compute on a stack: yield each number, its line, and the name that is given to it."""
+        """Evaluate on a stack: yield the line of each value, its name, and the value."""
         variables = dict(zip(self.names, values, strict=True))
         stack: list[Any] = []
         for kind, what, line in self.code:
@@ -120,12 +120,12 @@ class Formula:
                 continue
             else:
                 arity = TABLE[what].arity
-                stack[-arity:] = [_applied(what, stack[-arity:])]
+                stack[-arity:] = [_apply(what, stack[-arity:])]
             yield line, "", stack[-1]
 
 
 def parse(text: str) -> tuple[Formula, list[str]]:
-    """Return the function that `text` writes, and its variables in the order they appear.
+    """Return the function that `text` defines, and its variables in order of appearance.
 
     Examples
     --------
@@ -133,8 +133,8 @@ def parse(text: str) -> tuple[Formula, list[str]]:
     >>> names, round(f(2.0, 5.0), 3)
     (['x1', 'x2'], 11.652)
 
-    Names can be given to parts, each on a line of its own or before a semicolon; a small function
-    definition is read as well.
+    Intermediate values can be assigned to names, on lines of their own or before a semicolon; a
+    small function definition is read as well.
 
     >>> f, names = parse("a = x*y; sin(a) + a")
     >>> names, f(0.0, 7.0)
@@ -142,56 +142,56 @@ def parse(text: str) -> tuple[Formula, list[str]]:
     """
     if len(text) > MAX_CHARACTERS:
         raise FormulaError(f"the formula has {len(text):,} characters; {MAX_CHARACTERS:,} are read")
-    reader = _Reader(textwrap.dedent(text).strip().translate(_SIGNS))
+    reader = _Reader(textwrap.dedent(text).strip().translate(_ASCII_SIGNS))
     return Formula(reader.text, reader.code, reader.names), reader.names
 
 
 def signature_of(names: Sequence[str]) -> inspect.Signature:
-    """Return the signature of a function with these parameters, given by place or by name."""
+    """Return the signature of a function with these parameters, positional or by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
-def _applied(name: str, args: list[Any]) -> Any:
+def _apply(name: str, args: list[Any]) -> Any:
     if name == "power" and all(isinstance(arg, int) for arg in args):
-        args[0] = float(args[0])  # 9**9**9 in whole numbers would never end
-    return _bounded(apply(TABLE[name], *args))
+        args[0] = float(args[0])  # 9**9**9 in integers would never end
+    return _bound_integer(apply(TABLE[name], *args))
 
 
-def _bounded(number: Any) -> Any:
-    """Return whole numbers as such, so that x**2 is a square, but only while they are small."""
+def _bound_integer(number: Any) -> Any:
+    """Return small integers as integers, so that x**2 is a square, and large ones as floats."""
     return float(number) if isinstance(number, int) and abs(number) >= 2**53 else number
 
 
 class _Reader:
-    """The instructions that a text stands for, and the variables it asks for."""
+    """The instructions of a formula, and its variables."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.code: list[Instruction] = []
         self.names: list[str] = []
-        self._given: set[str] = set()  # by an assignment
-        self._defined = False  # whether all variables are known, from the head of a function
+        self._given: set[str] = set()  # assigned in the formula
+        self._defined = False  # whether all variables are known, from a function's parameters
         self._count = 0
-        body = self._parsed()
+        body = self._parse()
         if len(body) == 1 and isinstance(body[0], ast.FunctionDef):
             body = self._definition(body[0])
         for statement in body[:-1]:
             self._line(statement)
         self._result(body[-1])
 
-    def _parsed(self) -> list[ast.stmt]:
+    def _parse(self) -> list[ast.stmt]:
         for place, character in enumerate(self.text):
             if character in _SPELLINGS:
                 line = self.text.count("\n", 0, place) + 1
                 column = place - (self.text.rfind("\n", 0, place) + 1)
-                raise self._wrong(line, column, f"{character}: {_SPELLINGS[character]}")
+                raise self._error_in_line(line, column, f"{character}: {_SPELLINGS[character]}")
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of the parser, about what is refused below
+                warnings.simplefilter("ignore")  # of the parser, about what is rejected below
                 body = ast.parse(self.text).body
         except SyntaxError as error:
-            raise self._misspelt(error) from None
+            raise self._explain_syntax_error(error) from None
         except (MemoryError, RecursionError):
             raise FormulaError("the formula is too long or nested too deeply") from None
         except ValueError as error:
@@ -200,12 +200,12 @@ class _Reader:
             raise FormulaError("the formula is empty; write one such as x**2 * sin(y)")
         return body
 
-    def _misspelt(self, error: SyntaxError) -> FormulaError:
-        message = f"{_plainly(error.msg)}{_hint(self.text)}"
+    def _explain_syntax_error(self, error: SyntaxError) -> FormulaError:
+        message = f"{_simplify_message(error.msg)}{_hint(self.text)}"
         line, column = error.lineno or 1, (error.offset or 1) - 1
         if message == "invalid syntax" and column >= len(self.text):
             message = "something is missing at the end"
-        return self._wrong(line, column, message)
+        return self._error_in_line(line, column, message)
 
     def _definition(self, function: ast.FunctionDef) -> list[ast.stmt]:
         match function.args:
@@ -215,10 +215,10 @@ class _Reader:
                 for arg in args:
                     self._variable(arg.arg, arg)
                 if not isinstance(function.body[-1], ast.Return):
-                    raise self._at(function.body[-1], "a function ends with return ...")
+                    raise self._error(function.body[-1], "a function ends with return ...")
                 self._defined = True
                 return function.body
-        raise self._at(function, "a function has plain parameters here: def f(x, y):")
+        raise self._error(function, "a function has plain parameters here: def f(x, y):")
 
     def _line(self, statement: ast.stmt) -> None:
         match statement:
@@ -228,13 +228,13 @@ class _Reader:
                 start = ast.copy_location(ast.Name(name, ast.Load()), target)
                 self._expression(ast.copy_location(ast.BinOp(start, op, value), statement))
             case ast.Expr():
-                raise self._at(statement, "what this line computes is not used: write a = ...")
+                raise self._error(statement, "what this line computes is not used: write a = ...")
             case ast.Return():
-                raise self._at(statement, "the lines after this one are never reached")
+                raise self._error(statement, "the lines after this one are never reached")
             case _:
-                raise self._refused(statement)
-        if name in _CALLED - _LETTERS:
-            raise self._at(target, f"{name} is a function: choose another name")
+                raise self._refusal(statement)
+        if name in _CALLABLE_NAMES - _GREEK_NAMES:
+            raise self._error(target, f"{name} is a function: choose another name")
         self._check_name(name, target)
         self.code.append(("name", name, target.lineno))
         self._given.add(name)
@@ -248,7 +248,7 @@ class _Reader:
                 self.code.append(("read", *self.code[-1][1:]))
 
     def _expression(self, tree: ast.expr) -> None:
-        """Write an expression's instructions, operands before what is done to them."""
+        """Compile an expression, operands before the operation."""
         order: list[ast.expr] = []
         stack = [(tree, 1)]
         while stack:
@@ -267,12 +267,12 @@ class _Reader:
                 case ast.Call(func=ast.Name(), args=args):
                     stack += [(arg, depth + 1) for arg in args]
         in_text = sorted(reversed(order), key=lambda node: (node.lineno, node.col_offset))
-        done = {node: self._instruction(node) for node in in_text}  # the first mistake is told
+        done = {node: self._instruction(node) for node in in_text}  # report the first mistake
         self._check_constants([(node, *done[node]) for node in reversed(order)])
         self.code += [(*done[node], node.lineno) for node in reversed(order)]
 
     def _check_constants(self, code: Sequence[tuple[ast.expr, str, Any]]) -> None:
-        """Compute the parts without variables, and refuse those that are no finite number."""
+        """Evaluate the parts without variables, and reject those that are not finite."""
         known: list[Any] = []  # None for what depends on a variable
         for node, kind, what in code:
             args = [known.pop() for _ in range(TABLE[what].arity)][::-1] if kind == "call" else []
@@ -286,9 +286,9 @@ class _Reader:
     def _constant(self, node: ast.expr, name: str, args: list[Any]) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            number = _applied(name, args)
+            number = _apply(name, args)
         if not abs(number) < math.inf:
-            raise self._at(node, "this part is too large for a number, or outside a domain")
+            raise self._error(node, "this part is too large for a number, or outside a domain")
         return number
 
     def _instruction(self, node: ast.expr) -> tuple[str, Any]:
@@ -301,88 +301,90 @@ class _Reader:
                 if name not in self._given:
                     self._variable(name, node)
                 return "read", name
-            case ast.UnaryOp(op=op) | ast.BinOp(op=op) if type(op) in OPERATORS:
-                return "call", OPERATORS[type(op)]
+            case ast.UnaryOp(op=op) | ast.BinOp(op=op) if type(op) in AST_OPERATORS:
+                return "call", AST_OPERATORS[type(op)]
             case ast.Call(func=ast.Name() as function, args=args, keywords=[]):
                 return "call", self._function(function, args)
-        raise self._refused(node)
+        raise self._refusal(node)
 
     def _number(self, number: float, node: ast.expr) -> Any:
         try:
             float(number)
         except OverflowError:
-            raise self._at(node, "the number is too large") from None
-        return _bounded(number)
+            raise self._error(node, "the number is too large") from None
+        return _bound_integer(number)
 
     def _variable(self, name: str, node: ast.expr | ast.arg) -> None:
         self._check_name(name, node)
         if name in self.names:
             return
         if self._defined:
-            raise self._at(node, f"{name} has no value: it is no parameter of the function")
+            raise self._error(node, f"{name} has no value: it is no parameter of the function")
         self.names.append(name)
 
     def _check_name(self, name: str, node: ast.expr | ast.arg) -> None:
         if name in CONSTANTS:
-            raise self._at(node, f"{name} is a constant: choose another name")
-        if name in _CALLED - _LETTERS:
-            raise self._at(node, f"{name} is a function: write {name}(...)")
+            raise self._error(node, f"{name} is a constant: choose another name")
+        if name in _CALLABLE_NAMES - _GREEK_NAMES:
+            raise self._error(node, f"{name} is a function: write {name}(...)")
         if not name.isascii() or name.startswith("_"):
-            raise self._at(node, "a variable is letters, digits, underscores, a letter first")
+            raise self._error(node, "a variable is letters, digits, underscores, a letter first")
         if len(name) > MAX_NAME:
-            raise self._at(node, f"a name has at most {MAX_NAME} letters")
+            raise self._error(node, f"a name has at most {MAX_NAME} letters")
 
     def _function(self, function: ast.Name, args: list[ast.expr]) -> str:
         name = ALIASES.get(function.id, function.id)
-        if name not in FUNCTIONS:
-            raise self._at(function, f"there is no function {function.id!r}{self._near(function)}")
+        if name not in FORMULA_FUNCTIONS:
+            near = self._suggest(function)
+            raise self._error(function, f"there is no function {function.id!r}{near}")
         arity = TABLE[name].arity
         if len(args) != arity:
             plural = "s" * (arity != 1)
             message = f"{function.id} takes {arity} argument{plural}, not {len(args)}"
-            raise self._at(function, message)
+            raise self._error(function, message)
         return name
 
-    def _near(self, function: ast.Name) -> str:
+    def _suggest(self, function: ast.Name) -> str:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"
-        near = difflib.get_close_matches(name.lower(), _CALLED, 1, cutoff=0.6)
+        near = difflib.get_close_matches(name.lower(), _CALLABLE_NAMES, 1, cutoff=0.6)
         return f"; did you mean {near[0]}?" if near else ""
 
-    def _refused(self, node: ast.expr | ast.stmt) -> FormulaError:
+    def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:
             case ast.BinOp(op=ast.BitXor(), left=left):
                 column = self.text.encode().find(b"^", left.end_col_offset or 0)
-                return self._at(node, "use ** for powers, not ^", column)
+                return self._error(node, "use ** for powers, not ^", column)
             case ast.BinOp(op=ast.BitOr()):
-                return self._at(node, "write abs(x) for |x|")
+                return self._error(node, "write abs(x) for |x|")
             case ast.Call(func=ast.Name()):
-                return self._at(node, "an argument is given by its place: sin(x), hypot(x, y)")
+                return self._error(node, "an argument is given by its place: sin(x), hypot(x, y)")
             case ast.Call(func=ast.Constant() | ast.BinOp() | ast.UnaryOp() | ast.Call() as factor):
-                return self._at(node, "write * between factors", factor.end_col_offset)
+                return self._error(node, "write * between factors", factor.end_col_offset)
             case ast.Call(func=function):
-                return self._refused(function)
-            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in _CALLED:
-                return self._at(node, f"write {name}(...), not {module}.{name}(...)")
-        return self._at(node, _NOT_READ.get(type(node), "this is no part of a formula"))
+                return self._refusal(function)
+            case ast.Attribute(value=ast.Name(id=module), attr=name) if name in _CALLABLE_NAMES:
+                return self._error(node, f"write {name}(...), not {module}.{name}(...)")
+        return self._error(node, _REFUSALS.get(type(node), "this is no part of a formula"))
 
-    def _at(self, node: Any, message: str, column: int | None = None) -> FormulaError:
-        """Point at a node; its column counts bytes."""
+    def _error(self, node: Any, message: str, column: int | None = None) -> FormulaError:
+        """Return an error that points at a node, whose column counts bytes."""
         line = self.text.splitlines()[node.lineno - 1]
         start = node.col_offset if column is None else column
-        return self._wrong(node.lineno, len(line.encode()[:start].decode(errors="ignore")), message)
+        letters = len(line.encode()[:start].decode(errors="ignore"))
+        return self._error_in_line(node.lineno, letters, message)
 
-    def _wrong(self, lineno: int, column: int, message: str) -> FormulaError:
-        """Show the line, or some of it, with a caret under the mistake."""
+    def _error_in_line(self, lineno: int, column: int, message: str) -> FormulaError:
+        """Return an error that shows the line, or a part of it, with a caret under the mistake."""
         lines = self.text.splitlines() or [""]
         start = max(0, column - 40)
         shown = lines[min(lineno, len(lines)) - 1][start : start + 72].replace("\t", " ")
         return FormulaError(f"{message}\n  {shown}\n  {' ' * (column - start)}^")
 
 
-def _plainly(message: str) -> str:
-    """Say what Python's parser says, without its guesses at what else was meant."""
+def _simplify_message(message: str) -> str:
+    """Return the message of Python's parser without its guesses at what was meant."""
     if "integer" in message and "limit" in message:
         return "the number is too large"
     if message.startswith("cannot assign"):

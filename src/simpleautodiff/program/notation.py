@@ -1,7 +1,7 @@
 """Formulas as text: the printed forms of rows, filled in and parenthesised.
 
-`Term` is a number that writes itself down. It goes through the rules like any other number, so the
-symbolic form of a derivative is what the rule itself says.
+`Term` is a number that writes itself down. It passes through the rules like any other number, so
+the symbolic form of a derivative is what the rule itself says.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import register_number
 
 
-def short(number: Any, decimals: int = 3) -> str:
+def write_short(number: Any, decimals: int = 3) -> str:
     """Write a number in a few digits, as the paper does, but never a small one as 0.
 
     Examples
     --------
-    >>> short(11.652071), short(10.0), short(1e-5), short(-0.2836)
+    >>> write_short(11.652071), write_short(10.0), write_short(1e-5), write_short(-0.2836)
     ('11.652', '10', '1e-05', '-0.284')
     """
     if isinstance(number, (float, np.floating)):
@@ -39,11 +39,16 @@ def short(number: Any, decimals: int = 3) -> str:
         return f"{number:.{decimals}g}"
     if isinstance(number, (complex, np.complexfloating)):
         sign = "-" if number.imag < 0 else "+"
-        return f"{short(number.real, decimals)} {sign} {short(abs(number.imag), decimals)}i"
+        real, imaginary = (write_short(x, decimals) for x in (number.real, abs(number.imag)))
+        return f"{real} {sign} {imaginary}i"
     if isinstance(number, np.ndarray):
-        return _short_array(number, decimals) if number.ndim else short(number[()], decimals)
+        return (
+            _write_short_array(number, decimals)
+            if number.ndim
+            else write_short(number[()], decimals)
+        )
     if isinstance(number, tuple):
-        return f"({', '.join(map(short, number))}{',' * (len(number) == 1)})"
+        return f"({', '.join(map(write_short, number))}{',' * (len(number) == 1)})"
     if isinstance(number, slice):
         return ":".join("" if part is None else str(part) for part in _slice_parts(number))
     return str(number)
@@ -52,12 +57,12 @@ def short(number: Any, decimals: int = 3) -> str:
 _SLICE = 3  # how many elements of an axis are shown
 
 
-def _short_array(array: Any, decimals: int) -> str:
+def _write_short_array(array: Any, decimals: int) -> str:
     """Write the first few elements along each axis: ``[[1, 2, 3, …], …]``."""
     if array.ndim == 0:
-        return short(array[()], decimals)
+        return write_short(array[()], decimals)
     few = _SLICE if array.ndim == 1 or len(array) <= _SLICE else 1
-    parts = [_short_array(np.asarray(part), decimals) for part in array[:few]]
+    parts = [_write_short_array(np.asarray(part), decimals) for part in array[:few]]
     return f"[{', '.join(parts + ['…'] * (len(array) > few))}]"
 
 
@@ -66,18 +71,18 @@ def _slice_parts(index: slice) -> list[Any]:
     return parts if index.step is None else [*parts, index.step]
 
 
-def shown(number: Any) -> str:
-    """Write a result: a number in a few digits; an array by its kind, its shape and a slice.
+def write_result(number: Any) -> str:
+    """Write a result: a number in a few digits; an array as its dtype, its shape and a slice.
 
     Examples
     --------
     >>> import numpy as np
-    >>> shown(0.5), shown(np.arange(4.0))
+    >>> write_result(0.5), write_result(np.arange(4.0))
     ('0.5', 'float64(4,) [0, 1, 2, …]')
     """
     if isinstance(number, np.ndarray) and number.ndim:
-        return f"{number.dtype}{number.shape} {short(number)}"
-    return short(number)
+        return f"{number.dtype}{number.shape} {write_short(number)}"
+    return write_short(number)
 
 
 def latex_name(name: str, accent: str = "") -> str:
@@ -91,14 +96,16 @@ def latex_name(name: str, accent: str = "") -> str:
     match = re.fullmatch(r"([^\W\d_])(\d*)", name)
     if match is None:
         plain = name.isidentifier() and name.isascii()
-        body = rf"\mathit{{{_escaped(name)}}}" if plain else rf"\texttt{{{_escaped(name)}}}"
+        body = (
+            rf"\mathit{{{_escape_latex(name)}}}" if plain else rf"\texttt{{{_escape_latex(name)}}}"
+        )
         return rf"\{accent}{{{body}}}" if accent else body
     letter, digits = match.groups()
     letter = rf"\{accent}{{{letter}}}" if accent else letter
     return f"{letter}_{{{digits}}}" if digits else letter
 
 
-def _escaped(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
 
 
@@ -109,13 +116,13 @@ def latex_number(text: str) -> str:
     text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
     text = text.replace(",)", "{,})").replace(") [", r")\ [")
     words = r"(?<![\\\w])[A-Za-z]\w+"
-    return re.sub(words, lambda m: rf"\mathrm{{{_escaped(m[0])}}}", text)
+    return re.sub(words, lambda m: rf"\mathrm{{{_escape_latex(m[0])}}}", text)
 
 
 class Term:
-    """A formula as a number: its text, its LaTeX, how tightly it binds, the value behind it.
+    """A formula that acts as a number: its text, LaTeX, precedence, and the value behind it.
 
-    LaTeX is written when it is asked for: `latex` may be given as a function.
+    LaTeX is written on demand: `latex` may be a function.
     """
 
     __slots__ = ("_latex", "binds", "divides", "text", "value")
@@ -129,7 +136,7 @@ class Term:
         latex: str | Callable[[], str] | None = None,
     ) -> None:
         named = isinstance(text, str)
-        self.text = text if named else short(text)
+        self.text = text if named else write_short(text)
         self.binds = binds if named else _binds(text, self.text)
         self.value = value if named else text
         self.divides = divides  # the y of 1 / y
@@ -144,7 +151,7 @@ class Term:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of the value behind the formula, which the rules of arrays ask for."""
+        """The shape of the value behind the formula, which rules of array primitives need."""
         return tuple(getattr(self.value, "shape", ()))
 
     def inside(self, binds: int) -> str:
@@ -260,7 +267,7 @@ def _binds(number: Any, text: str) -> int:
 
 
 def _try(function: Callable[..., Any], *values: Any) -> Any:
-    """Return the value behind a formula, or None where there is none."""
+    """Return the value behind a formula, or None if there is none."""
     try:
         return None if any(value is None for value in values) else function(*values)
     except (ArithmeticError, ValueError, TypeError):
@@ -287,7 +294,7 @@ _VALUES: dict[str, Callable[..., Any]] = {
 
 
 def render(row: Primitive, args: tuple[Any, ...]) -> Term:
-    """Write one primitive applied to terms: infix, with a sign, or as a call."""
+    """Write one primitive applied to terms: infix, with a prefix sign, or as a call."""
     terms = [as_term(arg) for arg in args]
     match row.name, terms:
         case "neg", [x]:
@@ -316,11 +323,11 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
 
 def _index_text(index: Any) -> str:
     parts = index if isinstance(index, tuple) else (index,)
-    return ", ".join("..." if part is ... else short(part) for part in parts)
+    return ", ".join("..." if part is ... else write_short(part) for part in parts)
 
 
 def _call_text(row: Primitive, terms: list[Term], args: tuple[Any, ...]) -> str:
-    """Write a call; settings that say nothing, such as axis=None, are left out."""
+    """Write a call, without settings that are defaults, such as axis=None."""
     texts = [term.text for term in terms]
     if row.text == f"{row.name}({', '.join(f'{{{i}}}' for i in range(row.arity))})":
         for i, name in zip(row.settings, _SETTINGS.get(row.name, ()), strict=False):
@@ -338,21 +345,21 @@ _SETTINGS = dict.fromkeys(("sum", "max", "min"), ("axis", "keepdims"))
 
 
 def _call_latex(row: Primitive, terms: list[Term], args: tuple[Any, ...]) -> str:
-    """Fill in the LaTeX form; what is not enclosed there already gets parentheses if it needs."""
+    """Fill in the LaTeX form, with parentheses around arguments that need them."""
     if row.name in _SETTINGS:
         axis = "" if args[1] is None else rf"_{{\text{{axis }} {terms[1].latex}}}"
         return rf"\{row.name}{axis} {terms[0].latex_inside(PRODUCT)}"
     if row.name == "transpose" and args[1] is None:
         return rf"{terms[0].latex_inside(CALL)}^{{\top}}"
     latex = [
-        term.latex if _enclosed(row.latex, i) else term.latex_inside(CALL)
+        term.latex if _is_enclosed(row.latex, i) else term.latex_inside(CALL)
         for i, term in enumerate(terms)
     ]
     return row.latex.format(*latex)
 
 
-def _enclosed(form: str, i: int) -> bool:
-    """Tell whether an argument stands between braces, bars, parentheses or words of the form."""
+def _is_enclosed(form: str, i: int) -> bool:
+    """Tell whether the form encloses an argument in braces, bars, parentheses or words."""
     before = form.partition(f"{{{i}}}")[0].rstrip()
     return before.endswith(("{{", "(", "|", ",", "if }}", "else }}"))
 

@@ -1,4 +1,4 @@
-"""The paper's `forward` and `reverse`, and how a sweep is told in the words of its program."""
+"""The printed narration of the paper's `forward` and `reverse`, in the words of its program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.graphs import Sweep, forward as forward, reverse as reverse
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import connected, ends, execution_order
-from simpleautodiff.program.notation import short
+from simpleautodiff.program.notation import write_short
 from simpleautodiff.program.program import Program
 
 
@@ -23,9 +23,11 @@ engine.narrate = narrate
 def _narrate(
     program: Program, order: list[Node], seeds: dict[Node, Any], sweep: Sweep, mode: str
 ) -> str:
-    """Tell a sweep as the authors' program does: each sum in symbols, then in numbers."""
+    """Print a sweep as the authors' program does: each sum in symbols, then in numbers."""
     name = program.names
-    lines = [" = ".join(filter(None, (s.name, s.call, short(s.value)))) for s in program.steps]
+    lines = [
+        " = ".join(filter(None, (s.name, s.call, write_short(s.value)))) for s in program.steps
+    ]
     root = name[next(iter(seeds))] if len(seeds) == 1 else ("seed" if mode == "forward" else "sum")
     for node in order if mode == "forward" else reversed(order):
         if node in seeds:
@@ -46,9 +48,9 @@ def _narrate(
             ]
             left = f"d{root}/d{name[node]}"
         symbols = " + ".join(symbol for symbol, _, _ in terms)
-        numbers = " + ".join(f"({short(a)})({short(b)})" for _, a, b in terms)
+        numbers = " + ".join(f"({write_short(a)})({write_short(b)})" for _, a, b in terms)
         lines.append(f"{left} = {symbols}")
-        lines.append(f"{' ' * len(left)} = {numbers} = {short(sweep[node])}")
+        lines.append(f"{' ' * len(left)} = {numbers} = {write_short(sweep[node])}")
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""A graph as a numbered list of steps: the waist between what is recorded and what is shown.
+"""A graph as a numbered list of steps: what is shown, checked and compiled is made from it.
 
 Names belong to a program, not to nodes: inputs are x1, x2, ... (or a function's own parameters),
 the others v1, v2, ... in one of two numberings: the paper's, or the order of execution.
@@ -27,7 +27,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.kinks import Call, CallTape
 from simpleautodiff.transforms.results import plain_results
-from simpleautodiff.values.functions import check_value, has_kind, in_kind
+from simpleautodiff.values.functions import check_value, has_dtype, to_type_of
 from simpleautodiff.values.pytree import flatten, paths
 
 
@@ -54,10 +54,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Accumulation:
-    """One step of a reverse sweep: the adjoint of `parent` gains `derivative` × that of `child`.
+    """One step of a reverse sweep: add `derivative` × the adjoint of `child` to that of `parent`.
 
-    `parent` is the child's argument number `index`; `first` says that the sum starts here; `total`
-    is the sum so far.
+    `parent` is the child's argument number `index`; `first` marks the start of the sum; `total` is
+    the sum so far.
     """
 
     parent: str
@@ -94,8 +94,8 @@ class Program:
     v5 sub ('v4', 'v3')
     """
 
-    compared = False  # whether the way through the code may depend on the numbers
-    called = ""  # what the result is called, if that is settled
+    compared = False  # whether the path through the code may depend on the values
+    called = ""  # the name of the result, if it is fixed
 
     def __init__(
         self,
@@ -159,9 +159,9 @@ class Program:
         )
 
     def proper(self, name: str) -> str:
-        """Return the name of a step, or of an element of it, for one of the user's or the result's.
+        """Return the name of a step, or of an element of it, for the user's name or the result's.
 
-        Where the user gave a name several times, it is the last step that has it.
+        If the user assigned a name several times, it is that of the last step.
         """
         own = dict.fromkeys(self.names.values())
         base, bracket, index = name.partition("[")
@@ -171,24 +171,24 @@ class Program:
             if name in others:
                 return others[name]
             base = others.get(base, base)
-        self.seed(base + bracket + index)  # refuses what there is not
+        self.seed(base + bracket + index)  # rejects what does not exist
         return base + bracket + index
 
     def position(self, node: Node) -> int:
-        """Return where a node stands in the numbering."""
+        """Return the index of a node in the numbering."""
         return self._place[node]
 
     def seed(self, name: str) -> tuple[int, Any]:
-        """Return where a sweep from `name` begins, and with what: 1, or ones for an array.
+        """Return the index of the node where a sweep from `name` begins, and its seed: 1, or ones.
 
-        One element of an array is chosen by its index: ``w[0, 2]``.
+        One element of an array is selected by its index: ``w[0, 2]``.
         """
         node, index = self._chosen(name)
         full = shape_of(node.value)
         if not full and index is not None:
             raise ArgumentError(f"there is no {name!r}: {self.names[node]} is a single number")
         if not full:
-            return self.position(node), in_kind(1, node.value) if has_kind(node.value) else 1
+            return self.position(node), to_type_of(1, node.value) if has_dtype(node.value) else 1
         kind = getattr(node.value, "dtype", np.float64)
         if index is None:
             return self.position(node), np.ones(full, kind)
@@ -207,7 +207,7 @@ class Program:
         try:
             return self.node(base), ast.literal_eval(index[:-1])
         except (ValueError, SyntaxError):
-            raise ArgumentError(f"an element is chosen by whole numbers; got {name!r}") from None
+            raise ArgumentError(f"an element is chosen by integers; got {name!r}") from None
 
     def tangents(self, wrt: str) -> Mapping[str, Any]:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
@@ -239,13 +239,13 @@ class Program:
 
 
 def _free_letter(taken: Iterable[str]) -> str:
-    """Return v, or the next letter if inputs are called v1, v2, ... themselves."""
+    """Return v, or the next letter if inputs are named v1, v2, ... themselves."""
     used = {name[0] for name in taken if name[1:].isdigit()}
     return next(letter for letter in "vwutsr" if letter not in used)
 
 
 class Recording(NamedTuple):
-    """What running a function once gave: its nodes, and where in the user's code they were made."""
+    """One run of a function: its nodes, and where in the user's code they were made."""
 
     nodes: list[Node]
     names: dict[Node, str]
@@ -253,7 +253,7 @@ class Recording(NamedTuple):
     outputs: list[Node]
     instructions: list[tuple[CodeType, int] | None]  # one for each node
     calls: dict[Node, tuple[Call, ...]]
-    compared: bool  # whether the way through the code may depend on the numbers
+    compared: bool  # whether the path through the code may depend on the values
 
 
 def trace(
@@ -264,7 +264,7 @@ def trace(
 ) -> Program:
     """Run `f` once and return its program: every step with its name, value and source line.
 
-    Inputs are called by the parameters of `f`, or as `names` says.
+    Inputs are named by the parameters of `f`, or by `names`.
     """
     made = record(f, args, names)
     program = Program(made.nodes, numbering, made.names, made.lines, made.outputs, calls=made.calls)
@@ -275,7 +275,7 @@ def trace(
 def record(
     f: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None = None
 ) -> Recording:
-    """Run `f` once and return what its results were computed from."""
+    """Run `f` once and return its recording."""
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:
@@ -284,7 +284,7 @@ def record(
                 tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
             ]
             result = call(f, Selection(args), rebuild(iter(inputs)))
-            inputs = tape[: len(inputs)]  # as they were, should the function write to them
+            inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
         _, results = plain_results(result, tape, f)
         outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
         if not outputs:
@@ -319,7 +319,7 @@ def record(
 
 
 def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """Name the inputs by the parameters of `f` and the paths inside their structures."""
+    """Return the names of the inputs: parameters of `f` and paths inside their structures."""
     try:
         bound = inspect.signature(f).bind(*args).arguments
     except (TypeError, ValueError):
@@ -328,7 +328,7 @@ def input_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
 
 
 def output_names(program: Program) -> list[tuple[str, Node]]:
-    """Name the outputs y, or y1, y2, ...; by another letter if something else is called y."""
+    """Return the outputs with their names: y, or y1, y2, ...; another letter if y is taken."""
     letter = program.called or _free_result(program)
     if len(program.outputs) == 1:
         return [(letter, program.outputs[0])]
@@ -336,7 +336,7 @@ def output_names(program: Program) -> list[tuple[str, Node]]:
 
 
 def _free_result(program: Program) -> str:
-    """Return a letter for the result that no input has, nor the user's own name of another step."""
+    """Return a letter for the result that neither an input nor a variable of the user has."""
     result = {program.variables.get(node) for node in program.outputs}
     own = {name for name in program.variables.values() if name not in result}
     taken = {name[0] for name in program.names.values()} | own

@@ -1,7 +1,7 @@
-"""One recorded step as an expression of Python: NumPy for arrays, `math` for single numbers.
+"""One recorded step as a Python expression: NumPy for arrays, `math` for scalars.
 
-A function is written by the name of the very function that computed the step, so the text agrees
-with it to the last bit; what only this library has is called by its name here.
+A step is written with the very function that computed it, so the text agrees to the last bit; what
+only this library has is called by its name here.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.values.functions import shape, width
 
-FEW = 12  # elements of an array that are written where they are used
+MAX_INLINE_ELEMENTS = 12  # elements up to which an array is written in place
 
 
 class Piece(NamedTuple):
-    """A piece of Python and how tightly it binds."""
+    """A piece of Python code and its precedence."""
 
     text: str
     binds: int = CALL
@@ -44,7 +44,7 @@ _INFIX = {
     "mod": ("%", PRODUCT),
     "matmul": ("@", PRODUCT),
 }
-HELPERS = {
+PYTHON_HELPERS = {
     "put": """
 def put(x, index, shape):
     \"\"\"Put elements into an array of zeros.\"\"\"
@@ -69,23 +69,23 @@ def set_item(x, value, index):
 }
 
 
-def expression(
+def write_expression(
     row: Primitive,
     pieces: list[Piece],
     values: tuple[Any, ...],
     value: Any,
     otherwise: Callable[[Primitive, list[Piece]], Piece],
 ) -> Piece:
-    """Write one step, given what to write for each of its arguments.
+    """Write one step, given the code of its arguments.
 
     Parameters
     ----------
     row, pieces
-        What is done, and what is written for its arguments.
+        The primitive, and the code of its arguments.
     values, value
-        The arguments and the result, or others of the same kinds and shapes.
+        The arguments and the result, or others of the same types and shapes.
     otherwise
-        What writes a call of a row that neither Python nor NumPy has a name for.
+        The function that writes a call of a primitive without a name in Python or NumPy.
     """
     if row.name in _INFIX:
         sign, binds = _INFIX[row.name]
@@ -98,24 +98,24 @@ def expression(
     written = writer(pieces, values, value) if writer else None
     if written:
         return written
-    spelled = spelled_name(_function(row, values))
-    return Piece(f"{spelled}({listed(pieces)})") if spelled else otherwise(row, pieces)
+    spelled = find_public_name(_function(row, values))
+    return Piece(f"{spelled}({join_arguments(pieces)})") if spelled else otherwise(row, pieces)
 
 
 def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
-    """Return what computes a row for numbers of these kinds."""
+    """Return the function that computes a primitive for values of these types."""
     if row.by_type is None:
         return row.compute
     kinds = [type(value) for i, value in enumerate(values) if i not in row.settings]
     return row.by_type[max(kinds, key=width)]
 
 
-def spelled_name(function: Callable[..., Any]) -> str:
+def find_public_name(function: Callable[..., Any]) -> str:
     """Return the public name of a function of Python or NumPy; empty if it is none.
 
     Examples
     --------
-    >>> spelled_name(np.linalg.inv), spelled_name(len)
+    >>> find_public_name(np.linalg.inv), find_public_name(len)
     ('np.linalg.inv', '')
     """
     name = getattr(function, "__name__", "")
@@ -126,15 +126,15 @@ def spelled_name(function: Callable[..., Any]) -> str:
     return ""
 
 
-def listed(pieces: list[Piece]) -> str:
-    """Write arguments one after the other."""
+def join_arguments(pieces: list[Piece]) -> str:
+    """Write arguments, separated by commas."""
     return ", ".join(piece.text for piece in pieces)
 
 
-Writer = Callable[[list[Piece], tuple[Any, ...], Any], Piece | None]
+StepWriter = Callable[[list[Piece], tuple[Any, ...], Any], Piece | None]
 
 
-def _reduction(name: str) -> Writer:
+def _reduction(name: str) -> StepWriter:
     def write(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
         _, axis, keepdims = values
         text = pieces[0].text + (f", axis={axis!r}" if axis is not None else "")
@@ -144,7 +144,7 @@ def _reduction(name: str) -> Writer:
 
 
 def _sum_to(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    """Write the sum over what broadcasting had copied: axes in front, then stretched ones."""
+    """Write the sum over broadcast axes: those added in front, then those of length 1."""
     x, new = values
     lead = len(shape(x)) - len(new)
     text = pieces[0].text
@@ -155,7 +155,7 @@ def _sum_to(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.sum({text}, axis={stretched!r}, keepdims=True)" if stretched else text)
 
 
-def _named(template: str) -> Writer:
+def _fill_template(template: str) -> StepWriter:
     return lambda pieces, values, value: Piece(template.format(*[p.text for p in pieces]))
 
 
@@ -165,13 +165,13 @@ def _transpose(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piec
 
 
 def _scatter(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({listed(pieces)})")
+    return Piece(f"{'put' if is_basic(values[1]) else 'scatter'}({join_arguments(pieces)})")
 
 
 def _where(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     if not shape(values[0]) and not shape(value):
         return pieces[1] if values[0] else pieces[2]
-    return Piece(f"np.where({listed(pieces)})")
+    return Piece(f"np.where({join_arguments(pieces)})")
 
 
 def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
@@ -180,8 +180,8 @@ def _square(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece |
 
 
 def _logaddexp(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece | None:
-    """Write NumPy's function; of many numbers what is computed differs from it by rounding."""
-    return Piece(f"np.logaddexp({listed(pieces)})") if hasattr(value, "dtype") else None
+    """Write NumPy's function; for large arrays the computed value differs from it by rounding."""
+    return Piece(f"np.logaddexp({join_arguments(pieces)})") if hasattr(value, "dtype") else None
 
 
 def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
@@ -189,11 +189,11 @@ def _astype(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
 
 
 def _einsum(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"np.einsum({listed(pieces)}, optimize={len(values) > 3})")
+    return Piece(f"np.einsum({join_arguments(pieces)}, optimize={len(values) > 3})")
 
 
 def _concatenate(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
-    return Piece(f"np.concatenate([{listed(pieces[1:])}], axis={values[0][0]!r})")
+    return Piece(f"np.concatenate([{join_arguments(pieces[1:])}], axis={values[0][0]!r})")
 
 
 def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
@@ -203,11 +203,11 @@ def _fourier(pieces: list[Piece], values: tuple[Any, ...], value: Any) -> Piece:
     return Piece(f"np.fft.fft({pieces[0].text}, axis={axis})")
 
 
-def _part(name: str) -> Writer:
+def _part(name: str) -> StepWriter:
     return lambda pieces, values, value: Piece(f"{pieces[0].inside(CALL)}.{name}")
 
 
-_WRITERS: dict[str, Writer] = {
+_WRITERS: dict[str, StepWriter] = {
     "neg": lambda pieces, _, __: Piece(f"-{pieces[0].inside(POWER)}", SIGN),
     "pos": lambda pieces, _, __: Piece(f"+{pieces[0].inside(POWER)}", SIGN),
     "power": lambda pieces, _, __: Piece(
@@ -216,29 +216,29 @@ _WRITERS: dict[str, Writer] = {
     "reciprocal": lambda pieces, _, __: Piece(f"1 / {pieces[0].inside(SIGN)}", PRODUCT),
     "square": _square,
     "logaddexp": _logaddexp,
-    "abs": _named("abs({0})"),
+    "abs": _fill_template("abs({0})"),
     "stop_gradient": lambda pieces, _, __: pieces[0],
     "where": _where,
     "sum": _reduction("np.sum"),
     "max": _reduction("np.max"),
     "min": _reduction("np.min"),
     "sum_to": _sum_to,
-    "broadcast_to": _named("np.broadcast_to({0}, {1})"),
-    "reshape": _named("np.reshape({0}, {1})"),
+    "broadcast_to": _fill_template("np.broadcast_to({0}, {1})"),
+    "reshape": _fill_template("np.reshape({0}, {1})"),
     "transpose": _transpose,
-    "cumsum": _named("np.cumsum({0}, {1})"),
-    "roll": _named("np.roll({0}, {1}, {2})"),
+    "cumsum": _fill_template("np.cumsum({0}, {1})"),
+    "roll": _fill_template("np.roll({0}, {1}, {2})"),
     "getitem": lambda pieces, values, _: Piece(
-        f"{pieces[0].inside(CALL)}[{index_text(values[1], literal, pieces[1].text)}]"
+        f"{pieces[0].inside(CALL)}[{index_text(values[1], write_literal, pieces[1].text)}]"
     ),
     "scatter": _scatter,
-    "set_item": _named("set_item({0}, {1}, {2})"),
+    "set_item": _fill_template("set_item({0}, {1}, {2})"),
     "astype": _astype,
     "einsum": _einsum,
     "concatenate": _concatenate,
     "fourier": _fourier,
-    "half_transform": _named("np.fft.rfft({0}, axis={1})"),
-    "whole_transform": _named('np.fft.irfft({0}, {2}, axis={1}, norm="forward")'),
+    "half_transform": _fill_template("np.fft.rfft({0}, axis={1})"),
+    "whole_transform": _fill_template('np.fft.irfft({0}, {2}, axis={1}, norm="forward")'),
     "conj": _part("conjugate()"),
     "real": _part("real"),
     "imag": _part("imag"),
@@ -246,7 +246,7 @@ _WRITERS: dict[str, Writer] = {
 
 
 def index_text(index: Any, write: Callable[[Any], Piece], written: str = "") -> str:
-    """Write an index as it stands between brackets: ``0, 1:3``; with arrays, as `written`."""
+    """Write an index as it appears between brackets: ``0, 1:3``; with arrays, as `written`."""
     parts = index if isinstance(index, tuple) and index else (index,)
     if written and any(isinstance(part, np.ndarray) for part in parts):
         return written
@@ -260,12 +260,12 @@ def _slice(part: slice) -> str:
     return ":".join("" if end is None else str(end) for end in ends)
 
 
-def literal(value: Any) -> Piece:
-    """Write a constant so that Python reads the same one.
+def write_literal(value: Any) -> Piece:
+    """Write a constant so that Python reads the same value.
 
     Examples
     --------
-    >>> literal(-0.5), literal(1e400).text
+    >>> write_literal(-0.5), write_literal(1e400).text
     (Piece(text='-0.5', binds=3), 'math.inf')
     """
     if isinstance(value, float) and not isinstance(value, np.generic):
@@ -278,7 +278,7 @@ def literal(value: Any) -> Piece:
     if isinstance(value, Fraction):
         return Piece(f"Fraction({value.numerator}, {value.denominator})")
     if isinstance(value, tuple | list):
-        inside = ", ".join(literal(part).text for part in value)
+        inside = ", ".join(write_literal(part).text for part in value)
         comma = "," * (len(value) == 1)
         return Piece(f"({inside}{comma})" if isinstance(value, tuple) else f"[{inside}]")
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
@@ -301,19 +301,21 @@ def _float(value: float) -> Piece:
 
 
 def _array(array: Any) -> str:
-    """Write an array: its elements where they are few and finite, or all the same; else bytes."""
+    """Write an array: by elements if these are few and finite, or all equal; otherwise as bytes."""
     kind, whole = str(array.dtype), array.tobytes()
-    if array.size <= FEW and np.all(np.isfinite(array)):
+    if array.size <= MAX_INLINE_ELEMENTS and np.all(np.isfinite(array)):
         return f"np.array({array.tolist()!r}, dtype={kind!r})"
     if array.size and whole == whole[: array.itemsize] * array.size and array.dtype.kind != "c":
-        return f"np.full({array.shape!r}, {literal(array.flat[0].item()).text}, dtype={kind!r})"
+        return (
+            f"np.full({array.shape!r}, {write_literal(array.flat[0].item()).text}, dtype={kind!r})"
+        )
     packed = base64.b64encode(whole).decode()
     return f"np.frombuffer(base64.b64decode({packed!r}), dtype={kind!r}).reshape({array.shape!r})"
 
 
 def module_text(code: str, constants: Sequence[str] = ()) -> str:
-    """Put the imports, helpers and constants in front that a function needs."""
-    helpers = [text for name, text in HELPERS.items() if re.search(rf"\b{name}\(", code)]
+    """Prepend the imports, helpers and constants that a function needs."""
+    helpers = [text for name, text in PYTHON_HELPERS.items() if re.search(rf"\b{name}\(", code)]
     parts = [*[text.strip("\n") for text in helpers], "\n".join(constants), code]
     whole = "\n\n\n".join(filter(None, parts))
     uncommented = re.sub(r"  # .*", "", whole)

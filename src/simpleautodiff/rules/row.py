@@ -25,9 +25,9 @@ from simpleautodiff.values.functions import (
     ByType,
     Function,
     Names,
-    by_widest,
+    dispatch_on_widest,
+    find_registered,
     is_complex,
-    registered,
 )
 
 Wrapping = Callable[..., Any]
@@ -93,7 +93,7 @@ def row(
     by_type: ByType | None = None
     if listed:
         by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
-    compute = value if value and not floats else by_widest(by_type)  # type: ignore[arg-type]
+    compute = value if value and not floats else dispatch_on_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
         tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
@@ -165,7 +165,7 @@ class _Always(ByType):
     """One function for every kind of number."""
 
     def look_up(self, kind: type) -> Function | None:
-        return registered(self.find[0], kind) or self.find[2]
+        return find_registered(self.find[0], kind) or self.find[2]
 
 
 def _rule_of_reals(name: str, rule: Partial) -> Partial:

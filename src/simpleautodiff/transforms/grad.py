@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import teach_scipy
+from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
@@ -34,7 +34,7 @@ from simpleautodiff.transforms.pickling import remembered
 from simpleautodiff.transforms.recorded_call import Graph, as_number, checked, with_aux
 from simpleautodiff.transforms.results import number_result, plain_results
 from simpleautodiff.values.functions import check_value, is_complex
-from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 
 F = Callable[..., Any]
@@ -116,7 +116,7 @@ def value_and_grad(
                 tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
             result = number_result(graph.result, graph.tape, f)
             gradient = graph.arguments(graph.slopes(result, once=True))
-        value = outward(result.value if graph.recorded(result) else result)
+        value = unwrap_foreign(result.value if graph.recorded(result) else result)
         return ((value, graph.aux), gradient) if has_aux else (value, gradient)
 
     return named(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
@@ -168,7 +168,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     def f_jvp(*tangents: Any) -> Any:
         leaves = _like(tangents, primals, "the tangents of a linearised function")
         pushed = [unshared(x, leaves) for x in graph.push(leaves, results)]
-        return rebuild(map(outward, pushed))
+        return rebuild(map(unwrap_foreign, pushed))
 
     return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
 
@@ -251,7 +251,7 @@ def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> An
 
 def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
     """Run `f` on jets and return the value, the highest derivative, and what comes beside."""
-    teach_scipy()
+    patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
     aux = None
@@ -263,7 +263,7 @@ def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tupl
         as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else ZERO, leaf)
         for leaf in results
     ]
-    return value, rebuild(outward(unshared(x, ())) for x in highest), aux
+    return value, rebuild(unwrap_foreign(unshared(x, ())) for x in highest), aux
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -331,7 +331,7 @@ class First(NamedTuple):
 
 def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
     """Name a function after what it is of; a first derivative says in which arguments, too."""
-    teach_scipy()
+    patch_scipy()
     check_function(f)
     function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.level import Batch, BatchLevel, unbatch
-from simpleautodiff.arrays.batch.opaque import known
+from simpleautodiff.arrays.batch.batch_level import Batch, BatchLevel, unbatch
+from simpleautodiff.arrays.batch.opaque import mark_structural_zeros
 from simpleautodiff.arrays.numpy.shaping import concatenate_
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
@@ -123,7 +123,7 @@ def _swept(graph: Graph, of: Any, chunk_size: int | None, sweep: F) -> list[Any]
     for units in _units(plain(of), chunk_size or _chunk(graph)):
         level = BatchLevel(len(units))
         with level:
-            swept = sweep(Batch(known(units, of), level))
+            swept = sweep(Batch(mark_structural_zeros(units, of), level))
         parts.append([unbatch(column, 0, level) for column in swept])
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]

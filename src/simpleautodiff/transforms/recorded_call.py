@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import teach_scipy
+from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced, concrete, plain
@@ -20,12 +20,12 @@ from simpleautodiff.transforms.complex_derivative import from_gradients
 from simpleautodiff.transforms.results import still_open
 from simpleautodiff.values.functions import (
     check_value,
-    has_kind,
-    in_kind,
+    has_dtype,
     is_complex,
+    to_type_of,
     zero_like,
 )
-from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import Rebuild, flatten, map_leaves
 
 F = Callable[..., Any]
@@ -46,7 +46,7 @@ class Graph:
         tape: Tape | None = None,
         kept: bool = False,
     ) -> None:
-        teach_scipy()
+        patch_scipy()
         self.f = f
         self.tape: Tape = engine.new_tape() if tape is None else tape
         self.inputs: list[Node] = []
@@ -99,8 +99,8 @@ class Graph:
         for result, seed in seeds:
             if seed is not ZERO and self.recorded(result):
                 like = result.value
-                if type(like) is not float and has_kind(plain(like)):
-                    seed = in_kind(seed, plain(like))  # a plain 1 is no float32 once it is copied
+                if type(like) is not float and has_dtype(plain(like)):
+                    seed = to_type_of(seed, plain(like))  # a plain 1 is no float32 once copied
                 recorded.append((result, seed))
         return self.tape.pull(recorded, self.inputs, once)
 
@@ -115,7 +115,9 @@ class Graph:
     def arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments, each of its own."""
         if any([type(number) is not float for number in numbers]):
-            numbers = _apart([x if type(x) is np.ndarray else twin(outward(x)) for x in numbers])
+            numbers = _apart(
+                [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
+            )
         trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 
@@ -129,7 +131,7 @@ def with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
     def plain_leaf(leaf: Any) -> Any:
         own = isinstance(leaf, Traced) and leaf.level is level
-        return outward(engine.release(leaf.value) if own else leaf)
+        return unwrap_foreign(engine.release(leaf.value) if own else leaf)
 
     return result[0], map_leaves(plain_leaf, result[1])
 
@@ -150,7 +152,7 @@ def as_number(derivative: Any, like: Any) -> Any:
     derivative, like = still_open(derivative, "the derivative"), plain(like)
     if isinstance(derivative, Traced):
         return _node_in_kind(derivative, like)
-    return in_kind(derivative, like)
+    return to_type_of(derivative, like)
 
 
 def _node_in_kind(derivative: Any, like: Any) -> Any:

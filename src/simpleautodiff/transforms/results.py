@@ -11,7 +11,7 @@ from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.errors import ResultError, TraceError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
-from simpleautodiff.values.other_arrays import outward
+from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, paths
 
 
@@ -39,7 +39,9 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
     values = [
         leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
     ]
-    values = [value.copy() if isinstance(value, np.ndarray) else outward(value) for value in values]
+    values = [
+        value.copy() if isinstance(value, np.ndarray) else unwrap_foreign(value) for value in values
+    ]
     return rebuild(iter(values)), leaves
 
 

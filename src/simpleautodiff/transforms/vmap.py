@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.level import BatchLevel, batch, unbatch
-from simpleautodiff.arrays.batch.opaque import Many
+from simpleautodiff.arrays.batch.batch_level import BatchLevel, batch, unbatch
+from simpleautodiff.arrays.batch.opaque import Opaque
 from simpleautodiff.arrays.numpy.shaping import concatenate_
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced
@@ -18,8 +18,8 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.grad import named
 from simpleautodiff.transforms.pickling import remembered
-from simpleautodiff.values.other_arrays import is_foreign, outward, wrapped
-from simpleautodiff.values.pytree import children, flatten, map_leaves, paths
+from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_foreign
+from simpleautodiff.values.pytree import flatten, map_leaves, parts_of, paths
 
 F = Callable[..., Any]
 
@@ -57,7 +57,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
-        leaves = [wrapped(leaf) if is_foreign(leaf) else leaf for leaf in leaves]
+        leaves = [wrap_foreign(leaf) if is_foreign(leaf) else leaf for leaf in leaves]
         axes = _axes(in_axes, args, "in_axes") + [0] * len(flatten(kwargs)[0])
         names = paths((args, kwargs))
         size = _size(leaves, axes, names, f)
@@ -75,8 +75,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
 
 
 def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
-    recorder: Any = next((x.level for x in leaves if isinstance(x, Many)), None)
-    whole = recorder.map_rows(f, leaves, axes, rebuild, size) if recorder else None
+    recorder: Any = next((x.level for x in leaves if isinstance(x, Opaque)), None)
+    whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
     if whole is not None:
         results, rebuild_results = flatten(whole)
         places = _axes(out_axes, whole, "out_axes")
@@ -105,7 +105,7 @@ def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     """Return a result with the examples along an axis; None says that it is the same for all."""
     if axis is not None:
         _check_out(axis, (level.size, *shape_of(leaf)), f)
-        whole = outward(unbatch(leaf, axis, level))
+        whole = unwrap_foreign(unbatch(leaf, axis, level))
         shared = isinstance(whole, np.ndarray) and (whole.base is not None)
         return whole.copy() if shared else twin(whole)
     if isinstance(leaf, Traced) and leaf.level is level:
@@ -146,7 +146,7 @@ def _axes(axes: Any, tree: Any, what: str) -> list[Any]:
     """Return one axis for each leaf; an axis that stands for a whole structure counts for all."""
     if axes is None or (hasattr(axes, "__index__") and not isinstance(axes, bool)):
         return [axes] * len(flatten(tree)[0])
-    inside, parts = children(axes), children(tree)
+    inside, parts = parts_of(axes), parts_of(tree)
     if inside is None or parts is None or [k for k, _ in inside] != [k for k, _ in parts]:
         given = map_leaves(lambda leaf: "*", tree)
         raise ArgumentError(

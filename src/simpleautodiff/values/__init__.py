@@ -1,1 +1,1 @@
-"""What the value of a node may be: any number, any array, and nested structures of them."""
+"""The values that nodes hold: numbers of any type, arrays, and nested structures of them."""

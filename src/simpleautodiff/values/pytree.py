@@ -1,7 +1,7 @@
-"""Arguments and results as nested dict, list, tuple, namedtuple and dataclass of numbers.
+"""Pytrees: nested dicts, lists, tuples, namedtuples and dataclasses of numbers.
 
-A *leaf* is whatever is none of these; None is a structure with no leaf. A dataclass with arithmetic
-of its own is a number.
+A *leaf* is anything else, except None, which is a structure without leaves. A dataclass with
+arithmetic of its own is a leaf.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 from simpleautodiff.errors import ArgumentError
 
 Rebuild = Callable[[Iterator[Any]], Any]
-_COMMONEST = {float, np.ndarray}  # leaves
+_COMMON_LEAVES = {float, np.ndarray}  # leaves
 
 
 def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
-    """Return the leaves of `tree`, and a function that puts new leaves in their places.
+    """Return the leaves of `tree`, and a function that rebuilds it from new leaves.
 
     Examples
     --------
@@ -29,14 +29,14 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
     >>> rebuild(iter([10.0, 20.0, 30.0]))
     {'w': [10.0, 20.0], 'b': 30.0}
     """
-    if type(tree) is tuple and tree and _COMMONEST.issuperset(map(type, tree)):
+    if type(tree) is tuple and tree and _COMMON_LEAVES.issuperset(map(type, tree)):
         return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
-    parts = None if type(tree) is float else children(tree)
+    parts = None if type(tree) is float else parts_of(tree)
     if parts is None:
         leaves.append(tree)
         return next
@@ -44,7 +44,7 @@ def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
     return lambda new: assemble(tree, [rebuild(new) for rebuild in rebuilds])
 
 
-def children(tree: Any) -> list[tuple[str, Any]] | None:
+def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
     """Return the parts of a container with their paths (`[0]`, `['w']`, `.w`); None for a leaf."""
     match tree:
         case None:
@@ -59,7 +59,7 @@ def children(tree: Any) -> list[tuple[str, Any]] | None:
 
 
 def assemble(tree: Any, parts: list[Any]) -> Any:
-    """Make a container of the same kind as `tree` around new parts."""
+    """Build a container of the type of `tree` from new parts."""
     match tree:
         case None:
             return None
@@ -67,7 +67,7 @@ def assemble(tree: Any, parts: list[Any]) -> Any:
             return (
                 type(tree)(zip(tree, parts, strict=True))
                 if type(tree) is dict
-                else _dict(tree, parts)
+                else _assemble_dict(tree, parts)
             )
         case tuple() if hasattr(tree, "_make"):
             return tree._make(parts)
@@ -79,23 +79,23 @@ def assemble(tree: Any, parts: list[Any]) -> Any:
     return new
 
 
-def _dict(tree: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
-    new = tree.copy()  # keeps what a subclass adds, such as a default factory
+def _assemble_dict(tree: dict[Any, Any], parts: list[Any]) -> dict[Any, Any]:
+    new = tree.copy()  # retains what a subclass adds, such as a default factory
     for key, part in zip(tree, parts, strict=True):
         new[key] = part
     return new
 
 
 def paths(tree: Any, prefix: str = "") -> list[str]:
-    """Name every leaf: `['w'][0]`, `.bias`; the empty text for a lone number."""
-    parts = children(tree)
+    """Return the path of every leaf: `['w'][0]`, `.bias`; the empty string for a lone number."""
+    parts = parts_of(tree)
     if parts is None:
         return [prefix]
     return [path for step, part in parts for path in paths(part, prefix + step)]
 
 
 def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """Apply `function` to every leaf and keep the structure."""
+    """Apply `function` to every leaf and retain the structure."""
     leaves, rebuild = flatten(tree)
     return rebuild(iter([function(leaf) for leaf in leaves]))
 
@@ -106,13 +106,13 @@ def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
         tree = {key: tree[key] for key in like}  # the order of the keys does not matter
     if paths(tree) != paths(like):
         raise ArgumentError(
-            f"{what} must have the structure of {_shape(like)}, but has that of {_shape(tree)}. "
-            f"Pass one number for each number."
+            f"{what} must have the structure of {_describe(like)}, but has that of "
+            f"{_describe(tree)}. Pass one number for each number."
         )
     return flatten(tree)[0]
 
 
-def _shape(tree: Any) -> str:
+def _describe(tree: Any) -> str:
     return repr(map_leaves(lambda leaf: _Star(), tree))
 
 

@@ -1,1 +1,1 @@
-"""Many examples at once: the level of `vmap`."""
+"""Batches of examples: the level of `vmap`."""

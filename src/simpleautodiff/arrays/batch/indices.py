@@ -1,4 +1,4 @@
-"""Reading and writing at places that differ from example to example of a batch."""
+"""Reading and writing at indices that differ between the examples of a batch."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from simpleautodiff.rules.branches import where
 
 
 def put_each(array: Any, value: Any, index: Any) -> Any:
-    """Return the array with what is written to it; a mask that differs is a choice."""
+    """Return the array with `value` written at `index`; a mask that differs becomes a `where`."""
     full = shape_of(array)
     masks = [part for part in batches_in(index) if part.dtype == np.bool_]  # type: ignore[attr-defined]
     if masks and len(shape_of(value)) <= len(full) - max(len(shape_of(m)) for m in masks):
         return where(marks(index, full), value, array)
     places = flat_places(index, full)
-    if names_twice(places):
+    if has_repeats(places):
         return put_last(array, value, index)
     return reshape(set_item(reshape(array, (-1,)), value, places), full)
 
 
 def take_each(array: Any, index: Any) -> Any:
-    """Return the elements that an index chooses."""
+    """Return the elements that an index selects."""
     return getitem(reshape(array, (-1,)), flat_places(index, shape_of(array)))
 
 
 def is_single(index: Any) -> bool:
-    """Tell whether an index of batches names one place or one row, so that NumPy gives a view."""
+    """Tell whether an index of batches selects one subarray, of which NumPy gives a view."""
     parts = index if isinstance(index, tuple) else (index,)
     return all(
         part is None or shape_of(part) == () for part in parts if not isinstance(part, slice)
     )
 
 
-def names_twice(places: Any) -> bool:
-    """Tell whether a place is named more than once, in any of the examples."""
+def has_repeats(places: Any) -> bool:
+    """Tell whether an index occurs more than once, in any example."""
     count = math.prod(shape_of(places))
     while batches_in(places):
         places = places.value
@@ -54,9 +54,9 @@ def names_twice(places: Any) -> bool:
 
 
 def put_last(array: Any, value: Any, index: Any) -> Any:
-    """Return the array with what is written to it; where a place is named again, the last counts.
+    """Return the array with `value` written at `index`; of repeated indices the last wins.
 
-    NumPy itself writes the numbers of the elements of the value, which tells what stays where.
+    NumPy writes the positions of the elements of `value`, which shows which of them remain.
     """
     full, given = shape_of(array), shape_of(value)
     origins = _origins(index, full, given)
@@ -65,7 +65,7 @@ def put_last(array: Any, value: Any, index: Any) -> Any:
 
 
 def _origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
-    """Return which element of what is written each place keeps; -1 where nothing is written."""
+    """Return which element of the written value each element retains; -1 if none."""
     batches = batches_in(index)
     if batches:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)

@@ -1,8 +1,7 @@
-"""What stands for numbers that differ from use to use: batches of examples, symbols of a program.
+"""Opaque values, which have a shape and a dtype but no one number: batches, and symbols of `jit`.
 
-Such a thing has a shape and a kind, but no number of its own that code could go by. Functions of
-NumPy that have a derivative run as programs of rows; those that have none (comparisons, argmax) are
-answered by its level.
+Code cannot branch on such a value. NumPy functions with a derivative run their implementation made
+of primitives; those without one (comparisons, argmax) are answered by the level of the value.
 """
 
 from __future__ import annotations
@@ -15,23 +14,23 @@ from typing import Any, cast
 import numpy as np
 
 from simpleautodiff.arrays import FUNCTIONS
-from simpleautodiff.arrays.registry import SPECIAL, array_function
+from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, array_function
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
 from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
-class ManyLevel(Level):
-    """A level that answers functions without a derivative itself."""
+class OpaqueLevel(Level):
+    """A level of opaque values, which evaluates functions without a derivative itself."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.running: list[Any] = []  # functions of NumPy whose programs are being run
+        self.running: list[Any] = []  # NumPy functions whose implementation is running
 
     @contextmanager
-    def running_program_of(self, function: Any) -> Iterator[None]:
-        """Note whose program is running: it may want the plain answer of its own function."""
+    def mark_running(self, function: Any) -> Iterator[None]:
+        """Mark a function as running: its implementation may need its own plain result."""
         self.running.append(function)
         try:
             yield
@@ -39,20 +38,22 @@ class ManyLevel(Level):
             self.running.pop()
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Apply a function of single numbers that has no derivative, such as a comparison."""
+        """Apply an elementwise function without a derivative, such as a comparison."""
         raise NotImplementedError
 
-    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
-        """Apply a function to every row in a way of this level's own; None if there is none."""
+    def map_examples(
+        self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
+    ) -> Any:
+        """Apply a function to every example by a method of this level; None if it has none."""
         return None
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Apply a function of arrays that has no derivative, such as argmax."""
+        """Apply an array function without a derivative, such as argmax."""
         raise NotImplementedError
 
 
-class Many(Traced):
-    """A number or an array that stands for many; its level knows how to compute with it."""
+class Opaque(Traced):
+    """A scalar or an array without a concrete value; its level computes with it."""
 
     __slots__ = ()
     array_like = True
@@ -61,59 +62,59 @@ class Many(Traced):
     dtype: Any
 
     def zeros(self) -> Any:
-        """Return zeros of the shape and kind of one."""
+        """Return zeros of the shape and dtype of one example."""
         return np.zeros(self.shape, self.dtype)
 
-    def lifted(self, number: int) -> Any:
-        """Return a whole number in this kind."""
+    def lift_integer(self, number: int) -> Any:
+        """Return an integer in this dtype."""
         return self.dtype.type(number)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        level = highest(inputs)
-        known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL
+        level = highest_level(inputs)
+        known = ufunc in UFUNCS or ufunc.__name__ in SPECIAL_UFUNCS
         plainly = not is_differentiated(inputs) and (not known or ufunc in level.running)
         if method == "__call__" and not kwargs and (is_plain(ufunc) or plainly):
-            return without_derivative(ufunc, *inputs)
-        with level.running_program_of(ufunc):
+            return apply_plainly(ufunc, *inputs)
+        with level.mark_running(ufunc):
             return array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        level, again = highest((self, args, kwargs)), is_differentiated((args, kwargs))
+        level, again = highest_level((self, args, kwargs)), is_differentiated((args, kwargs))
         if function in FUNCTIONS and (again or function not in level.running):
-            with level.running_program_of(function):
+            with level.mark_running(function):
                 return array_function(self, function, types, args, kwargs)
         args, kwargs = map_leaves(plain, args), map_leaves(plain, kwargs)
-        if function in _SHAPES:
+        if function in _SHAPE_FUNCTIONS:
             return function(*map_leaves(_outline, args), **kwargs)
-        return highest((plain(self), args, kwargs)).answer(function, args, kwargs)
+        return highest_level((plain(self), args, kwargs)).answer(function, args, kwargs)
 
 
-_SHAPES = {
+_SHAPE_FUNCTIONS = {
     *(np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj),
     *(np.common_type, np.can_cast, np.min_scalar_type),
 }
 
 
 def _outline(x: Any) -> Any:
-    """Return an empty array of the shape and kind of one example."""
-    return np.empty(x.shape, x.dtype) if isinstance(x, Many) else x
+    """Return an empty array of the shape and dtype of one example."""
+    return np.empty(x.shape, x.dtype) if isinstance(x, Opaque) else x
 
 
-def highest(args: Any) -> ManyLevel:
-    """Return the highest level among the arguments that stand for many."""
-    levels = [x.level for x in flatten(args)[0] if isinstance(x, Many)]
-    return cast("ManyLevel", max(levels, key=lambda level: level.number))
+def highest_level(args: Any) -> OpaqueLevel:
+    """Return the highest level among the opaque arguments."""
+    levels = [x.level for x in flatten(args)[0] if isinstance(x, Opaque)]
+    return cast("OpaqueLevel", max(levels, key=lambda level: level.number))
 
 
-def known(array: Any, like: Any) -> Any:
-    """Return a constant array whose zeros are zeros by structure, where `like` is being recorded.
+def mark_structural_zeros(array: Any, like: Any) -> Any:
+    """Return a constant array whose zeros are structural zeros, if `like` is being recorded.
 
-    Elsewhere it is the array itself.
+    Otherwise return the array itself.
     """
     like = plain(like)
-    while isinstance(like, Many):
-        if hasattr(like.level, "known"):
-            return like.level.known(array)
+    while isinstance(like, Opaque):
+        if hasattr(like.level, "mark_structural_zeros"):
+            return like.level.mark_structural_zeros(array)
         like = getattr(like, "value", None)
     return array
 
@@ -123,27 +124,27 @@ def is_differentiated(args: Any) -> bool:
     return any(isinstance(x, Traced) and x is not plain(x) for x in flatten(args)[0])
 
 
-def without_derivative(function: Any, *args: Any) -> Any:
-    """Apply a function of single numbers that has no derivative to the plain numbers."""
+def apply_plainly(function: Any, *args: Any) -> Any:
+    """Apply an elementwise function without a derivative to the plain values."""
     args = tuple(map(plain, args))
-    return highest(args).elementwise(function, args)
+    return highest_level(args).elementwise(function, args)
 
 
 def _install() -> None:
-    """Give what stands for many the operators that have no derivative."""
+    """Give opaque values the operators that have no derivative."""
     binary: dict[str, Any] = {
-        **{name: getattr(np, word) for name, word in _COMPARISONS.items()},
+        **{name: getattr(np, word) for name, word in _COMPARISON_UFUNCS.items()},
         **{name: getattr(operator, f"{name}_") for name in ("and", "or")},
         "xor": operator.xor,
     }
     for name, function in binary.items():
-        setattr(Many, f"__{name}__", _binary(function))
+        setattr(Opaque, f"__{name}__", _make_binary(function))
         if name in ("and", "or", "xor"):
-            setattr(Many, f"__r{name}__", _binary(lambda a, b, f=function: f(b, a)))
-    setattr(Many, "__invert__", lambda self: without_derivative(np.invert, self))  # noqa: B010
+            setattr(Opaque, f"__r{name}__", _make_binary(lambda a, b, f=function: f(b, a)))
+    setattr(Opaque, "__invert__", lambda self: apply_plainly(np.invert, self))  # noqa: B010
 
 
-_COMPARISONS = {
+_COMPARISON_UFUNCS = {
     "lt": "less",
     "le": "less_equal",
     "gt": "greater",
@@ -153,8 +154,8 @@ _COMPARISONS = {
 }
 
 
-def _binary(function: Any) -> Callable[[Any, Any], Any]:
-    return lambda self, other: without_derivative(function, self, other)
+def _make_binary(function: Any) -> Callable[[Any, Any], Any]:
+    return lambda self, other: apply_plainly(function, self, other)
 
 
 _install()

@@ -1,4 +1,4 @@
-"""Programs that answer NumPy's functions."""
+"""Implementations of NumPy's functions for nodes."""
 
 from simpleautodiff.arrays.numpy import (
     calculus as calculus,

@@ -1,4 +1,4 @@
-"""Differences, slopes and areas of tabulated functions; interpolation; convolution."""
+"""np.diff, np.gradient, np.trapezoid, np.interp, np.convolve, np.unwrap and their relatives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.reductions import axes_of, axis_of
-from simpleautodiff.arrays.registry import answers, as_array, to_dtype, widened
+from simpleautodiff.arrays.registry import as_array, implements, to_dtype, widen
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import ArgumentError, InputError, at_line
@@ -22,7 +22,7 @@ from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.complex_parts import conj
 
 
-@answers(np.diff)
+@implements(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """Subtract neighbours, `n` times."""
     if n < 0:
@@ -37,14 +37,14 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 
 def _end(a: Any, axis: int, values: Any) -> list[Any]:
-    """Return what is put before or behind an array: a number is spread over its side."""
+    """Return what is put before or behind an array: a scalar is broadcast."""
     if values is None or values is np._NoValue:
         return []
     side = tuple(1 if i == axis else n for i, n in enumerate(shape_of(a)))
     return [broadcast_to(values, side) if not shape_of(values := as_array(values)) else values]
 
 
-@answers(np.ediff1d)
+@implements(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """Subtract neighbours of the flattened array."""
     first, last = ([] if x is None else [_as_end(x, ary)] for x in (to_begin, to_end))
@@ -55,25 +55,25 @@ def _as_end(x: Any, ary: Any) -> Any:
     return reshape(x if isinstance(x, Traced) else np.asarray(x, dtype_of(ary)), (-1,))
 
 
-@answers(np.trapezoid)
+@implements(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """Integrate by trapezoids."""
     y = as_array(y)
-    place = axis_of(y, axis)
+    position = axis_of(y, axis)
     step = dx
     if x is not None:
         x = as_array(x)
         step = diff(x, axis=axis if len(shape_of(x)) > 1 else -1)
         if len(shape_of(x)) == 1:
-            step = reshape(step, [-1 if i == place else 1 for i in range(len(shape_of(y)))])
-    z = np.moveaxis(y, place, -1)
+            step = reshape(step, [-1 if i == position else 1 for i in range(len(shape_of(y)))])
+    z = np.moveaxis(y, position, -1)
     inner = (z[..., 1:] + z[..., :-1]) / 2
-    return sum_over(np.moveaxis(inner, -1, place) * step, axis, False)
+    return sum_over(np.moveaxis(inner, -1, position) * step, axis, False)
 
 
-@answers(np.gradient)
+@implements(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Return slopes by differences of second order inside, of `edge_order` at the ends."""
+    """Return slopes: second-order differences inside, differences of `edge_order` at the ends."""
     f = as_array(f)
     axes = axes_of(f, axis)
     spacings = varargs or (1.0,)
@@ -134,12 +134,12 @@ _between = with_kinks(
 )
 
 
-@answers(np.interp)
+@implements(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
     """Interpolate linearly between points; constant outside them, or periodic."""
-    x, xp, fp = (widened(as_array(u)) for u in (x, xp, fp))
+    x, xp, fp = (widen(as_array(u)) for u in (x, xp, fp))
     if len(shape_of(xp)) != 1 or shape_of(fp) != shape_of(xp) or not shape_of(xp)[0]:
         raise InputError(
             "np.interp needs vectors of equal length for xp and fp, one point at least, not "
@@ -161,7 +161,7 @@ def interp(
 
 
 def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
-    """Bring all points into one period, in order, with one more on either side."""
+    """Map all points into one period, sorted, with one more on either side."""
     xp = xp % period
     order = np.argsort(plain(xp))
     xp, fp = xp[order], fp[order]
@@ -169,20 +169,20 @@ def _periodic(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     return x % period, wide, concatenate([fp[-1:], fp, fp[:1]])
 
 
-@answers(np.convolve)
+@implements(np.convolve)
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """Convolve two vectors."""
     n, m = len(as_array(a)), len(as_array(v))
-    return _cut(_all_products(as_array(a), as_array(v)), n, m, mode, (min(n, m) - 1) // 2)
+    return _trim_to_mode(_all_products(as_array(a), as_array(v)), n, m, mode, (min(n, m) - 1) // 2)
 
 
-@answers(np.correlate)
+@implements(np.correlate)
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """Correlate two vectors: convolve with the conjugate of the second, backwards."""
     a, v = as_array(a), conj(as_array(v))[::-1]
     n, m = len(a), len(v)
     shift = (min(n, m) - 1) // 2 if n >= m else min(n, m) // 2
-    return _cut(_all_products(a, v), n, m, mode, shift)
+    return _trim_to_mode(_all_products(a, v), n, m, mode, shift)
 
 
 def _all_products(a: Any, v: Any) -> Any:
@@ -197,7 +197,7 @@ def _all_products(a: Any, v: Any) -> Any:
     return matmul(getitem(concatenate([zeros, a, zeros]), windows), v[::-1])
 
 
-def _cut(full: Any, n: int, m: int, mode: str, shift: int) -> Any:
+def _trim_to_mode(full: Any, n: int, m: int, mode: str, shift: int) -> Any:
     if mode == "full":
         return full
     if mode not in ("same", "valid"):
@@ -207,8 +207,8 @@ def _cut(full: Any, n: int, m: int, mode: str, shift: int) -> Any:
 
 
 @cache
-def _stepping(axis: int, discont: float | None, period: float) -> Any:
-    """Return `reshape` of angles as unwrapping uses it: it may go up or down by half a period."""
+def _reshape_with_kinks(axis: int, discont: float | None, period: float) -> Any:
+    """Return a `reshape` that reports a kink where unwrapping could go either up or down."""
 
     def happens(angles: Any, _shape: Any) -> Any:
         steps = np.abs(np.diff(angles, axis=axis))
@@ -217,9 +217,9 @@ def _stepping(axis: int, discont: float | None, period: float) -> Any:
     return with_kinks(reshape, Kink("steps of half a period", happens, "as if it did not jump"))
 
 
-@answers(np.unwrap)
+@implements(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * np.pi) -> Any:
-    """Take away jumps of whole periods, which do not change by a little."""
+    """Remove jumps by multiples of the period, which are locally constant."""
     angles = plain(p)
-    p = _stepping(axis, discont, period)(p, shape_of(p))
+    p = _reshape_with_kinks(axis, discont, period)(p, shape_of(p))
     return p + (np.unwrap(angles, discont, axis, period=period) - angles)

@@ -1,4 +1,4 @@
-"""Products of arrays: dot, tensordot, einsum, and the others that are made of them."""
+"""Products of arrays: dot, tensordot, einsum, kron, cross and their relatives."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.numpy.shaping import diagonal, stack
-from simpleautodiff.arrays.registry import answers, as_array, to_dtype
+from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import einsum_of, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
 from simpleautodiff.rules.scalar.complex_parts import conj
 
 
-@answers(np.dot)
+@implements(np.dot)
 def dot(a: Any, b: Any) -> Any:
     """Multiply as np.dot does."""
     a, b = as_array(a), as_array(b)
@@ -26,26 +26,26 @@ def dot(a: Any, b: Any) -> Any:
     return tensordot(a, b, ([-1], [-2 if len(shape_of(b)) > 1 else 0]))
 
 
-@answers(np.vdot)
+@implements(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
-    """Multiply two arrays as vectors."""
+    """Multiply two arrays as vectors, with the first conjugated."""
     return matmul(reshape(conj(as_array(a)), (-1,)), reshape(as_array(b), (-1,)))
 
 
-@answers(np.inner)
+@implements(np.inner)
 def inner(a: Any, b: Any) -> Any:
     """Sum products over the last axes."""
     a, b = as_array(a), as_array(b)
     return tensordot(a, b, ([-1], [-1])) if shape_of(a) and shape_of(b) else a * b
 
 
-@answers(np.outer)
+@implements(np.outer)
 def outer(a: Any, b: Any) -> Any:
     """Multiply every element of one vector with every element of another."""
     return reshape(as_array(a), (-1, 1)) * reshape(as_array(b), (1, -1))
 
 
-@answers(np.tensordot)
+@implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """Sum products over chosen axes, as one product of matrices."""
     a, b = as_array(a), as_array(b)
@@ -68,19 +68,21 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return reshape(matmul(left, right), (*rows, *columns))
 
 
-@answers(np.einsum)
+@implements(np.einsum)
 def einsum(*operands: Any, dtype: Any = None) -> Any:
-    """Sum products as the subscripts say, in NumPy's two ways of writing them."""
-    subscripts, *arrays = operands if isinstance(operands[0], str) else _from_lists(operands)
+    """Evaluate an einsum, in either of NumPy's two notations."""
+    subscripts, *arrays = operands if isinstance(operands[0], str) else _use_letters(operands)
     arrays = [as_array(x) for x in arrays]
-    terms, output = _written_out(subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays])
-    terms, arrays = _unstretched(terms, arrays)
+    terms, output = _expand_subscripts(
+        subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays]
+    )
+    terms, arrays = _drop_broadcast_axes(terms, arrays)
     result = einsum_of(len(arrays))(",".join(terms) + "->" + output, *arrays)
     return result if dtype is None else to_dtype(result, dtype)
 
 
-def _from_lists(operands: tuple[Any, ...]) -> list[Any]:
-    """Write np.einsum(x, [0, 1], y, [1, 2], [0, 2]) with letters."""
+def _use_letters(operands: tuple[Any, ...]) -> list[Any]:
+    """Return np.einsum(x, [0, 1], y, [1, 2], [0, 2]) in the notation with letters."""
     letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
     lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else [])]
     texts = ["".join("..." if i is ... else letters[i] for i in each) for each in lists]
@@ -89,8 +91,8 @@ def _from_lists(operands: tuple[Any, ...]) -> list[Any]:
     return [",".join(texts[:count]) + output, *operands[0 : 2 * count : 2]]
 
 
-def _written_out(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """Write ellipses and the output as letters."""
+def _expand_subscripts(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
+    """Replace ellipses and an implicit output by letters."""
     inputs, arrow, output = subscripts.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(ranks):
@@ -111,8 +113,8 @@ def _written_out(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
     return new, output.replace("...", dots)
 
 
-def _unstretched(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[Any]]:
-    """Drop axes of length 1 whose letter is longer elsewhere: they are only stretched."""
+def _drop_broadcast_axes(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[Any]]:
+    """Drop axes of length 1 whose letter is longer elsewhere: they are broadcast."""
     sizes: dict[str, int] = {}
     for term, array in zip(terms, arrays, strict=True):
         for letter, n in zip(term, shape_of(array), strict=True):
@@ -126,7 +128,7 @@ def _unstretched(terms: list[str], arrays: list[Any]) -> tuple[list[str], list[A
     return new_terms, new_arrays
 
 
-@answers(np.kron)
+@implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
     """Return the Kronecker product."""
     a, b = as_array(a), as_array(b)
@@ -138,7 +140,7 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(left * right, tuple(m * n for m, n in zip(sa, sb, strict=True)))
 
 
-@answers(np.cross)
+@implements(np.cross)
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
@@ -158,7 +160,7 @@ def cross(
     return np.moveaxis(stack([a[1] * b3 - a3 * b[1], a3 * b[0] - a[0] * b3, z]), 0, axisc)
 
 
-@answers(np.trace)
+@implements(np.trace)
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """Add up the diagonal."""
+    """Return the sum of the diagonal."""
     return sum_over(diagonal(a, offset, axis1, axis2), -1, False)

@@ -1,4 +1,4 @@
-"""Linear algebra: factors of matrices, eigenvalues, singular values, least squares."""
+"""np.linalg's factorizations: Cholesky, eigenvalues, singular values, QR, least squares."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import answers, as_array, is_batch
+from simpleautodiff.arrays.registry import as_array, implements, is_batch
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, at_line
 from simpleautodiff.rules.array import decompositions as factors
@@ -54,27 +54,27 @@ class QRResult(NamedTuple):
     R: Any
 
 
-@answers(np.linalg.cholesky)
+@implements(np.linalg.cholesky)
 def cholesky(a: Any, upper: bool = False) -> Any:
     """Return the triangular factor of a positive definite matrix."""
     return flip(cholesky_row(flip(a))) if upper else cholesky_row(a)
 
 
-@answers(np.linalg.eigh)
+@implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
-    """Return the eigenvalues and eigenvectors of a symmetric matrix; one half of it is read."""
-    symmetric = _from_half(a, UPLO)
+    """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
+    symmetric = _symmetrize(a, UPLO)
     return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
 
 
-@answers(np.linalg.eigvalsh)
+@implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    """Return the eigenvalues of a symmetric matrix; one half of it is read."""
-    return eigenvalues(_from_half(a, UPLO))
+    """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
+    return eigenvalues(_symmetrize(a, UPLO))
 
 
-def _from_half(a: Any, half: str) -> Any:
-    """Return the symmetric matrix whose lower (or upper) half is that of `a`."""
+def _symmetrize(a: Any, half: str) -> Any:
+    """Return the symmetric matrix with the lower (or upper) triangle of `a`."""
     if half.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
     n = shape_of(a)[-1]
@@ -83,9 +83,9 @@ def _from_half(a: Any, half: str) -> Any:
     return below + flip(below) + (real(diagonal) + 0 * diagonal)
 
 
-@answers(np.linalg.eig)
+@implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
-    """Return eigenvalues and eigenvectors: of length 1, their largest components real."""
+    """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
     w, v = factors.eig_parts(factors.eig(a))
     v = v / np.sqrt(sum_over(squared_size(v), -2, True))
     if is_complex(plain(v)):
@@ -97,13 +97,13 @@ def eig(a: Any) -> EigResult:
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 
-@answers(np.linalg.eigvals)
+@implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
     return getitem(factors.eig_parts(factors.eig(a))[0], (..., 0, slice(None)))
 
 
-@answers(np.linalg.svd)
+@implements(np.linalg.svd)
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -123,7 +123,7 @@ def svd(
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
-    """Return the sizes of the eigenvalues, the largest first, and their vectors."""
+    """Return the absolute eigenvalues, largest first, and their vectors."""
     values, vectors = eigh(a)
     order = np.argsort(plain(abs(values)), axis=-1)[..., ::-1]
     if not compute_uv:
@@ -139,10 +139,10 @@ def svdvals(x: Any) -> Any:
     return svd(x, compute_uv=False)
 
 
-answers(np.linalg.svdvals)(svdvals)
+implements(np.linalg.svdvals)(svdvals)
 
 
-@answers(np.linalg.qr)
+@implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Return an orthogonal and an upper triangular factor."""
     m, n = shape_of(a)[-2:]
@@ -159,19 +159,19 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-@answers(np.linalg.pinv)
+@implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, rtol: Any = None) -> Any:
-    """Return the inverse in the sense of least squares; its rank is taken to be constant.
+    """Return the pseudoinverse; its rank is taken to be locally constant.
 
-    That of a Hermitian matrix is the same, found in another way.
+    The pseudoinverse of a Hermitian matrix is the same, computed from its eigenvalues.
     """
     cut = rcond if rtol is None or rtol is np._NoValue else rtol
     return factors.pinv(a, cut)
 
 
-@answers(np.linalg.lstsq)
+@implements(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
-    """Return the solution of least squares, the sums of squares, the rank and singular values."""
+    """Return the least-squares solution, the residuals, the rank and the singular values."""
     a, b = as_array(a), as_array(b)
     if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
         raise InputError(

@@ -1,4 +1,4 @@
-"""What passes over nan: sums, means, extremes, running sums."""
+"""Reductions that ignore nan: sums, means, extrema, cumulative sums."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from simpleautodiff.arrays.numpy.reductions import (
     mean_,
     min_,
     prod,
-    root,
+    safe_sqrt,
     sum_,
     var,
 )
-from simpleautodiff.arrays.registry import Function, answers
+from simpleautodiff.arrays.registry import Function, implements
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -26,11 +26,11 @@ from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.values.functions import is_complex
 
 
-@answers(np.nan_to_num)
+@implements(np.nan_to_num)
 def nan_to_num(
     x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None, copy: bool = True
 ) -> Any:
-    """Replace nan and inf by numbers, which do not depend on them."""
+    """Replace nan and inf by constants."""
     if not copy:
         raise RuleError(
             "np.nan_to_num(x, copy=False) of a node is not recorded; write x[...] = "
@@ -46,50 +46,50 @@ def nan_to_num(
     return where_row(np.isfinite(number), x, bounded)
 
 
-def _there(a: Any, where: Any = True) -> Any:
-    """Return where there is a number, among those that are to be looked at."""
+def _mask_nan(a: Any, where: Any = True) -> Any:
+    """Return a mask of the elements that are not nan, among those that `where` selects."""
     return ~np.isnan(plain(a)) & where
 
 
-def _passing(name: str, program: Any, fill: float | None) -> Any:
-    """Make a reduction pass over nan: by looking at the other elements only."""
+def _ignore_nan(name: str, implementation: Any, fill: float | None) -> Any:
+    """Make a reduction ignore nan, by passing it a mask or a neutral fill value."""
 
-    def passing(a: Any, axis: Any = None, **kwargs: Any) -> Any:
-        there = _there(a, kwargs.pop("where", True))
+    def reduce(a: Any, axis: Any = None, **kwargs: Any) -> Any:
+        there = _mask_nan(a, kwargs.pop("where", True))
         if fill is not None:
-            return program(where_row(there, a, fill), axis, **kwargs)
-        return program(where_row(there, a, 0.0), axis, where=there, **kwargs)
+            return implementation(where_row(there, a, fill), axis, **kwargs)
+        return implementation(where_row(there, a, 0.0), axis, where=there, **kwargs)
 
-    passing.__name__ = name
-    passing.__doc__ = f"Answer np.{name}."
-    return passing
-
-
-nansum = answers(np.nansum)(_passing("nansum", sum_, 0.0))
-nanprod = answers(np.nanprod)(_passing("nanprod", prod, 1.0))
-nancumsum = answers(np.nancumsum)(_passing("nancumsum", cumsum_, 0.0))
-nancumprod = answers(np.nancumprod)(_passing("nancumprod", cumprod, 1.0))
-nanmean = answers(np.nanmean)(_passing("nanmean", mean_, None))
-nanvar = answers(np.nanvar)(_passing("nanvar", var, None))
+    reduce.__name__ = name
+    reduce.__doc__ = f"Answer np.{name}."
+    return reduce
 
 
-def _extreme(name: str, extreme: Function, nothing: float) -> Function:
-    """Return the extreme of what is not nan; nan where there is nothing else."""
-    of_rest = _passing(name, extreme, nothing)
+nansum = implements(np.nansum)(_ignore_nan("nansum", sum_, 0.0))
+nanprod = implements(np.nanprod)(_ignore_nan("nanprod", prod, 1.0))
+nancumsum = implements(np.nancumsum)(_ignore_nan("nancumsum", cumsum_, 0.0))
+nancumprod = implements(np.nancumprod)(_ignore_nan("nancumprod", cumprod, 1.0))
+nanmean = implements(np.nanmean)(_ignore_nan("nanmean", mean_, None))
+nanvar = implements(np.nanvar)(_ignore_nan("nanvar", var, None))
 
-    def found(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
+
+def _ignore_nan_in_extremum(name: str, extreme: Function, nothing: float) -> Function:
+    """Return the maximum or minimum of what is not nan; nan if there is nothing else."""
+    of_rest = _ignore_nan(name, extreme, nothing)
+
+    def reduce(a: Any, axis: Any = None, keepdims: Any = False, **kwargs: Any) -> Any:
         empty = np.all(np.isnan(plain(a)), axis=axis, keepdims=keepdims)
         return where_row(empty, np.nan, of_rest(a, axis, keepdims=keepdims, **kwargs))
 
-    found.__name__, found.__doc__ = name, f"Answer np.{name}."
-    return found
+    reduce.__name__, reduce.__doc__ = name, f"Answer np.{name}."
+    return reduce
 
 
-nanmax = answers(np.nanmax)(_extreme("nanmax", max_, -np.inf))
-nanmin = answers(np.nanmin)(_extreme("nanmin", min_, np.inf))
+nanmax = implements(np.nanmax)(_ignore_nan_in_extremum("nanmax", max_, -np.inf))
+nanmin = implements(np.nanmin)(_ignore_nan_in_extremum("nanmin", min_, np.inf))
 
 
-@answers(np.nanstd)
+@implements(np.nanstd)
 def nanstd(a: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return the root of the variance of what is not nan."""
-    return root(nanvar(a, axis, **kwargs))
+    """Return the standard deviation of what is not nan."""
+    return safe_sqrt(nanvar(a, axis, **kwargs))

@@ -1,4 +1,4 @@
-"""Fourier transforms: np.fft, made of transforms along one axis."""
+"""np.fft, made of transforms along one axis."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.numpy.shaping import numbered
-from simpleautodiff.arrays.registry import FUNCTIONS, answers
+from simpleautodiff.arrays.numpy.shaping import move_by_index
+from simpleautodiff.arrays.registry import FUNCTIONS, implements
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -18,7 +18,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.complex_parts import conj
 from simpleautodiff.values.functions import is_complex
 
-_FACTORS = {
+_DIVISORS = {
     None: (0.0, 1.0),
     "backward": (0.0, 1.0),
     "ortho": (0.5, 0.5),
@@ -26,14 +26,14 @@ _FACTORS = {
 }
 
 
-def _factor(n: int, norm: str | None, back: bool) -> float:
-    """Return what a transform is divided by."""
-    if norm not in _FACTORS:
+def _divisor(n: int, norm: str | None, back: bool) -> float:
+    """Return the divisor of a transform."""
+    if norm not in _DIVISORS:
         raise ArgumentError(f"norm is 'backward', 'ortho' or 'forward', not {norm!r}")
-    return float(n ** _FACTORS[norm][back])
+    return float(n ** _DIVISORS[norm][back])
 
 
-def resized(x: Any, n: int | None, axis: int) -> Any:
+def resize_axis(x: Any, n: int | None, axis: int) -> Any:
     """Cut an axis, or fill it with zeros, to the length n."""
     have = shape_of(x)[axis]
     if n is None or n == have:
@@ -46,61 +46,61 @@ def resized(x: Any, n: int | None, axis: int) -> Any:
     return concatenate([x, np.zeros(missing, dtype_of(x))], axis)
 
 
-def _along(x: Any, n: int | None, axis: int, norm: str | None, back: bool) -> Any:
+def _transform_along(x: Any, n: int | None, axis: int, norm: str | None, back: bool) -> Any:
     (axis,) = axes_of(x, axis)
-    x = resized(x, n, axis)
-    return fourier(x, axis, back) / _factor(shape_of(x)[axis], norm, back)
+    x = resize_axis(x, n, axis)
+    return fourier(x, axis, back) / _divisor(shape_of(x)[axis], norm, back)
 
 
-@answers(np.fft.fft)
+@implements(np.fft.fft)
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform along one axis."""
-    return _along(a, n, axis, norm, False)
+    return _transform_along(a, n, axis, norm, False)
 
 
-@answers(np.fft.ifft)
+@implements(np.fft.ifft)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform back along one axis."""
-    return _along(a, n, axis, norm, True)
+    return _transform_along(a, n, axis, norm, True)
 
 
-@answers(np.fft.rfft)
+@implements(np.fft.rfft)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Transform real numbers: the frequencies that are not negative."""
+    """Transform real input: return the nonnegative frequencies."""
     if is_complex(plain(a)):
         raise ArgumentError("np.fft.rfft takes real numbers; np.fft.fft takes complex ones")
     (axis,) = axes_of(a, axis)
-    a = resized(a, n, axis)
-    return half_transform(a, axis) / _factor(shape_of(a)[axis], norm, False)
+    a = resize_axis(a, n, axis)
+    return half_transform(a, axis) / _divisor(shape_of(a)[axis], norm, False)
 
 
-@answers(np.fft.irfft)
+@implements(np.fft.irfft)
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """Transform back to real numbers."""
     (axis,) = axes_of(a, axis)
     n = 2 * (shape_of(a)[axis] - 1) if n is None else n
-    a = resized(a, n // 2 + 1, axis)
+    a = resize_axis(a, n // 2 + 1, axis)
     a = a if is_complex(plain(a)) else a + 0j
-    return whole_transform(a, axis, n) / _factor(n, norm, True)
+    return whole_transform(a, axis, n) / _divisor(n, norm, True)
 
 
 SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-@answers(np.fft.hfft)
+@implements(np.fft.hfft)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Transform numbers whose spectrum is real."""
+    """Transform a signal with Hermitian symmetry, whose spectrum is real."""
     return irfft(conj(a), n, axis, SWAPPED[norm])
 
 
-@answers(np.fft.ihfft)
+@implements(np.fft.ihfft)
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """Transform a real spectrum back."""
+    """Undo hfft: transform a real spectrum back."""
     return conj(rfft(a, n, axis, SWAPPED[norm]))
 
 
 def plan_of(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
-    """Return the length and the number of each axis that is transformed."""
+    """Return the length and the index of each axis that is transformed."""
     if axes is None:
         rank = len(shape_of(x))
         axes = range(rank) if s is None else range(rank - len(s), rank)
@@ -110,58 +110,65 @@ def plan_of(x: Any, s: Any, axes: Any) -> list[tuple[int | None, int]]:
     return [(n, axes_of(x, int(i))[0]) for n, i in zip(lengths, axes, strict=True)]
 
 
-def _over_axes(x: Any, plan: list[tuple[int | None, int]], norm: str | None, back: bool) -> Any:
+def _transform_over(
+    x: Any, plan: list[tuple[int | None, int]], norm: str | None, back: bool
+) -> Any:
     for n, axis in reversed(plan):
-        x = _along(x, n, axis, norm, back)
+        x = _transform_along(x, n, axis, norm, back)
     return x
 
 
-@answers(np.fft.fftn)
+@implements(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform along several axes."""
-    return _over_axes(a, plan_of(a, s, axes), norm, False)
+    return _transform_over(a, plan_of(a, s, axes), norm, False)
 
 
-@answers(np.fft.ifftn)
+@implements(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform back along several axes."""
-    return _over_axes(a, plan_of(a, s, axes), norm, True)
+    return _transform_over(a, plan_of(a, s, axes), norm, True)
 
 
-@answers(np.fft.rfftn)
+@implements(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
-    """Transform real numbers along several axes; the last one keeps half of the frequencies."""
+    """Transform real input along several axes; the last one retains half of the frequencies."""
     *others, (n, last) = plan_of(a, s, axes)
-    return _over_axes(rfft(a, n, last, norm), others, norm, False)
+    return _transform_over(rfft(a, n, last, norm), others, norm, False)
 
 
-@answers(np.fft.irfftn)
+@implements(np.fft.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: str | None = None) -> Any:
     """Transform back to real numbers along several axes."""
     *others, (n, last) = plan_of(a, s, axes)
-    return irfft(_over_axes(a, others, norm, True), n, last, norm)
+    return irfft(_transform_over(a, others, norm, True), n, last, norm)
 
 
-def _in_a_plane(program: Any) -> Any:
-    return lambda a, s=None, axes=(-2, -1), norm=None: program(a, s, axes, norm)
+def _restrict_to_2d(implementation: Any) -> Any:
+    return lambda a, s=None, axes=(-2, -1), norm=None: implementation(a, s, axes, norm)
 
 
-_PLANES: dict[Any, Any] = {
+_TWO_DIMENSIONAL: dict[Any, Any] = {
     np.fft.fft2: fftn,
     np.fft.ifft2: ifftn,
     np.fft.rfft2: rfftn,
     np.fft.irfft2: irfftn,
 }
-FUNCTIONS.update({function: _in_a_plane(program) for function, program in _PLANES.items()})
+FUNCTIONS.update(
+    {
+        function: _restrict_to_2d(implementation)
+        for function, implementation in _TWO_DIMENSIONAL.items()
+    }
+)
 
 
-@answers(np.fft.fftshift)
+@implements(np.fft.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
     """Put frequency 0 in the middle."""
-    return numbered(lambda numbers: np.fft.fftshift(numbers, axes), x)
+    return move_by_index(lambda numbers: np.fft.fftshift(numbers, axes), x)
 
 
-@answers(np.fft.ifftshift)
+@implements(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """Undo fftshift."""
-    return numbered(lambda numbers: np.fft.ifftshift(numbers, axes), x)
+    return move_by_index(lambda numbers: np.fft.ifftshift(numbers, axes), x)

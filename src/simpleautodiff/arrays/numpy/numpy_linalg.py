@@ -1,4 +1,4 @@
-"""Linear algebra: inverses, solutions, determinants, norms, powers."""
+"""np.linalg: inverses, solutions, determinants, norms, powers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from simpleautodiff.arrays.numpy.contractions import cross, dot, outer, tensordot, trace
 from simpleautodiff.arrays.numpy.factorizations import svdvals
-from simpleautodiff.arrays.numpy.reductions import axes_of, root
+from simpleautodiff.arrays.numpy.reductions import axes_of, safe_sqrt
 from simpleautodiff.arrays.numpy.shaping import moveaxis, stack, swapaxes
-from simpleautodiff.arrays.registry import FUNCTIONS, answers, as_array, can_decide, is_batch
+from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
 from simpleautodiff.arrays.ufuncs import vecdot
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
@@ -53,9 +53,9 @@ FUNCTIONS[np.linalg.diagonal] = lambda x, offset=0: np.diagonal(x, offset, -2, -
 FUNCTIONS[np.linalg.matrix_transpose] = lambda x: swapaxes(x, -1, -2)
 
 
-@answers(np.linalg.cross)
+@implements(np.linalg.cross)
 def cross_of_three(x1: Any, x2: Any, axis: int = -1) -> Any:
-    """Return the cross product of vectors of three numbers."""
+    """Return the cross product of vectors of length 3."""
     lengths = [shape_of(as_array(x))[axis] for x in (x1, x2)]
     if lengths != [3, 3]:
         raise InputError(
@@ -65,7 +65,7 @@ def cross_of_three(x1: Any, x2: Any, axis: int = -1) -> Any:
     return cross(x1, x2, axis=axis)
 
 
-@answers(np.linalg.solve)
+@implements(np.linalg.solve)
 def solve_(a: Any, b: Any) -> Any:
     """Solve a linear system; a vector is one column."""
     a, b = as_array(a), as_array(b)
@@ -74,9 +74,9 @@ def solve_(a: Any, b: Any) -> Any:
     return solve(a, b)
 
 
-@answers(np.linalg.tensorsolve)
+@implements(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
-    """Solve a system whose unknowns are an array."""
+    """Solve a linear system whose unknowns form an array."""
     a, b = as_array(a), as_array(b)
     if axes is not None:
         moved = axes_of(a, tuple(axes))
@@ -86,7 +86,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return reshape(solve_(reshape(a, (size, -1)), reshape(b, (-1,))), unknown)
 
 
-@answers(np.linalg.tensorinv)
+@implements(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """Return the inverse of an array as a map from its last axes to its first."""
     first, last = shape_of(a)[:ind], shape_of(a)[ind:]
@@ -97,29 +97,29 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 # Determinants. ------------------------------------------------------------------------------------
 
 
-@answers(np.linalg.det)
+@implements(np.linalg.det)
 def det(a: Any) -> Any:
-    """Return the determinant, with its derivatives where it is 0, too."""
+    """Return the determinant, with correct derivatives where it is 0, too."""
     if not can_decide(a) and 1 <= shape_of(a)[-1] <= 3:
-        return _by_minors(a)
+        return _det_by_minors(a)
     if plain(a) is a:
         return det_row(a)
     singular = is_singular(plain(a))
     if is_batch(a) and (not can_decide(a) or np.any(singular)):
         safe = where_row(singular[..., None, None], np.eye(shape_of(a)[-1], dtype=dtype_of(a)), a)
-        return where_row(singular, _polynomial_det(a), det_row(safe))
+        return where_row(singular, _det_as_polynomial(a), det_row(safe))
     if is_batch(a) or not np.any(singular):
         return det_row(a)
     if len(shape_of(a)) == 2:
-        return _singular_det(a)
+        return _det_of_singular(a)
     stacked = stack([det(part) for part in reshape(a, (-1, *shape_of(a)[-2:]))])
     return reshape(stacked, shape_of(a)[:-2])
 
 
-def _by_minors(a: Any) -> Any:
-    """Return the determinant of up to 3 rows as a sum of products: of many, faster than factors.
+def _det_by_minors(a: Any) -> Any:
+    """Return the determinant of up to 3 rows by minors: for many matrices, faster than factors.
 
-    That has all derivatives; of 3 rows its own digits may be lost, so the value is another one.
+    It has derivatives of every order; with 3 rows it may lose digits, so its value is replaced.
     """
     if shape_of(a)[-1] == 1:
         return getitem(a, (..., 0, 0))
@@ -127,31 +127,33 @@ def _by_minors(a: Any) -> Any:
     if not third:
         return first[..., 0] * second[..., 1] - first[..., 1] * second[..., 0]
     products = sum_over(first * cross(second, third[0]), -1, False)
-    return products + (_eliminated(plain(first), plain(second), plain(third[0])) - plain(products))
+    return products + (
+        _det_by_elimination(plain(first), plain(second), plain(third[0])) - plain(products)
+    )
 
 
-def _eliminated(x: Any, y: Any, z: Any) -> Any:
-    """Return the determinant of 3 plain rows, from that of 2 that are left by elimination."""
+def _det_by_elimination(x: Any, y: Any, z: Any) -> Any:
+    """Return the determinant of 3 plain rows by one step of elimination."""
     turn = 1.0
-    (x, y), turn = _larger_first(x, y, turn)
-    (x, z), turn = _larger_first(x, z, turn)
+    (x, y), turn = _put_larger_first(x, y, turn)
+    (x, z), turn = _put_larger_first(x, z, turn)
     pivot = x[..., :1]
     below = np.where(pivot == 0, 1, pivot)
     y, z = y - y[..., :1] / below * x, z - z[..., :1] / below * x
     return turn * pivot[..., 0] * (y[..., 1] * z[..., 2] - y[..., 2] * z[..., 1])
 
 
-def _larger_first(x: Any, y: Any, turn: Any) -> tuple[tuple[Any, Any], Any]:
-    """Exchange two rows where the second begins with more."""
+def _put_larger_first(x: Any, y: Any, turn: Any) -> tuple[tuple[Any, Any], Any]:
+    """Exchange two rows where the second has the larger first element."""
     other = np.abs(y[..., :1]) > np.abs(x[..., :1])
     return (np.where(other, y, x), np.where(other, x, y)), np.where(other[..., 0], -turn, turn)
 
 
-def _singular_det(a: Any) -> Any:
-    """Split off what can be inverted; the determinant of the small rest is a polynomial.
+def _det_of_singular(a: Any) -> Any:
+    """Split off the invertible part; the determinant of the small rest is a polynomial.
 
-    Between the bases of the singular vectors, which are kept as they are, A is B. Of its blocks
-    the first can be inverted: det B = det B₁₁ det(B₂₂ - B₂₁ B₁₁⁻¹ B₁₂).
+    In the bases of the singular vectors, which are taken as constants, A is B. The first of its
+    blocks is invertible: det B = det B₁₁ det(B₂₂ - B₂₁ B₁₁⁻¹ B₁₂).
     """
     u, s, vh = np.linalg.svd(plain(a))
     r = int(np.sum(s > len(s) * np.finfo(s.dtype).eps * s[0])) if s[0] > 0 else 0
@@ -160,11 +162,11 @@ def _singular_det(a: Any) -> Any:
     if r:
         rest = rest - matmul(b[r:, :r], solve(b[:r, :r], b[:r, r:]))
     turned = np.linalg.det(u) * np.linalg.det(vh)
-    return turned * (det_row(b[:r, :r]) if r else 1.0) * _polynomial_det(rest)
+    return turned * (det_row(b[:r, :r]) if r else 1.0) * _det_as_polynomial(rest)
 
 
-def _polynomial_det(a: Any) -> Any:
-    """Return the determinant by sums and products alone (Faddeev and LeVerrier)."""
+def _det_as_polynomial(a: Any) -> Any:
+    """Return the determinant by sums and products alone (Faddeev-LeVerrier)."""
     n = shape_of(a)[-1]
     one = np.eye(n, dtype=dtype_of(a))
     product: Any = one
@@ -183,9 +185,9 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-@answers(np.linalg.slogdet)
+@implements(np.linalg.slogdet)
 def slogdet(a: Any) -> SlogdetResult:
-    """Return the sign, a plain one for real matrices, and the logarithm of the determinant."""
+    """Return the sign, plain for a real matrix, and the logarithm of the absolute determinant."""
     if not is_complex(plain(a)):
         return SlogdetResult(det_sign(plain(a)), logabsdet(a))
     logarithm = log_det(a)
@@ -195,7 +197,7 @@ def slogdet(a: Any) -> SlogdetResult:
 # Norms. -------------------------------------------------------------------------------------------
 
 
-@answers(np.linalg.norm)
+@implements(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Return a norm of vectors or of matrices; at 0 its derivative is 0."""
     axes = axes_of(x, axis)
@@ -210,7 +212,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return _matrix_norm(x, ord, axes, keepdims)
 
 
-@answers(np.linalg.vector_norm)
+@implements(np.linalg.vector_norm)
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """Return a norm of vectors, which may lie along several axes."""
     if ord == 2:
@@ -222,7 +224,7 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
         return min_over(size, axis, keepdims)
     if isinstance(ord, str):
         raise RuleError(f"there is no norm of vectors of order {ord!r}")
-    if ord == 0:  # a count, which jumps where an element is 0; NumPy counts a nan, too
+    if ord == 0:  # a count, which jumps where an element is 0; NumPy counts nan, too
         nan = np.isnan(plain(size))
         return sum_over(sign(where_row(nan, 1.0, size)), axis, keepdims)
     total = sum_over(size if ord == 1 else size**ord, axis, keepdims)
@@ -232,7 +234,7 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     return where_row(zero, 0.0, where_row(zero, 1.0, total) ** (1 / ord))
 
 
-@answers(np.linalg.matrix_norm)
+@implements(np.linalg.matrix_norm)
 def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
     """Return a norm of matrices, which lie along the last two axes."""
     return norm(x, ord, (-2, -1), keepdims)
@@ -243,7 +245,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     matrices = moveaxis(x, axes, (-2, -1))
     if ord in (2, -2, "nuc"):
         values = svdvals(matrices)
-        values = where_row(plain(values) == 0, 0.0, values)  # at 0 nothing says which way to go
+        values = where_row(plain(values) == 0, 0.0, values)  # at 0 the derivative is 0
     elif ord in (1, -1, np.inf, -np.inf):
         values = sum_over(np.abs(matrices), -2 if abs(ord) == 1 else -1, False)
     else:
@@ -253,16 +255,16 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
 
 
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
-    """Return the root of the sum of squares, scaled so that nothing overflows."""
+    """Return the root of the sum of squares, scaled so that it does not overflow."""
     size = np.abs(plain(x))
     largest = np.max(size) if np.size(size) else 0.0
     scale = np.where((largest > 0) & (largest < np.inf), largest, 1.0).astype(real_dtype(x))[()]
-    return root(sum_over(squared_size(x / scale), axis, keepdims)) * scale
+    return safe_sqrt(sum_over(squared_size(x / scale), axis, keepdims)) * scale
 
 
-@answers(np.linalg.cond)
+@implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    """Return how much a matrix can enlarge relative errors."""
+    """Return the condition number."""
     if p in (None, 2, -2):
         s = svdvals(x)
         first, last = getitem(s, (..., 0)), getitem(s, (..., -1))
@@ -273,9 +275,9 @@ def cond(x: Any, p: Any = None) -> Any:
 # Products. ----------------------------------------------------------------------------------------
 
 
-@answers(np.linalg.matrix_power)
+@implements(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Any:
-    """Multiply a matrix with itself."""
+    """Return an integer power of a matrix."""
     if operator.index(n) < 0:
         return matrix_power(inv(a), -n)
     if not n:
@@ -288,7 +290,7 @@ def matrix_power(a: Any, n: int) -> Any:
     return result
 
 
-@answers(np.linalg.multi_dot)
+@implements(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """Multiply several matrices; the first and the last may be vectors."""
     if len(arrays) < 2:

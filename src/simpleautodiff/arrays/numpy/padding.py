@@ -1,4 +1,4 @@
-"""np.pad: arrays surrounded by constants, by their own elements, or by what is made of them."""
+"""np.pad: arrays extended by constants, by their own elements, or by statistics of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.numpy.contractions import tensordot
 from simpleautodiff.arrays.numpy.reductions import mean_
 from simpleautodiff.arrays.numpy.sorting import median
-from simpleautodiff.arrays.registry import answers
+from simpleautodiff.arrays.registry import implements
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -23,7 +23,7 @@ from simpleautodiff.rules.array.shapes import (
     shape_of,
 )
 
-_MOVING = ("edge", "reflect", "symmetric", "wrap")
+_COPYING_MODES = ("edge", "reflect", "symmetric", "wrap")
 _STATISTICS: dict[str, Callable[..., Any]] = {
     "mean": lambda x, axis: mean_(x, axis, True),
     "median": lambda x, axis: median(x, axis, keepdims=True),
@@ -32,9 +32,9 @@ _STATISTICS: dict[str, Callable[..., Any]] = {
 }
 
 
-@answers(np.pad)
+@implements(np.pad)
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """Surround an array, one axis after the other."""
+    """Pad an array, one axis after the other."""
     rank = len(shape_of(array))
     if callable(mode):
         raise RuleError("np.pad of a node takes the name of a mode, not a function")
@@ -42,10 +42,10 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
         pad_width = [pad_width.get(i, pad_width.get(i - rank, 0)) for i in range(rank)]
         pad_width = [(w, w) if np.ndim(w) == 0 else w for w in pad_width]
     widths = np.broadcast_to(pad_width, (rank, 2)).tolist()
-    if mode in _MOVING and kwargs.get("reflect_type", "even") == "even":
+    if mode in _COPYING_MODES and kwargs.get("reflect_type", "even") == "even":
         numbers = np.arange(np.prod(shape_of(array), dtype=int)).reshape(shape_of(array))
         return getitem(reshape(array, (-1,)), np.pad(numbers, widths, mode))  # type: ignore[call-overload]
-    if mode not in ("constant", "linear_ramp", "empty", *_MOVING, *_STATISTICS):
+    if mode not in ("constant", "linear_ramp", "empty", *_COPYING_MODES, *_STATISTICS):
         raise RuleError(f"np.pad of a node has no derivative rule for the mode {mode!r}")
     for axis, (before, after) in enumerate(widths):
         if before or after:
@@ -54,32 +54,32 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
 
 
 def _pad_axis(x: Any, axis: int, widths: tuple[int, int], mode: str, kwargs: Any) -> Any:
-    if mode in _MOVING:
-        return _mirrored(x, axis, widths, mode)
+    if mode in _COPYING_MODES:
+        return _mirror(x, axis, widths, mode)
     before, after = (_side(x, axis, widths[end], end, mode, kwargs) for end in (0, 1))
     return concatenate([before, x, after], axis)
 
 
 def _side(x: Any, axis: int, width: int, end: int, mode: str, kwargs: Any) -> Any:
-    """Return what stands before (end = 0) or behind (end = 1) an array."""
+    """Return what is put before (end = 0) or behind (end = 1) an array."""
     new = tuple(width if i == axis else n for i, n in enumerate(shape_of(x)))
     if mode in ("constant", "empty"):
-        value = _setting(kwargs.get("constant_values", 0), axis, end, len(new))
+        value = _find_setting(kwargs.get("constant_values", 0), axis, end, len(new))
         value = value if isinstance(value, Traced) else np.asarray(value, dtype_of(x))
         return broadcast_to(value, new)
     if mode == "linear_ramp":
-        edge = _last(x, axis, 1, end)
-        goal = _setting(kwargs.get("end_values", 0), axis, end, len(new))
+        edge = _take_end(x, axis, 1, end)
+        goal = _find_setting(kwargs.get("end_values", 0), axis, end, len(new))
         steps = np.arange(width, dtype=dtype_of(x))[:: -1 if end else 1] / max(width, 1)
         steps = steps.reshape([-1 if i == axis else 1 for i in range(len(new))])
         return goal + (edge - goal) * steps.astype(dtype_of(x))
-    length = _setting(kwargs.get("stat_length"), axis, end, len(new))
-    part = _last(x, axis, shape_of(x)[axis] if length is None else length, end)
+    length = _find_setting(kwargs.get("stat_length"), axis, end, len(new))
+    part = _take_end(x, axis, shape_of(x)[axis] if length is None else length, end)
     return broadcast_to(_STATISTICS[mode](part, axis), new)
 
 
-def _setting(given: Any, axis: int, end: int, rank: int) -> Any:
-    """Return the setting of one side: given as one, as (before, after), or so for each axis."""
+def _find_setting(given: Any, axis: int, end: int, rank: int) -> Any:
+    """Return the setting of one side, given as a value, as (before, after), or per axis."""
     if given is None or isinstance(given, Traced) or not np.shape(given):
         return given
     try:
@@ -89,14 +89,14 @@ def _setting(given: Any, axis: int, end: int, rank: int) -> Any:
         return pair[end % len(pair)]
 
 
-def _last(x: Any, axis: int, length: int, end: int) -> Any:
+def _take_end(x: Any, axis: int, length: int, end: int) -> Any:
     n = shape_of(x)[axis]
     chosen = slice(max(n - length, 0), n) if end else slice(0, length)
     return getitem(x, (slice(None),) * axis + (chosen,))
 
 
-def _mirrored(x: Any, axis: int, widths: tuple[int, int], mode: str) -> Any:
-    """Reflect at the end points, as odd functions do: a linear map, found by padding a basis."""
+def _mirror(x: Any, axis: int, widths: tuple[int, int], mode: str) -> Any:
+    """Reflect as odd functions do: a linear map, found by padding a basis."""
     basis = np.eye(shape_of(x)[axis], dtype=dtype_of(x))
     matrix = np.pad(basis, (widths, (0, 0)), mode, reflect_type="odd")  # type: ignore[call-overload]
     return np.moveaxis(tensordot(matrix, x, ([1], [axis])), 0, axis)

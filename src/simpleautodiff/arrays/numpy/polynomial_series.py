@@ -1,6 +1,6 @@
-"""The functions of np.polynomial on nodes: series of powers and of orthogonal polynomials.
+"""The functions of np.polynomial on nodes: power series and series of orthogonal polynomials.
 
-NumPy's own functions make plain arrays of their arguments, so that they are taught as SciPy's are.
+NumPy's own functions convert their arguments to plain arrays, so they are patched as SciPy's are.
 What is linear in the coefficients has a matrix, which NumPy's own function gives.
 """
 
@@ -22,12 +22,12 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 
 
 class Family(NamedTuple):
-    """A family of polynomials: the first degree, and the next one from the two before it."""
+    """A family of polynomials: the one of degree 1, and the recurrence of the others."""
 
     module: str
     prefix: str
     first: Callable[[Any], Any]
-    following: Callable[[int, Any, Any, Any], Any]  # of the degree k, x, and those of k and k - 1
+    following: Callable[[int, Any, Any, Any], Any]  # of k, x, and those of degree k and k - 1
 
 
 FAMILIES = (
@@ -95,7 +95,7 @@ def _val2d(family: Family) -> Function:
     return val2d
 
 
-def _by_matrix(matrix: Any, c: Any, axis: int) -> Any:
+def _apply_matrix(matrix: Any, c: Any, axis: int) -> Any:
     """Apply a matrix along an axis of coefficients."""
     moved = np.moveaxis(c, axis, 0)
     rest = shape_of(moved)[1:]
@@ -106,7 +106,7 @@ def _by_matrix(matrix: Any, c: Any, axis: int) -> Any:
 def _der(original: Function) -> Function:
     def der(c: Any, m: int = 1, scl: float = 1, axis: int = 0) -> Any:
         c = _coefficients(c)
-        return _by_matrix(original(np.eye(shape_of(c)[axis]), m, scl), c, axis)
+        return _apply_matrix(original(np.eye(shape_of(c)[axis]), m, scl), c, axis)
 
     return der
 
@@ -117,7 +117,7 @@ def _int(original: Function) -> Function:
     ) -> Any:
         c = _coefficients(c)
         n = shape_of(c)[axis]
-        from_c = _by_matrix(original(np.eye(n), m, [], lbnd, scl), c, axis)
+        from_c = _apply_matrix(original(np.eye(n), m, [], lbnd, scl), c, axis)
         constants = original(np.zeros(n), m, k, lbnd, scl).astype(dtype_of(c))
         shape = [1] * len(shape_of(c))
         shape[axis] = -1
@@ -126,15 +126,15 @@ def _int(original: Function) -> Function:
     return integral
 
 
-def _trimmed(c: Any) -> Any:
-    """Take zeros off the end, as NumPy does."""
+def _trim(c: Any) -> Any:
+    """Drop trailing zeros, as NumPy does."""
     if is_batch(c):
         return c
     there = np.flatnonzero(plain(c))
     return getitem(c, slice(0, int(there[-1]) + 1 if len(there) else 1))
 
 
-def _longer(c: Any, n: int) -> Any:
+def _lengthen(c: Any, n: int) -> Any:
     return concatenate([c, np.zeros(n - len(c), dtype_of(c))]) if len(c) < n else c
 
 
@@ -142,7 +142,7 @@ def _add(sign: int) -> Function:
     def add(c1: Any, c2: Any) -> Any:
         c1, c2 = _coefficients(c1), _coefficients(c2)
         n = max(len(c1), len(c2))
-        return _trimmed(_longer(c1, n) + sign * _longer(c2, n))
+        return _trim(_lengthen(c1, n) + sign * _lengthen(c2, n))
 
     return add
 
@@ -157,7 +157,7 @@ def _mul(original: Function) -> Function:
                 product = original(np.eye(n)[i, : i + 1], np.eye(m)[j, : j + 1])
                 table[i * m + j, : len(product)] = product
         pairs = reshape(c1, (-1, 1)) * reshape(c2, (1, -1))
-        return _trimmed(matmul(reshape(pairs, (-1,)), table))
+        return _trim(matmul(reshape(pairs, (-1,)), table))
 
     return mul
 
@@ -181,8 +181,8 @@ def _fit(family: Family) -> Function:
     return fit
 
 
-def programs(family: Family, module: Any) -> dict[str, Function]:
-    """Return the programs of a module of np.polynomial by the names of its functions."""
+def implementations(family: Family, module: Any) -> dict[str, Function]:
+    """Return the implementations for a module of np.polynomial, by function name."""
     der, integral, mul = (getattr(module, family.prefix + name) for name in ("der", "int", "mul"))
     found = {
         "val": _val(family),
@@ -195,11 +195,11 @@ def programs(family: Family, module: Any) -> dict[str, Function]:
         "mul": _mul(mul),
         "fit": _fit(family),
     }
-    return {family.prefix + name: program for name, program in found.items()}
+    return {family.prefix + name: implementation for name, implementation in found.items()}
 
 
-def called(series: Any, arg: Any) -> Any:
-    """Evaluate a series of plain coefficients, an object of NumPy's, at nodes."""
+def evaluate_series(series: Any, arg: Any) -> Any:
+    """Evaluate one of NumPy's series objects, which has plain coefficients, at a node."""
     offset, scale = series.mapparms()
     name = type(series).__module__.rpartition(".")[2]
     family = next((family for family in FAMILIES if family.module == name), None)

@@ -1,4 +1,4 @@
-"""Polynomials by their coefficients, the highest power first."""
+"""Polynomials by their coefficients, highest power first: np.polyval and its relatives."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
-from simpleautodiff.arrays.registry import answers, as_array, is_batch, widened
+from simpleautodiff.arrays.registry import as_array, implements, is_batch, widen
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import InputError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -29,7 +29,7 @@ def _zeros(n: int, like: Any) -> Any:
     return np.zeros(n, dtype_of(like))
 
 
-@answers(np.polyval)
+@implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Evaluate a polynomial."""
     p, x = as_array(p), (np.asarray(x) if type(x) in (int, float, complex) else as_array(x))
@@ -39,33 +39,33 @@ def polyval(p: Any, x: Any) -> Any:
     return result
 
 
-@answers(np.polyadd)
+@implements(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     """Add polynomials."""
     a, b = _coefficients(a1), _coefficients(a2)
     n = max(len(a), len(b))
-    return _widened(a, n) + _widened(b, n)
+    return _pad_front(a, n) + _pad_front(b, n)
 
 
-def _widened(p: Any, n: int) -> Any:
+def _pad_front(p: Any, n: int) -> Any:
     return concatenate([_zeros(n - len(p), p), p]) if len(p) < n else p
 
 
-@answers(np.polysub)
+@implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     """Subtract polynomials."""
     return polyadd(a1, -_coefficients(a2))
 
 
-@answers(np.polymul)
+@implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
     """Multiply polynomials."""
     return convolve(_coefficients(a1), _coefficients(a2))
 
 
-@answers(np.polydiv)
+@implements(np.polydiv)
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
-    """Divide polynomials; the quotient and the remainder."""
+    """Divide polynomials: return the quotient and the remainder."""
     rest, v = _coefficients(u) + 0.0, _coefficients(v)
     steps, m = len(rest) - len(v) + 1, len(v)
     quotient: list[Any] = []
@@ -73,33 +73,33 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         factor = rest[0] / v[0]
         quotient.append(reshape(factor, (1,)))
         rest = concatenate([rest[1:m] - factor * v[1:], rest[m:]])
-    return (concatenate(quotient) if quotient else _zeros(1, v)), rest[_leading_zeros(rest) :]
+    return (concatenate(quotient) if quotient else _zeros(1, v)), rest[_count_leading_zeros(rest) :]
 
 
-def _leading_zeros(p: Any) -> int:
-    """Count the first coefficients that are as good as 0, as np.polydiv does."""
+def _count_leading_zeros(p: Any) -> int:
+    """Count the leading coefficients that are close to 0, as np.polydiv does."""
     if is_batch(p) or len(p) < 2:
         return 0
     there = ~np.isclose(plain(p), 0, rtol=1e-14)
     return int(np.argmax(there)) if there.any() else len(p) - 1
 
 
-@answers(np.polyder)
+@implements(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial."""
     if m < 0:
         raise InputError(f"np.polyder differentiates m times; m is {m}. See np.polyint{at_line()}")
-    p = widened(p) if m else p
+    p = widen(p) if m else p
     for _ in range(m):
         powers = np.arange(len(p) - 1, 0, -1).astype(dtype_of(p))
         p = p[:-1] * powers
     return p
 
 
-@answers(np.polyint)
+@implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """Integrate a polynomial; `k` are the constants."""
-    p = widened(_coefficients(p)) if m else _coefficients(p)
+    """Integrate a polynomial; `k` are the integration constants."""
+    p = widen(_coefficients(p)) if m else _coefficients(p)
     constants = np.zeros(m, dtype_of(p)) if k is None else _coefficients(k)
     for i in range(m):
         powers = np.arange(len(p), 0, -1).astype(dtype_of(p))
@@ -108,9 +108,9 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
-@answers(np.poly)
+@implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """Return the polynomial with these zeros, or with the eigenvalues of a matrix for zeros."""
+    """Return the monic polynomial with these roots, or with the eigenvalues of a matrix."""
     zeros = as_array(seq_of_zeros)
     if len(shape_of(zeros)) == 2:
         polynomial = poly(eigvals(zeros))
@@ -123,9 +123,9 @@ def poly(seq_of_zeros: Any) -> Any:
     return result
 
 
-@answers(np.roots)
+@implements(np.roots)
 def roots(p: Any) -> Any:
-    """Return the zeros of a polynomial: the eigenvalues of its companion matrix."""
+    """Return the roots of a polynomial: the eigenvalues of its companion matrix."""
     there = np.arange(len(p)) if is_batch(p) else np.flatnonzero(plain(p))
     if not len(there):
         return np.zeros(0)
@@ -150,7 +150,7 @@ def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:
         )
 
 
-@answers(np.polyfit)
+@implements(np.polyfit)
 def polyfit(
     x: Any,
     y: Any,

@@ -1,4 +1,4 @@
-"""np.r_, np.c_ and np.vectorize on nodes, which NumPy writes in Python and which do not ask."""
+"""np.r_, np.c_ and np.vectorize on nodes: NumPy implements them without its protocols."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
-_WEAK = (bool, int, float, complex)  # which take the kind of the arrays beside them
+_WEAK = (bool, int, float, complex)  # they take the dtype of the arrays beside them
 
 
 def _parts(key: Any) -> list[Any]:
-    """Return what is joined; a slice is a range of numbers."""
+    """Return the arrays to join; a slice becomes a range of numbers."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, str) for part in parts):
         raise RuleError(
@@ -25,22 +25,24 @@ def _parts(key: Any) -> list[Any]:
         )
     made = [np.r_[part] if isinstance(part, slice) else part for part in parts]
     own = [part if type(part) in _WEAK else dtype_of(part) for part in map(as_array, made)]
-    kind = np.result_type(*own)
-    return [np.full(1, part, kind) if type(part) in _WEAK else np.atleast_1d(part) for part in made]
+    dtype = np.result_type(*own)
+    return [
+        np.full(1, part, dtype) if type(part) in _WEAK else np.atleast_1d(part) for part in made
+    ]
 
 
-def rows(_joiner: Any, key: Any) -> Any:
+def join_rows(_joiner: Any, key: Any) -> Any:
     """Join along the first axis: np.r_."""
     return np.concatenate(_parts(key))
 
 
-def columns(_joiner: Any, key: Any) -> Any:
+def join_columns(_joiner: Any, key: Any) -> Any:
     """Join vectors as columns, and matrices, along the last axis: np.c_."""
     wide = [reshape(x, (-1, 1)) if len(shape_of(x)) == 1 else x for x in _parts(key)]
     return np.concatenate(wide, axis=-1)
 
 
-def each(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
+def call_vectorized(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     """Call a function for every element: np.vectorize."""
     if vectorized.signature is not None or kwargs or vectorized.excluded:
         raise RuleError(
@@ -54,11 +56,11 @@ def each(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     if not results:
         raise RuleError(f"np.vectorize of an empty array has no element to go by{at_line()}")
     if isinstance(results[0], tuple):
-        return tuple(_gathered(column, shape) for column in zip(*results, strict=True))
-    return _gathered(results, shape)
+        return tuple(_gather(column, shape) for column in zip(*results, strict=True))
+    return _gather(results, shape)
 
 
-def _gathered(results: Any, shape: tuple[int, ...]) -> Any:
+def _gather(results: Any, shape: tuple[int, ...]) -> Any:
     if not any(isinstance(result, Traced) for result in results):
         return np.reshape(results, shape)
     return reshape(np.stack(results), shape) if shape else results[0]

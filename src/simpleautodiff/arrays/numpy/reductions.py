@@ -1,4 +1,4 @@
-"""Sums and their relatives: means, extremes, products of elements, running sums."""
+"""Reductions: sums, means, extrema, products, cumulative sums."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.arrays.registry import answers, as_array
+from simpleautodiff.arrays.registry import as_array, implements
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of, real_dtype
@@ -28,25 +28,25 @@ from simpleautodiff.rules.scalar.piecewise import maximum
 
 
 def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
-    """Return the axes that `axis` means, counted from the front; None means all."""
+    """Return the axes that `axis` means, as nonnegative integers; None means all."""
     rank = len(shape_of(x))
     if axis is None:
         return tuple(range(rank))
     if not rank and axis in (0, -1):
-        return ()  # NumPy takes a single number for a row of one
+        return ()  # NumPy treats a scalar as a vector of length 1
     return normalize_axis_tuple(axis, rank)
 
 
 def axis_of(x: Any, axis: Any) -> int:
-    """Return the one axis that `axis` means, counted from the front."""
+    """Return the one axis that `axis` means, as a nonnegative integer."""
     if not isinstance(axis, (int, np.integer)):
-        raise InputError(f"one axis is needed, a whole number, not {axis!r}{at_line()}")
+        raise InputError(f"one axis is needed, an integer, not {axis!r}{at_line()}")
     return normalize_axis_tuple(int(axis), len(shape_of(x)))[0]
 
 
-# NumPy's types take True or False for keepdims, but no bool: so some of these take any.
+# NumPy's stubs take True or False for keepdims, but no bool: so some of these are Any.
 def count(x: Any, axis: Any, where: Any = True, keepdims: Any = False) -> Any:
-    """Return how many elements a reduction takes together, as real numbers like those of x."""
+    """Return the number of elements that a reduction combines, in the real dtype of x."""
     if where is True:
         full = shape_of(x)
         return math.prod(full if axis is None else [full[a] for a in axes_of(x, axis)])
@@ -54,13 +54,13 @@ def count(x: Any, axis: Any, where: Any = True, keepdims: Any = False) -> Any:
     return np.sum(there, axis=axis, keepdims=keepdims).astype(real_dtype(x))
 
 
-def chosen(x: Any, where: Any, neutral: Any) -> Any:
-    """Put a neutral element where a reduction is told not to look."""
+def fill_unselected(x: Any, where: Any, neutral: Any) -> Any:
+    """Put a neutral element where `where` is false."""
     return x if where is True else where_row(plain(where), x, dtype_of(x).type(neutral))
 
 
-def flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return the array with the reduced axes as one axis in front, and its shape if kept as 1."""
+def flatten_axes(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the array with the reduced axes as one axis in front, and the keepdims shape."""
     axes, full = axes_of(a, axis), shape_of(a)
     rest = [i for i in range(len(full)) if i not in axes]
     size = int(np.prod([full[i] for i in axes], dtype=int))
@@ -68,24 +68,24 @@ def flattened(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     return reshape(moved, (size, *[full[i] for i in rest])), kept(full, axes)
 
 
-@answers(np.sum)
+@implements(np.sum)
 def sum_(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Add up elements."""
-    total = sum_over(chosen(a, where, 0.0), axis, keepdims)
+    """Sum elements."""
+    total = sum_over(fill_unselected(a, where, 0.0), axis, keepdims)
     return total if initial is None else total + initial
 
 
-@answers(np.mean)
+@implements(np.mean)
 def mean_(a: Any, axis: Any = None, keepdims: bool = False, where: Any = True) -> Any:
-    """Average elements; those of 16 bits are added up with 32, as NumPy does."""
+    """Average elements; those of 16 bits are summed in 32, as in NumPy."""
     if dtype_of(a) == np.float16:
         return astype(mean_(astype(a, np.float32), axis, keepdims, where), np.float16)
     return sum_(a, axis, keepdims, where=where) / count(a, axis, where, keepdims)
 
 
-@answers(np.average)
+@implements(np.average)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
@@ -100,7 +100,7 @@ def average(
 
 
 def _spread_weights(a: Any, axis: Any, weights: Any) -> Any:
-    """Give the weights of some axes the shape of the whole array."""
+    """Broadcast the weights of some axes to the shape of the array."""
     weights = as_array(weights)
     if shape_of(weights) != shape_of(a):
         axes = axes_of(a, axis)
@@ -114,7 +114,7 @@ def _spread_weights(a: Any, axis: Any, weights: Any) -> Any:
     return np.broadcast_to(weights, shape_of(a))
 
 
-@answers(np.var)
+@implements(np.var)
 def var(
     a: Any,
     axis: Any = None,
@@ -129,28 +129,28 @@ def var(
         wide = astype(a, np.float32)
         return astype(var(wide, axis, ddof, keepdims, where, mean, correction), np.float16)
     deviation = a - (mean_(a, axis, True, where) if mean is None else mean)
-    total = sum_over(squared_size(chosen(deviation, where, 0.0)), axis, keepdims)
+    total = sum_over(squared_size(fill_unselected(deviation, where, 0.0)), axis, keepdims)
     free = count(a, axis, where, keepdims) - (ddof if correction is None else correction)
     return total / (max(free, 0) if where is True else np.maximum(free, 0))
 
 
-@answers(np.std)
+@implements(np.std)
 def std(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
-    """Return the root of the variance; of equal elements the derivative is 0."""
-    return root(var(a, axis, keepdims=keepdims, **kwargs))
+    """Return the standard deviation; where all elements are equal its derivative is 0."""
+    return safe_sqrt(var(a, axis, keepdims=keepdims, **kwargs))
 
 
-def root(x: Any) -> Any:
-    """Return the root, with the derivative 0 at 0: of the subgradients of a norm the least."""
+def safe_sqrt(x: Any) -> Any:
+    """Return the square root, with derivative 0 at 0: the subgradient of least norm."""
     zero, one = plain(x) == 0, dtype_of(x).type(1)
-    return where_row(zero, np.abs(x), np.sqrt(where_row(zero, one, x)))  # the kink of abs is told
+    return where_row(zero, np.abs(x), np.sqrt(where_row(zero, one, x)))  # abs reports its kink
 
 
-@answers(np.max, np.amax)
+@implements(np.max, np.amax)
 def max_(
     a: Any, axis: Any = None, keepdims: Any = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Return the largest elements; equal ones share the derivative."""
+    """Return the maximum; equal elements share the derivative."""
     if initial is None:
         _check_initial("max", where)
         return max_over(a, axis, keepdims)
@@ -158,14 +158,14 @@ def max_(
         return np.broadcast_to(
             initial, np.sum(np.empty(shape_of(a)), axis, keepdims=keepdims).shape
         )
-    return maximum(max_over(chosen(a, where, -np.inf), axis, keepdims), initial)
+    return maximum(max_over(fill_unselected(a, where, -np.inf), axis, keepdims), initial)
 
 
-@answers(np.min, np.amin)
+@implements(np.min, np.amin)
 def min_(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Return the smallest elements; equal ones share the derivative."""
+    """Return the minimum; equal elements share the derivative."""
     if initial is None:
         _check_initial("min", where)
         return min_over(a, axis, keepdims)
@@ -177,18 +177,18 @@ def _check_initial(name: str, where: Any) -> None:
         raise ArgumentError(f"np.{name}(..., where=...) needs initial=: it may find no element")
 
 
-@answers(np.ptp)
+@implements(np.ptp)
 def ptp(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return the range from smallest to largest."""
+    """Return the difference between maximum and minimum."""
     return max_over(a, axis, keepdims) - min_over(a, axis, keepdims)
 
 
-@answers(np.prod)
+@implements(np.prod)
 def prod(
     a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Any:
-    """Multiply elements, in pairs, pairs of pairs, ...: right where some are zero, too."""
-    x, kept_shape = flattened(chosen(a, where, 1.0), axis)
+    """Multiply elements, in pairs, pairs of pairs, ...: its derivative is right at zeros, too."""
+    x, kept_shape = flatten_axes(fill_unselected(a, where, 1.0), axis)
     while (n := shape_of(x)[0]) > 1:
         pairs = getitem(x, slice(0, n // 2)) * getitem(x, slice(n // 2, n // 2 * 2))
         x = concatenate([pairs, getitem(x, slice(n - 1, n))]) if n % 2 else pairs
@@ -197,15 +197,15 @@ def prod(
     return result if initial is None else result * initial
 
 
-@answers(np.cumsum)
+@implements(np.cumsum)
 def cumsum_(a: Any, axis: int | None = None) -> Any:
-    """Add up from the start to each element."""
+    """Return the cumulative sum."""
     return cumsum(reshape(a, (-1,)), 0) if axis is None else cumsum(a, axis_of(a, axis))
 
 
-@answers(np.cumprod)
+@implements(np.cumprod)
 def cumprod(a: Any, axis: int | None = None) -> Any:
-    """Multiply from the start to each element, in steps that double."""
+    """Return the cumulative product, in steps that double."""
     x = reshape(a, (-1,)) if axis is None else np.moveaxis(a, axis, 0)
     n, step = shape_of(x)[0], 1
     while step < n:
@@ -215,10 +215,10 @@ def cumprod(a: Any, axis: int | None = None) -> Any:
     return x if axis is None else np.moveaxis(x, 0, axis)
 
 
-def cumulative(name: str, running: Any, start: float) -> Any:
-    """Answer np.cumulative_sum or np.cumulative_prod, which may begin with the empty one."""
+def make_cumulative(name: str, running: Any, start: float) -> Any:
+    """Return np.cumulative_sum or np.cumulative_prod, which may include the initial element."""
 
-    def program(x: Any, axis: int | None = None, include_initial: bool = False) -> Any:
+    def implementation(x: Any, axis: int | None = None, include_initial: bool = False) -> Any:
         if axis is None and len(shape_of(x)) > 1:
             raise ArgumentError(f"np.{name} needs an axis for an array of several")
         axis = axis_of(x, -1 if axis is None else axis)
@@ -228,9 +228,9 @@ def cumulative(name: str, running: Any, start: float) -> Any:
         first = [1 if i == axis else n for i, n in enumerate(shape_of(x))]
         return concatenate([np.full(first, start, dtype_of(x)), result], axis)
 
-    return program
+    return implementation
 
 
 if hasattr(np, "cumulative_sum"):  # since NumPy 2.1
-    answers(np.cumulative_sum)(cumulative("cumulative_sum", cumsum_, 0.0))
-    answers(np.cumulative_prod)(cumulative("cumulative_prod", cumprod, 1.0))
+    implements(np.cumulative_sum)(make_cumulative("cumulative_sum", cumsum_, 0.0))
+    implements(np.cumulative_prod)(make_cumulative("cumulative_prod", cumprod, 1.0))

@@ -1,4 +1,4 @@
-"""Choosing elements: by conditions, by numbers, between bounds; functions row by row."""
+"""Selecting elements: by conditions, by indices, between bounds; functions along axes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.numpy.shaping import numbered, stack
+from simpleautodiff.arrays.numpy.shaping import move_by_index, stack
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
-    answers,
     as_array,
     can_decide,
+    implements,
     is_batch,
-    widened,
+    widen,
 )
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.arrays.writes.writing import made_like
+from simpleautodiff.arrays.writes.writing import make_like
 from simpleautodiff.core.level import Traced, concrete, plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -32,13 +32,13 @@ from simpleautodiff.rules.scalar.piecewise import clip as clip_row, maximum, min
 from simpleautodiff.values.pytree import flatten
 
 FUNCTIONS[np.sinc] = lambda x: special.sinc(x)
-if hasattr(np, "fix"):  # deprecated from NumPy 2.5 on
+if hasattr(np, "fix"):  # deprecated since NumPy 2.5
     FUNCTIONS[np.fix] = lambda x: trunc(x)
 
 
-@answers(np.where)
+@implements(np.where)
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
-    """Choose element by element; without choices, say where the condition holds."""
+    """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
         return np.nonzero(plain(condition))
     chosen = plain(as_array(condition))
@@ -46,9 +46,9 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return where_row(chosen, as_array(x), as_array(y))
 
 
-@answers(np.select)
+@implements(np.select)
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """Choose by the first condition that holds."""
+    """Select by the first condition that holds."""
     if len(condlist) != len(choicelist):
         raise ArgumentError(
             f"np.select needs as many choices as conditions: {len(choicelist)} for {len(condlist)}"
@@ -59,7 +59,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-@answers(np.piecewise)
+@implements(np.piecewise)
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Apply to each element the function of the last condition that holds; 0 where none does."""
     single = not isinstance(condlist, (list, tuple)) or isinstance(condlist[0], (bool, np.bool_))
@@ -74,7 +74,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             _check_elementwise(function, args, kw)
         with np.errstate(all="ignore" if part is x else None):
             value = function(part, *args, **kw) if callable(function) else function
-        if is_batch(condition):  # the examples choose different elements
+        if is_batch(condition):  # the examples select different elements
             result = where_row(condition, value, result)
         else:
             result = set_item(result, value, condition)
@@ -82,10 +82,12 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 
 
 def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
-    """Refuse a function that looks at several of its elements: these differ between examples."""
+    """Reject a function that combines elements: which they are differs between examples."""
     halves = np.array([-1.7, 0.6, 2.3]), np.array([0.2, -0.4, 1.3])
     with np.errstate(all="ignore"):
-        whole, *parts = (_of_each(function(u, *args, **kw), u) for u in (np.r_[halves], *halves))
+        whole, *parts = (
+            _broadcast_result(function(u, *args, **kw), u) for u in (np.r_[halves], *halves)
+        )
     if not np.allclose(whole, np.concatenate(parts, axis=-1), equal_nan=True):
         raise RuleError(
             "np.piecewise with a function that looks at several elements (their sum, say) cannot "
@@ -93,16 +95,16 @@ def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
         )
 
 
-def _of_each(result: Any, u: Any) -> Any:
-    """Return what a function gave for each element: one number may stand for all of them."""
+def _broadcast_result(result: Any, u: Any) -> Any:
+    """Return the result of a function for each element: a scalar stands for all of them."""
     array = concrete(result)
-    alone = np.ndim(array) and not shape_of(result)  # a number of each example of a batch
+    alone = np.ndim(array) and not shape_of(result)  # one scalar for each example of a batch
     return (array[..., None] if alone else array) + np.zeros(u.shape)
 
 
-@answers(np.clip)
+@implements(np.clip)
 def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Any:
-    """Keep between bounds."""
+    """Limit to an interval."""
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if low is None and high is None:
         return a
@@ -111,47 +113,47 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any
     return minimum(a, as_array(high)) if low is None else clip_row(a, as_array(low), as_array(high))
 
 
-@answers(np.round, np.around)
+@implements(np.round, np.around)
 def round_(a: Any, decimals: int = 0) -> Any:
-    """Round to decimals; a rounded number does not change by a little."""
+    """Round to decimals; the result is locally constant."""
     factor = 10.0 ** abs(operator.index(decimals))
     if not decimals:
         return rint(a)
     return rint(a * factor) / factor if decimals > 0 else rint(a / factor) * factor
 
 
-@answers(np.real_if_close)
+@implements(np.real_if_close)
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    """Return the real part where the imaginary parts are as good as 0."""
+    """Return the real part if all imaginary parts are close to 0."""
     return real(a) if np.isrealobj(np.real_if_close(plain(a), tol)) else a
 
 
-@answers(np.extract)
+@implements(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     """Return the elements where a condition holds."""
     flat = reshape(as_array(arr), (-1,))
     return getitem(flat, np.flatnonzero(plain(condition)))
 
 
-@answers(np.compress)
+@implements(np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None) -> Any:
-    """Return slices where a condition holds."""
-    return numbered(lambda numbers: np.compress(plain(condition), numbers, axis), as_array(a))
+    """Return the slices where a condition holds."""
+    return move_by_index(lambda numbers: np.compress(plain(condition), numbers, axis), as_array(a))
 
 
-@answers(np.choose)
+@implements(np.choose)
 def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    """Take each element from the array whose number stands in `a`."""
+    """Take each element from the array whose index is in `a`."""
     arrays = [as_array(c) for c in choices]
-    index = _numbers(plain(as_array(a)), len(arrays), mode)
+    index = _bound_indices(plain(as_array(a)), len(arrays), mode)
     result = arrays[-1]
     for k, chosen in enumerate(arrays[:-1] or arrays):
         result = where_row(index == k, chosen, result)
     return result
 
 
-def _numbers(index: Any, n: int, mode: str) -> Any:
-    """Return numbers below n: what is outside is refused, counted round, or brought inside."""
+def _bound_indices(index: Any, n: int, mode: str) -> Any:
+    """Return indices below n: those outside are rejected, wrapped or clipped."""
     if mode == "wrap":
         return index % n
     outside = (index < 0) | (index >= n)
@@ -162,9 +164,9 @@ def _numbers(index: Any, n: int, mode: str) -> Any:
     return np.clip(index, 0, n - 1)
 
 
-@answers(np.trim_zeros)
+@implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """Drop zeros at the ends; which they are does not change by a little."""
+    """Drop zeros at the ends; which elements these are is locally constant."""
     index = []
     for i, n in enumerate(shape_of(filt)):
         others = tuple(j for j in range(len(shape_of(filt))) if j != i)
@@ -176,7 +178,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     return getitem(filt, tuple(index))
 
 
-@answers(np.apply_along_axis)
+@implements(np.apply_along_axis)
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
@@ -184,7 +186,7 @@ def apply_along_axis(
     (axis,) = axes_of(arr, axis)
     moved = np.moveaxis(arr, axis, -1)
     outer = shape_of(moved)[:-1]
-    results = [func1d(moved[place], *args, **kwargs) for place in np.ndindex(*outer)]
+    results = [func1d(moved[index], *args, **kwargs) for index in np.ndindex(*outer)]
     new = shape_of(results[0])
     result = reshape(stack(results), (*outer, *new))
     rank = len(outer)
@@ -192,9 +194,9 @@ def apply_along_axis(
     return np.transpose(result, order)
 
 
-@answers(np.apply_over_axes)
+@implements(np.apply_over_axes)
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
-    """Apply a reduction to one axis after the other, and keep the axes."""
+    """Apply a reduction to one axis after the other, keeping the axes."""
     for axis in np.atleast_1d(axes):
         reduced = func(a, int(axis))
         lost = len(shape_of(reduced)) < len(shape_of(a))
@@ -202,7 +204,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Any) -> Any:
     return a
 
 
-@answers(np.angle)
+@implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
     """Return the argument of complex numbers."""
     turned = np.arctan2(imag(z), real(z))
@@ -219,7 +221,7 @@ def _steps(num: int, endpoint: bool, like: Any, rank: int) -> Any:
     return steps.astype(dtype_of(like)).reshape((-1,) + (1,) * rank)
 
 
-@answers(np.linspace)
+@implements(np.linspace)
 def linspace(
     start: Any,
     stop: Any,
@@ -236,7 +238,7 @@ def linspace(
     return (points, gap) if retstep else points
 
 
-@answers(np.logspace)
+@implements(np.logspace)
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, axis: int = 0
 ) -> Any:
@@ -244,28 +246,28 @@ def logspace(
     return base ** linspace(start, stop, num, endpoint, axis=axis)
 
 
-@answers(np.geomspace)
+@implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
     """Return numbers at equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
         raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
-    start, stop = widened(start), widened(stop)
+    start, stop = widen(start), widen(stop)
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
     return np.moveaxis(start * ratio**steps, 0, axis)
 
 
-@answers(np.array)
+@implements(np.array)
 def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
-    """Join nodes, np.array([a, b], like=a); plain numbers become an array that can be written to.
+    """Join nodes: np.array([a, b], like=a). Plain numbers become a writable array.
 
-    Such an array can also be asked for places that differ from example to example of a batch.
+    Such an array can also be indexed by indices that differ between the examples of a batch.
     """
     result = array(object, dtype, ndmin)
     return Writable(result.copy()) if isinstance(result, np.ndarray) else result
 
 
-@answers(np.asarray, np.asanyarray)
+@implements(np.asarray, np.asanyarray)
 def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     """Join nested lists of nodes."""
     if isinstance(object, (list, tuple)):
@@ -278,7 +280,7 @@ def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """Make an array of numbers or of nodes: what simpleautodiff.numpy calls array.
+    """Make an array of numbers or nodes: `array` of simpleautodiff.numpy.
 
     Examples
     --------
@@ -294,7 +296,7 @@ def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:
 
 
 def new_full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """Fill a new array with a number or with a node: what simpleautodiff.numpy calls full.
+    """Fill a new array with a number or a node: `full` of simpleautodiff.numpy.
 
     Examples
     --------
@@ -308,12 +310,12 @@ def new_full(shape: Any, fill_value: Any, dtype: Any = None, **kwargs: Any) -> A
     return np.full(shape, fill_value, dtype, **kwargs)
 
 
-_plain_full_like = made_like(np.full_like)
+_plain_full_like = make_like(np.full_like)
 
 
-@answers(np.full_like)
+@implements(np.full_like)
 def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """Fill an array that can be written to with a number, or with a node."""
+    """Fill a writable array of the shape of `a` with a number or a node."""
     settings = {"dtype": dtype, "shape": shape}
     if not isinstance(fill_value, Traced):
         return _plain_full_like(a, fill_value, **settings)
@@ -322,25 +324,25 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
     return Writable(filled if dtype is None else filled.astype(dtype))
 
 
-@answers(np.full)
+@implements(np.full)
 def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     """Fill a new array: np.full(shape, x, like=x)."""
     return full_like(np.empty(shape), fill_value, dtype)
 
 
-@answers(np.vander)
+@implements(np.vander)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
     if N is not None and operator.index(N) < 0:
         raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{at_line()}")
-    x = widened(x)
+    x = widen(x)
     powers = np.arange(shape_of(x)[0] if N is None else N)
     powers = powers if increasing else powers[::-1]
     return reshape(x, (-1, 1)) ** powers.astype(dtype_of(x))
 
 
-@answers(np.broadcast_to)
+@implements(np.broadcast_to)
 def broadcast_to_(array: Any, shape: Any) -> Any:
-    """Copy an array to a larger shape."""
+    """Broadcast an array to a larger shape."""
     array = as_array(array)
     return broadcast_to(array, np.broadcast_to(np.empty(shape_of(array), bool), shape).shape)

@@ -1,4 +1,4 @@
-"""Sorting, and what stands at a place of the sorted elements: medians, quantiles."""
+"""Sorting, medians and quantiles."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of, flattened
-from simpleautodiff.arrays.numpy.shaping import numbered
-from simpleautodiff.arrays.registry import answers, is_batch
+from simpleautodiff.arrays.numpy.reductions import axes_of, flatten_axes
+from simpleautodiff.arrays.numpy.shaping import move_by_index
+from simpleautodiff.arrays.registry import implements, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules.array.dtypes import real_dtype
@@ -17,34 +17,34 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where as where_row
 
 
-def along(a: Any, order: Any, axis: int) -> Any:
-    """Take elements along an axis by their places, which their order gave."""
+def take_along(a: Any, order: Any, axis: int) -> Any:
+    """Take elements along an axis by the indices `order`."""
     take = lambda numbers: np.take_along_axis(numbers, order, axis)  # noqa: E731
-    return numbered(take, a, look_up=ranked(axis))
+    return move_by_index(take, a, look_up=ranked(axis))
 
 
-def _in_order(a: Any, axis: int) -> Any:
-    """Return the places of the elements along an axis from the smallest on."""
+def _sorting_indices(a: Any, axis: int) -> Any:
+    """Return the indices that sort an axis."""
     return np.argsort(plain(a), axis=axis, kind="stable")
 
 
-@answers(np.sort)
+@implements(np.sort)
 def sort(a: Any, axis: int | None = -1) -> Any:
-    """Sort; every element keeps its own derivative."""
+    """Sort; the derivative of every element moves with it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return along(a, _in_order(a, axis), axis)
+    return take_along(a, _sorting_indices(a, axis), axis)
 
 
-@answers(np.partition)
+@implements(np.partition)
 def partition(a: Any, kth: Any, axis: int | None = -1) -> Any:
-    """Put the k-th smallest element in its place, the smaller ones before it."""
+    """Move the k-th smallest element to index k, the smaller ones before it."""
     if axis is None:
         a, axis = reshape(a, (-1,)), 0
-    return along(a, np.argpartition(plain(a), kth, axis), axis)
+    return take_along(a, np.argpartition(plain(a), kth, axis), axis)
 
 
-@answers(np.quantile)
+@implements(np.quantile)
 def quantile(
     a: Any,
     q: Any,
@@ -55,19 +55,19 @@ def quantile(
     weights: Any = None,
 ) -> Any:
     """Interpolate between sorted elements; nan if one of them is nan."""
-    x, kept_shape = flattened(a, axis)
+    x, kept_shape = flatten_axes(a, axis)
     n = shape_of(x)[0]
-    places = _places(q, n, method)
+    fractional = _fractional_indices(q, n, method)
     if weights is not None:
         result = _ranks_by_weight(x, q, _like(weights, a, axis), method)
     else:
-        result = _at(x, places, method in _DISCRETE)
+        result = _interpolate(x, fractional, method in _DISCRETE)
     result = where_row(np.any(np.isnan(plain(x)), axis=0), np.nan, result)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 
 
-def _places(q: Any, n: int, method: str) -> Any:
-    """Return the places of quantiles among n sorted elements: the quantiles of 0, 1, 2, ..."""
+def _fractional_indices(q: Any, n: int, method: str) -> Any:
+    """Return the fractional indices of quantiles among n sorted elements: those of 0, 1, ..."""
     if isinstance(q, Traced):
         raise RuleError(
             "np.quantile has no derivative rule in q: it has kinks at every element. Pass q.value"
@@ -84,66 +84,66 @@ _DISCRETE = {"inverted_cdf", "closest_observation", "lower", "higher", "nearest"
 
 
 def _like(weights: Any, a: Any, axis: Any) -> Any:
-    """Return plain weights with the reduced axes in front, one for each element."""
+    """Return plain weights, one for each element, with the reduced axes in front."""
     weights = np.asarray(plain(weights))
     if weights.shape != shape_of(a):
-        places = [-1 if i in axes_of(a, axis) else 1 for i in range(len(shape_of(a)))]
-        weights = np.broadcast_to(weights.reshape(places), shape_of(a))
-    return flattened(weights, axis)[0]
+        spread = [-1 if i in axes_of(a, axis) else 1 for i in range(len(shape_of(a)))]
+        weights = np.broadcast_to(weights.reshape(spread), shape_of(a))
+    return flatten_axes(weights, axis)[0]
 
 
 def _ranks_by_weight(x: Any, q: Any, weights: Any, method: str) -> Any:
-    """Return the first elements up to which the weights reach their parts of the sum."""
+    """Return the rank of the first element at which the cumulative weight reaches each quantile."""
     if method != "inverted_cdf":
         raise ArgumentError(f"weights need method='inverted_cdf', as in NumPy{at_line()}")
-    order = _in_order(x, 0)
+    order = _sorting_indices(x, 0)
     reached = np.cumsum(np.take_along_axis(weights, order, 0), axis=0, dtype=float)
     reached = reached / reached[-1]
-    reached = np.where(reached == 0, -1.0, reached)  # what has no weight is not taken
+    reached = np.where(reached == 0, -1.0, reached)  # elements without weight are not taken
     parts = [np.sum(reached < one, axis=0) for one in np.ravel(q)]
     ranks = np.minimum(np.stack(parts), shape_of(x)[0] - 1)
-    found = along(x, np.take_along_axis(order, ranks, 0), 0)
+    found = take_along(x, np.take_along_axis(order, ranks, 0), 0)
     return reshape(found, (*np.shape(q), *shape_of(x)[1:]))
 
 
-def _at(x: Any, places: Any, exact: bool) -> Any:
-    """Interpolate between the elements around places among those of the first axis, in order."""
-    low = np.floor(places).astype(int)
-    high = np.ceil(places).astype(int)
-    order = _in_order(x, 0)
-    if exact or (not np.ndim(places) and low == high):
-        return _ranks(x, order, low)
-    part = _weights(places - low, x)
+def _interpolate(x: Any, fractional: Any, exact: bool) -> Any:
+    """Interpolate between sorted elements of the first axis at fractional indices."""
+    low = np.floor(fractional).astype(int)
+    high = np.ceil(fractional).astype(int)
+    order = _sorting_indices(x, 0)
+    if exact or (not np.ndim(fractional) and low == high):
+        return _take_ranks(x, order, low)
+    part = _weights(fractional - low, x)
     part = part.reshape(np.shape(part) + (1,) * (len(shape_of(x)) - 1))
-    below, above = (_ranks(x, order, ranks) for ranks in (low, high))
+    below, above = (_take_ranks(x, order, ranks) for ranks in (low, high))
     return below * (1 - part) + above * part
 
 
-def _ranks(x: Any, order: Any, ranks: Any) -> Any:
-    """Return the elements of given ranks on the first axis."""
-    found = along(x, getitem(order, ranks.reshape(-1)), 0)
+def _take_ranks(x: Any, order: Any, ranks: Any) -> Any:
+    """Return the elements of given ranks along the first axis."""
+    found = take_along(x, getitem(order, ranks.reshape(-1)), 0)
     return reshape(found, (*np.shape(ranks), *shape_of(x)[1:])) if np.ndim(ranks) else found[0]
 
 
 def _weights(part: Any, x: Any) -> Any:
-    """Return weights in the kind of x; those of several quantiles are of 64 bits at least."""
+    """Return weights in the dtype of x; those of several quantiles have at least 64 bits."""
     wide = np.result_type(real_dtype(x), np.float64) if np.ndim(part) else real_dtype(x)
     return part.astype(wide)
 
 
-@answers(np.percentile)
+@implements(np.percentile)
 def percentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return quantiles given in per cent."""
+    """Return quantiles for percentages."""
     return quantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
 
 
-@answers(np.median)
+@implements(np.median)
 def median(a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Any:
     """Return the middle element, or the mean of the two in the middle."""
     return quantile(a, 0.5, axis, keepdims=keepdims)
 
 
-@answers(np.nanquantile)
+@implements(np.nanquantile)
 def nanquantile(
     a: Any,
     q: Any,
@@ -153,32 +153,32 @@ def nanquantile(
     keepdims: bool = False,
 ) -> Any:
     """Interpolate between the sorted elements that are not nan."""
-    x, kept_shape = flattened(a, axis)
+    x, kept_shape = flatten_axes(a, axis)
     rest = shape_of(x)[1:]
     counts = np.sum(~np.isnan(plain(x)), axis=0)
     shape = (*np.shape(q), *rest)
     total = shape_of(x)[0]
-    table = np.zeros((total + 1, np.size(q)))  # where the quantiles of n elements are
+    table = np.zeros((total + 1, np.size(q)))  # the fractional indices for n elements, by n
     for n in range(1, total + 1) if is_batch(x) else np.unique(counts[counts > 0]):
-        table[n] = _places(q, int(n), method).reshape(-1)
-    places = np.moveaxis(getitem(table, counts), -1, 0)
-    low, high = np.floor(places).astype(int), np.ceil(places).astype(int)
-    part = _weights(places - low, x) if np.ndim(q) else (places - low).astype(real_dtype(x))
-    order = _in_order(x, 0)
-    below, above = (along(x, np.take_along_axis(order, at, 0), 0) for at in (low, high))
+        table[n] = _fractional_indices(q, int(n), method).reshape(-1)
+    fractional = np.moveaxis(getitem(table, counts), -1, 0)
+    low, high = np.floor(fractional).astype(int), np.ceil(fractional).astype(int)
+    part = _weights(fractional - low, x) if np.ndim(q) else (fractional - low).astype(real_dtype(x))
+    order = _sorting_indices(x, 0)
+    below, above = (take_along(x, np.take_along_axis(order, at, 0), 0) for at in (low, high))
     exact = method in _DISCRETE and not is_batch(x)
     result = below if exact else below * (1 - part) + above * part
     result = reshape(result, shape)
     return reshape(result, (*np.shape(q), *kept_shape)) if keepdims else result
 
 
-@answers(np.nanpercentile)
+@implements(np.nanpercentile)
 def nanpercentile(a: Any, q: Any, axis: Any = None, **kwargs: Any) -> Any:
-    """Return quantiles, in per cent, of what is not nan."""
+    """Return quantiles for percentages, of what is not nan."""
     return nanquantile(a, q if isinstance(q, Traced) else np.true_divide(q, 100), axis, **kwargs)
 
 
-@answers(np.nanmedian)
+@implements(np.nanmedian)
 def nanmedian(
     a: Any, axis: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Any:

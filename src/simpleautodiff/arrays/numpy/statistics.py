@@ -1,4 +1,4 @@
-"""Covariances and correlations; counts with weights."""
+"""Covariance, correlation, and weighted counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.numpy.contractions import outer
 from simpleautodiff.arrays.numpy.reductions import average
 from simpleautodiff.arrays.numpy.shaping import diagonal
-from simpleautodiff.arrays.registry import answers, as_array, is_batch, to_dtype
+from simpleautodiff.arrays.registry import as_array, implements, is_batch, to_dtype
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -20,7 +20,7 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, trans
 from simpleautodiff.rules.scalar.complex_parts import conj, real
 
 
-@answers(np.cov)
+@implements(np.cov)
 def cov(
     m: Any,
     y: Any = None,
@@ -57,7 +57,7 @@ def _as_rows(m: Any, rowvar: bool) -> Any:
 
 
 def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]:
-    """Return the weight of each observation, and what the sum of squares is divided by."""
+    """Return the weight of each observation, and the divisor of the sum of squares."""
     if fweights is None and aweights is None:
         return None, shape_of(x)[1] - ddof
     times = 1.0 if fweights is None else as_array(fweights)
@@ -70,7 +70,7 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
     return weights, total - ddof
 
 
-@answers(np.corrcoef)
+@implements(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Return the correlations of rows, or of columns."""
     c = cov(x, y, rowvar, dtype=dtype)
@@ -80,19 +80,19 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     return c / outer(scale, scale)
 
 
-@answers(np.bincount)
+@implements(np.bincount)
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """Add up weights by their whole numbers."""
-    places = np.asarray(plain(x))
+    """Sum weights by the integers in x."""
+    bins = np.asarray(plain(x))
     if weights is None:
-        return np.bincount(places, minlength=minlength)
-    if places.ndim != 1 or shape_of(weights) != places.shape or places.min(initial=0) < 0:
+        return np.bincount(bins, minlength=minlength)
+    if bins.ndim != 1 or shape_of(weights) != bins.shape or bins.min(initial=0) < 0:
         raise InputError(
-            "np.bincount needs a vector of whole numbers from 0 on, and as many weights, not "
-            f"arrays of shape {places.shape} and {shape_of(weights)} with the least number "
-            f"{places.min(initial=0)}{at_line()}"
+            "np.bincount needs a vector of integers from 0 on, and as many weights, not "
+            f"arrays of shape {bins.shape} and {shape_of(weights)} with the least number "
+            f"{bins.min(initial=0)}{at_line()}"
         )
     if operator.index(minlength) < 0:
         raise InputError(f"np.bincount: minlength is {minlength}, less than 0{at_line()}")
-    size = max(int(places.max(initial=-1)) + 1, minlength)
-    return scatter(weights, (places,), (size,))
+    size = max(int(bins.max(initial=-1)) + 1, minlength)
+    return scatter(weights, (bins,), (size,))

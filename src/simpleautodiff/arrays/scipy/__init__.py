@@ -1,4 +1,4 @@
-"""Programs that answer SciPy's functions."""
+"""Implementations of SciPy's functions for nodes."""
 
 from simpleautodiff.arrays.scipy import (
     scipy_distance as scipy_distance,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.registry import Function, answers_scipy, to_dtype
+from simpleautodiff.arrays.registry import Function, implements_scipy, to_dtype
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -17,26 +17,26 @@ from simpleautodiff.values.functions import optional
 
 
 def _floats(x: Any) -> Any:
-    """Return numbers of 64 bits, which is how SciPy computes distances."""
+    """Convert to float64, in which SciPy computes distances."""
     return to_dtype(x, float) if isinstance(x, Traced) else np.asarray(x, float)
 
 
-def _weighted(x: Any, w: Any) -> Any:
+def _apply_weights(x: Any, w: Any) -> Any:
     return x if w is None else x * _floats(w)
 
 
 def _minkowski(u: Any, v: Any, p: Any = 2, w: Any = None) -> Any:
-    """Return the p-norm of the difference; at 0 its slope is that of np.linalg.norm."""
+    """Return the p-norm of the difference; at 0 its derivative is that of np.linalg.norm."""
     scale = 1.0 if w is None else _floats(w) ** (1 / p)
     return np.linalg.norm((u - v) * scale, ord=p, axis=-1)
 
 
 def _sqeuclidean(u: Any, v: Any, w: Any = None) -> Any:
-    return sum_over(_weighted((u - v) ** 2, w), -1, False)
+    return sum_over(_apply_weights((u - v) ** 2, w), -1, False)
 
 
 def _cityblock(u: Any, v: Any, w: Any = None) -> Any:
-    return sum_over(_weighted(abs(u - v), w), -1, False)
+    return sum_over(_apply_weights(abs(u - v), w), -1, False)
 
 
 def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
@@ -45,7 +45,7 @@ def _chebyshev(u: Any, v: Any, w: Any = None) -> Any:
 
 
 def _cosine(u: Any, v: Any, w: Any = None) -> Any:
-    inner = [sum_over(_weighted(a * b, w), -1, False) for a, b in ((u, v), (u, u), (v, v))]
+    inner = [sum_over(_apply_weights(a * b, w), -1, False) for a, b in ((u, v), (u, u), (v, v))]
     return 1 - inner[0] / np.sqrt(inner[1] * inner[2])
 
 
@@ -71,15 +71,17 @@ METRICS: dict[str, Function] = {
 }
 
 
-def _single(metric: Function) -> Function:
+def _make_distance(metric: Function) -> Function:
     return lambda u, v, *args, **kwargs: metric(_floats(u), _floats(v), *args, **kwargs)
 
 
-SCIPY.update({f"spatial.distance.{name}": _single(metric) for name, metric in METRICS.items()})
+SCIPY.update(
+    {f"spatial.distance.{name}": _make_distance(metric) for name, metric in METRICS.items()}
+)
 
 
-def _metric(metric: Any, given: dict[str, Any]) -> Function:
-    """Return the function of the differences that a name says; a function is its own."""
+def _find_metric(metric: Any, given: dict[str, Any]) -> Function:
+    """Return the distance function for the name of a metric; a function is its own metric."""
     if callable(metric):
         metric = getattr(metric, "__name__", "")
     names = {"cheby": "chebyshev", "manhattan": "cityblock", "l1": "cityblock", "l2": "euclidean"}
@@ -92,24 +94,24 @@ def _metric(metric: Any, given: dict[str, Any]) -> Function:
     return lambda u, v: METRICS[name](u, v, **given)
 
 
-@answers_scipy("spatial.distance.cdist")
+@implements_scipy("spatial.distance.cdist")
 def cdist(XA: Any, XB: Any, metric: Any = "euclidean", **given: Any) -> Any:
-    """Return the distance of every row of one matrix from every row of another."""
+    """Return the distance of every row of one matrix to every row of another."""
     a, b = _floats(XA), _floats(XB)
-    return _metric(metric, given)(getitem(a, (slice(None), None)), getitem(b, (None,)))
+    return _find_metric(metric, given)(getitem(a, (slice(None), None)), getitem(b, (None,)))
 
 
-@answers_scipy("spatial.distance.pdist")
+@implements_scipy("spatial.distance.pdist")
 def pdist(X: Any, metric: Any = "euclidean", **given: Any) -> Any:
-    """Return the distances of every two rows of a matrix."""
+    """Return the distances between all pairs of rows of a matrix."""
     x = _floats(X)
     first, second = np.triu_indices(shape_of(x)[0], 1)
-    return _metric(metric, given)(getitem(x, first), getitem(x, second))
+    return _find_metric(metric, given)(getitem(x, first), getitem(x, second))
 
 
-@answers_scipy("spatial.distance.squareform")
+@implements_scipy("spatial.distance.squareform")
 def squareform(X: Any, force: str = "no", checks: bool = True) -> Any:
-    """Return the matrix of distances from those of every two rows, or the other way round."""
+    """Convert between the matrix of distances and the vector of its upper triangle."""
     places = np.arange(1, 1 + int(np.prod(shape_of(X)))).reshape(shape_of(X))
     function = optional("scipy.spatial.distance", "squareform of an array").squareform
     flat = concatenate([np.zeros(1, dtype_of(X)), reshape(X, (-1,))])

@@ -1,6 +1,7 @@
-"""The functions of scipy.linalg on nodes that give eigenvalues, singular values and other factors.
+"""The factorizations of scipy.linalg on nodes: eigenvalues, singular values, QR, least squares.
 
-What only saves time (`overwrite_a`, ...) is accepted and ignored; `refusing` checks input.
+Arguments that only save time (`overwrite_a`, ...) are accepted and ignored; the module
+`argument_checks` checks the input.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
-from simpleautodiff.arrays.registry import answers_scipy
-from simpleautodiff.arrays.scipy.scipy_linalg import only, solve_triangular
+from simpleautodiff.arrays.registry import implements_scipy
+from simpleautodiff.arrays.scipy.scipy_linalg import reject_settings, solve_triangular
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import RuleError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -24,7 +25,7 @@ from simpleautodiff.values.functions import is_complex
 # Eigenvalues. -------------------------------------------------------------------------------------
 
 
-@answers_scipy("linalg.eigh")
+@implements_scipy("linalg.eigh")
 def eigh(
     a: Any,
     b: Any = None,
@@ -40,7 +41,7 @@ def eigh(
     check_finite: bool = True,
 ) -> Any:
     """Return the eigenvalues and eigenvectors of a symmetric matrix, or of A v = λ B v."""
-    only("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
+    reject_settings("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
     values, vectors = _pairs(a if lower else flip(a), b if lower or b is None else flip(b))
     first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
     kept = (..., slice(first, last + 1))
@@ -50,7 +51,7 @@ def eigh(
 
 
 def _pairs(a: Any, b: Any) -> Any:
-    """Return eigenvalues and eigenvectors; with B = L Lᴴ, of L⁻¹ A L⁻ᴴ instead."""
+    """Return eigenvalues and eigenvectors of A v = λ B v: with B = L Lᴴ, those of L⁻¹ A L⁻ᴴ."""
     if b is None:
         return factors.eigh(a)
     below = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
@@ -61,18 +62,18 @@ def _pairs(a: Any, b: Any) -> Any:
     return values, solve_triangular(root, vectors, trans=2, lower=True)
 
 
-@answers_scipy("linalg.eigvalsh")
+@implements_scipy("linalg.eigvalsh")
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, **settings: Any) -> Any:
     """Return the eigenvalues of a symmetric matrix."""
     return eigh(a, b, lower=lower, eigvals_only=True, **settings)
 
 
 def _complex(w: Any) -> Any:
-    """Return eigenvalues as SciPy does: complex, even where all are real."""
+    """Convert eigenvalues to complex, even if all are real, as SciPy does."""
     return w if is_complex(plain(w)) else w + np.zeros(1, np.result_type(dtype_of(w), np.complex64))
 
 
-@answers_scipy("linalg.eig")
+@implements_scipy("linalg.eig")
 def eig(
     a: Any,
     b: Any = None,
@@ -83,22 +84,24 @@ def eig(
     check_finite: bool = True,
     homogeneous_eigvals: bool = False,
 ) -> Any:
-    """Return the eigenvalues and the right eigenvectors of any square matrix."""
-    only("eig", b=(b, None), left=(left, False), homogeneous=(homogeneous_eigvals, False))
+    """Return the eigenvalues and right eigenvectors of a square matrix."""
+    reject_settings(
+        "eig", b=(b, None), left=(left, False), homogeneous=(homogeneous_eigvals, False)
+    )
     values, vectors = factors.eig(a)
     return (_complex(values), vectors) if right else _complex(values)
 
 
-@answers_scipy("linalg.eigvals")
+@implements_scipy("linalg.eigvals")
 def eigvals(a: Any, b: Any = None, *settings: Any, **named: Any) -> Any:
-    """Return the eigenvalues of any square matrix."""
+    """Return the eigenvalues of a square matrix."""
     return eig(a, b, False, False, **named)
 
 
 # Singular values, least squares. ------------------------------------------------------------------
 
 
-@answers_scipy("linalg.svd")
+@implements_scipy("linalg.svd")
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -114,7 +117,7 @@ def svd(
 SCIPY["linalg.svdvals"] = lambda a, overwrite_a=False, check_finite=True: factors.svdvals(a)
 
 
-@answers_scipy("linalg.lstsq")
+@implements_scipy("linalg.lstsq")
 def lstsq(
     a: Any,
     b: Any,
@@ -124,14 +127,14 @@ def lstsq(
     check_finite: bool = True,
     lapack_driver: Any = None,
 ) -> tuple[Any, Any, int, Any]:
-    """Return the solution of least squares, the sums of squares, the rank and singular values."""
+    """Return the least-squares solution, the residuals, the rank and the singular values."""
     x, sums, rank, s = factors.lstsq(a, b, -1 if cond is None else cond)
     if shape_of(sums) == (1,) and len(shape_of(b)) == 1:
         sums = sums[0]
     return x, sums, rank, s
 
 
-@answers_scipy("linalg.qr")
+@implements_scipy("linalg.qr")
 def qr(
     a: Any,
     overwrite_a: bool = False,
@@ -141,7 +144,7 @@ def qr(
     check_finite: bool = True,
 ) -> Any:
     """Return an orthogonal and an upper triangular factor."""
-    only("qr", pivoting=(pivoting, False))
+    reject_settings("qr", pivoting=(pivoting, False))
     m, n = shape_of(a)[-2:]
     if mode == "raw" or (mode == "full" and m > n):
         raise RuleError(

@@ -1,4 +1,4 @@
-"""The functions of scipy.integrate on nodes that integrate tabulated functions."""
+"""The functions of scipy.integrate on nodes that integrate sampled functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.calculus import diff, trapezoid
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.registry import answers_scipy
+from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
@@ -41,15 +41,15 @@ def _table(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, int]:
     return last, diff(x), axis
 
 
-def _over(a: Any, b: Any) -> Any:
-    """Divide; by 0 it is 0, as SciPy takes points that fall together."""
+def _divide(a: Any, b: Any) -> Any:
+    """Divide, with a / 0 = 0, as SciPy treats points that coincide."""
     zero = plain(b) == 0
     return where(zero, 0.0, a / where(zero, 1.0, b))
 
 
-@answers_scipy("integrate.simpson")
+@implements_scipy("integrate.simpson")
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
-    """Integrate by parabolas through three points each; the last step has one of its own."""
+    """Integrate by Simpson's rule; the last of an odd number of steps has a parabola of its own."""
     f, h, _ = _table(y, x, dx, axis)
     n = shape_of(f)[-1]
     if n < 3:
@@ -58,28 +58,32 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     h0, h1 = h[..., 0:steps:2], h[..., 1:steps:2]
     f0, f1, f2 = (f[..., i : steps + i : 2] for i in range(3))
     wide = h0 + h1
-    parts = f0 * (2 - _over(h1, h0)) + f1 * (wide * _over(wide, h0 * h1)) + f2 * (2 - _over(h0, h1))
+    parts = (
+        f0 * (2 - _divide(h1, h0))
+        + f1 * (wide * _divide(wide, h0 * h1))
+        + f2 * (2 - _divide(h0, h1))
+    )
     total = sum_over(wide / 6 * parts, -1, False)
-    return total if n % 2 else total + _last_step(f, h[..., -2], h[..., -1])
+    return total if n % 2 else total + _integrate_last_step(f, h[..., -2], h[..., -1])
 
 
-def _last_step(f: Any, before: Any, step: Any) -> Any:
+def _integrate_last_step(f: Any, before: Any, step: Any) -> Any:
     """Integrate over the last step, by the parabola through the last three points."""
-    last = _over(2 * step**2 + 3 * before * step, 6 * (before + step)) * f[..., -1]
-    middle = _over(step**2 + 3 * before * step, 6 * before) * f[..., -2]
-    return last + middle - _over(step**3, 6 * before * (before + step)) * f[..., -3]
+    last = _divide(2 * step**2 + 3 * before * step, 6 * (before + step)) * f[..., -1]
+    middle = _divide(step**2 + 3 * before * step, 6 * before) * f[..., -2]
+    return last + middle - _divide(step**3, 6 * before * (before + step)) * f[..., -3]
 
 
-@answers_scipy("integrate.cumulative_trapezoid")
+@implements_scipy("integrate.cumulative_trapezoid")
 def cumulative_trapezoid(
     y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
     """Integrate by trapezoids up to every point."""
     f, h, axis = _table(y, x, dx, axis)
-    return _running((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, 0)
+    return _accumulate((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, 0)
 
 
-@answers_scipy("integrate.cumulative_simpson")
+@implements_scipy("integrate.cumulative_simpson")
 def cumulative_simpson(
     y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None
 ) -> Any:
@@ -87,25 +91,25 @@ def cumulative_simpson(
     f, h, axis = _table(y, x, dx, axis)
     n = shape_of(f)[-1]
     if n < 3:
-        return _running((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, initial)
-    ahead = _first_step(f[..., :-2], f[..., 1:-1], f[..., 2:], h[..., :-1], h[..., 1:])
-    behind = _first_step(f[..., 2:], f[..., 1:-1], f[..., :-2], h[..., 1:], h[..., :-1])
+        return _accumulate((f[..., 1:] + f[..., :-1]) / 2 * h, axis, initial, initial)
+    ahead = _integrate_first_step(f[..., :-2], f[..., 1:-1], f[..., 2:], h[..., :-1], h[..., 1:])
+    behind = _integrate_first_step(f[..., 2:], f[..., 1:-1], f[..., :-2], h[..., 1:], h[..., :-1])
     odd = np.arange(n - 1) % 2 == 1
-    odd[-1] = True  # it has no point ahead
-    places = np.arange(n - 1)
-    from_ahead = getitem(ahead, (..., np.minimum(places, n - 3)))
-    from_behind = getitem(behind, (..., np.maximum(places - 1, 0)))
-    return _running(where(odd, from_behind, from_ahead), axis, initial, initial)
+    odd[-1] = True  # it has no point after it
+    indices = np.arange(n - 1)
+    from_ahead = getitem(ahead, (..., np.minimum(indices, n - 3)))
+    from_behind = getitem(behind, (..., np.maximum(indices - 1, 0)))
+    return _accumulate(where(odd, from_behind, from_ahead), axis, initial, initial)
 
 
-def _first_step(f1: Any, f2: Any, f3: Any, step: Any, after: Any) -> Any:
+def _integrate_first_step(f1: Any, f2: Any, f3: Any, step: Any, after: Any) -> Any:
     """Integrate over the first of two steps, by the parabola through three points."""
     part, both = step / (step + after), step / after
     return step / 6 * ((3 - part) * f1 + (3 + part * both + part) * f2 - part * both * f3)
 
 
-def _running(parts: Any, axis: int, initial: Any, offset: Any) -> Any:
-    """Add up, from an initial value on, which is put in front."""
+def _accumulate(parts: Any, axis: int, initial: Any, offset: Any) -> Any:
+    """Return the cumulative sum, with the initial value in front."""
     total = cumsum(parts, len(shape_of(parts)) - 1)
     if initial is not None:
         first = np.zeros((*shape_of(total)[:-1], 1), dtype_of(total)) + _floats(initial)
@@ -113,9 +117,9 @@ def _running(parts: Any, axis: int, initial: Any, offset: Any) -> Any:
     return np.moveaxis(total, -1, axis)
 
 
-@answers_scipy("integrate.romb")
+@implements_scipy("integrate.romb")
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: bool = False) -> Any:
-    """Integrate by Romberg's method: a sum with the weights that SciPy has."""
+    """Integrate by Romberg's method: a weighted sum with SciPy's weights."""
     y = np.moveaxis(_floats(y), axis, -1)
     function = optional("scipy.integrate", "romb of an array").romb
     weights = function(np.eye(shape_of(y)[-1]), axis=0).astype(real_dtype(y))

@@ -1,4 +1,4 @@
-"""Splines of scipy.interpolate at nodes: polynomials between the points of a table."""
+"""Splines of scipy.interpolate at nodes: piecewise polynomials with plain coefficients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD
-from simpleautodiff.arrays.registry import answers_scipy
+from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.core.level import plain
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -15,9 +15,9 @@ from simpleautodiff.rules.branches import where
 from simpleautodiff.values.functions import optional
 
 
-@answers_scipy("interpolate.PPoly.__call__")
+@implements_scipy("interpolate.PPoly.__call__")
 def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    """Evaluate a piecewise polynomial, or its derivative of order nu; its numbers are constants."""
+    """Evaluate a piecewise polynomial with plain coefficients, or its derivative of order nu."""
     extrapolate = spline.extrapolate if extrapolate is None else extrapolate
     pieces = spline.derivative(nu) if nu else spline
     points, numbers = pieces.x, pieces.c
@@ -25,32 +25,34 @@ def piecewise(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         x = points[0] + (x - points[0]) % (points[-1] - points[0])
     i = np.clip(np.searchsorted(points, plain(x), side="right") - 1, 0, len(points) - 2)
     outside = (plain(x) < points[0]) | (plain(x) > points[-1])
-    step, outside = (_widened(part, numbers.ndim - 2) for part in (x - getitem(points, i), outside))
+    step, outside = (
+        _add_axes(part, numbers.ndim - 2) for part in (x - getitem(points, i), outside)
+    )
     result: Any = getitem(numbers[0], i)
     for line in numbers[1:]:
         result = result * step + getitem(line, i)
     result = result if extrapolate else where(outside, np.nan, result)
-    return _at_axis(result, len(shape_of(x)), pieces.axis)
+    return _move_axes(result, len(shape_of(x)), pieces.axis)
 
 
-def _widened(x: Any, axes: int) -> Any:
+def _add_axes(x: Any, axes: int) -> Any:
     """Add axes of length 1, for a spline of arrays."""
     return reshape(x, (*shape_of(x), *[1] * axes)) if axes else x
 
 
-def _at_axis(result: Any, rank: int, axis: int) -> Any:
-    """Put the axes of the numbers at which a spline was asked where its points were."""
+def _move_axes(result: Any, rank: int, axis: int) -> Any:
+    """Move the axes of the evaluation points to the position of the interpolated axis."""
     if not axis:
         return result
     return np.moveaxis(result, range(rank), range(axis, axis + rank))
 
 
-@answers_scipy("interpolate.BSpline.__call__")
+@implements_scipy("interpolate.BSpline.__call__")
 def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
-    """Evaluate a spline by its polynomials."""
-    kind = optional("scipy.interpolate", "a spline").PPoly
+    """Evaluate a B-spline by its piecewise polynomial."""
+    piecewise_class = optional("scipy.interpolate", "a spline").PPoly
     extrapolate = spline.extrapolate if extrapolate is None else extrapolate
-    pieces = kind.from_spline((spline.t, spline.c, spline.k), extrapolate=extrapolate)
+    pieces = piecewise_class.from_spline((spline.t, spline.c, spline.k), extrapolate=extrapolate)
     return piecewise(pieces, x, nu, extrapolate)
 
 

@@ -1,6 +1,7 @@
-"""The functions of scipy.linalg on nodes: rows, or short programs made of rows.
+"""The functions of scipy.linalg on nodes, as primitives or as short compositions of them.
 
-What only saves time (`overwrite_a`, ...) is accepted and ignored; `refusing` checks input.
+Arguments that only save time (`overwrite_a`, ...) are accepted and ignored; the module
+`argument_checks` checks the input.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
-from simpleautodiff.arrays.registry import Function, answers_scipy, is_batch
+from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import InputError, RuleError, at_line
 from simpleautodiff.rules.array import matrix_functions as matrices
@@ -26,8 +27,8 @@ def _array(x: Any) -> Any:
     return x if isinstance(x, Traced) else np.asarray(x)
 
 
-def only(name: str, **given: Any) -> None:
-    """Refuse settings that change what is computed and have no rule."""
+def reject_settings(name: str, **given: Any) -> None:
+    """Reject settings that change the result and have no rule."""
     for setting, (value, default) in given.items():
         if value is not default:
             raise RuleError(
@@ -57,22 +58,22 @@ SCIPY["linalg.tanm"] = lambda A: np.linalg.solve(matrices.cosm(A), matrices.sinm
 SCIPY["linalg.tanhm"] = lambda A: np.linalg.solve(matrices.coshm(A), matrices.sinhm(A))
 
 
-@answers_scipy("linalg.fractional_matrix_power")
+@implements_scipy("linalg.fractional_matrix_power")
 def fractional_matrix_power(A: Any, t: Any) -> Any:
-    """Return a power of a matrix; one that is not whole is exp(t log A)."""
+    """Return a power of a matrix; a fractional one is exp(t log A)."""
     if not isinstance(t, Traced) and t == int(t):
         return np.linalg.matrix_power(A, int(t))
     return matrices.expm(t * matrices.logm(A))
 
 
-# What NumPy has as well. --------------------------------------------------------------------------
+# Functions that NumPy has as well. ----------------------------------------------------------------
 
 SCIPY["linalg.inv"] = lambda a, overwrite_a=False, check_finite=True, **_: np.linalg.inv(a)
 SCIPY["linalg.kron"] = np.kron
 SCIPY["linalg.det"] = lambda a, overwrite_a=False, check_finite=True: np.linalg.det(a)
 
 
-@answers_scipy("linalg.norm")
+@implements_scipy("linalg.norm")
 def norm(
     a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True
 ) -> Any:
@@ -80,26 +81,26 @@ def norm(
     return np.linalg.norm(a, ord, axis, keepdims)
 
 
-@answers_scipy("linalg.pinv")
+@implements_scipy("linalg.pinv")
 def pinv(
     a: Any, *, atol: Any = None, rtol: Any = None, return_rank: bool = False, check_finite: Any = 1
 ) -> Any:
-    """Return the inverse of a matrix of full rank, in the sense of least squares."""
-    only("pinv", atol=(atol, None), rtol=(rtol, None), return_rank=(return_rank, False))
+    """Return the pseudoinverse of a matrix of full rank."""
+    reject_settings("pinv", atol=(atol, None), rtol=(rtol, None), return_rank=(return_rank, False))
     return np.linalg.pinv(a)
 
 
-# Solving. -----------------------------------------------------------------------------------------
+# Solving linear systems. --------------------------------------------------------------------------
 
 
-def _columns(solve: Function, b: Any) -> Any:
-    """Solve for a matrix of right sides; a vector is one column."""
+def _solve_columns(solve: Function, b: Any) -> Any:
+    """Solve for a matrix of right-hand sides; a vector is one column."""
     if len(shape_of(b)) == 1:
         return getitem(solve(reshape(b, (-1, 1))), (..., 0))
     return solve(b)
 
 
-@answers_scipy("linalg.solve")
+@implements_scipy("linalg.solve")
 def solve(
     a: Any,
     b: Any,
@@ -110,11 +111,11 @@ def solve(
     assume_a: Any = None,
     transposed: bool = False,
 ) -> Any:
-    """Solve a linear system. The matrix is read as a whole, whatever is assumed of it."""
+    """Solve a linear system; the whole matrix is read, whatever is assumed of it."""
     return np.linalg.solve(swap(a) if transposed else a, b)
 
 
-@answers_scipy("linalg.solve_triangular")
+@implements_scipy("linalg.solve_triangular")
 def solve_triangular(
     a: Any,
     b: Any,
@@ -124,41 +125,41 @@ def solve_triangular(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve a system of which only one triangle of the matrix is read."""
+    """Solve a triangular system; only one triangle of the matrix is read."""
     turn = {1: swap, "T": swap, 2: flip, "C": flip}.get(trans)
     matrix, below = (turn(_array(a)), not lower) if turn else (a, lower)
-    return _columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
+    return _solve_columns(lambda b: matrices.solve_triangular(matrix, b, below, unit_diagonal), b)
 
 
-@answers_scipy("linalg.cholesky")
+@implements_scipy("linalg.cholesky")
 def cholesky(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return the factor of Cholesky, the upper one unless `lower`."""
+    """Return the Cholesky factor, the upper one unless `lower`."""
     return cholesky_row(a) if lower else flip(cholesky_row(flip(a)))
 
 
-@answers_scipy("linalg.cho_factor")
+@implements_scipy("linalg.cho_factor")
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
-    """Return the factor of Cholesky, as cho_solve takes it; its other half is 0."""
+    """Return the Cholesky factor in the form that cho_solve takes; its other triangle is 0."""
     return cholesky(a, lower), lower
 
 
-@answers_scipy("linalg.cho_solve")
+@implements_scipy("linalg.cho_solve")
 def cho_solve(
     c_and_lower: Any, b: Any, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve with a factor of Cholesky: two triangular systems."""
+    """Solve by a Cholesky factor: two triangular systems."""
     c, lower = c_and_lower
     first = solve_triangular(c, b, trans=0 if lower else 2, lower=lower)
     return solve_triangular(c, first, trans=2 if lower else 0, lower=lower)
 
 
-@answers_scipy("linalg.lu_factor")
+@implements_scipy("linalg.lu_factor")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """Return L and U in one matrix, and the exchanges of rows, which are plain."""
+    """Return L and U in one matrix, and the pivots, which are plain."""
     if is_batch(a):
         raise RuleError(
             "scipy.linalg.lu_factor takes one matrix at a time, not a batch; use np.linalg.solve, "
@@ -169,18 +170,18 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
 
 
 def _order(pivots: Any) -> Any:
-    """Return the order of rows that exchanging row i with row pivots[i] gives."""
+    """Return the row order that results from exchanging row i with row pivots[i], for all i."""
     order = np.arange(len(pivots))
     for i, j in enumerate(pivots):
         order[[i, j]] = order[[j, i]]
     return order
 
 
-@answers_scipy("linalg.lu_solve")
+@implements_scipy("linalg.lu_solve")
 def lu_solve(
     lu_and_piv: Any, b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
-    """Solve with the factors L and U."""
+    """Solve by the factors L and U."""
     lu, pivots = lu_and_piv
     if shape_of(b)[:1] != shape_of(lu)[:1]:
         raise InputError(
@@ -196,7 +197,7 @@ def lu_solve(
     return solve_triangular(lu, first)
 
 
-@answers_scipy("linalg.lu")
+@implements_scipy("linalg.lu")
 def lu(
     a: Any,
     permute_l: bool = False,
@@ -204,7 +205,7 @@ def lu(
     check_finite: bool = True,
     p_indices: bool = False,
 ) -> Any:
-    """Return the exchanges of rows, which are plain, and the factors L and U."""
+    """Return the permutation, which is plain, and the factors L and U."""
     packed, pivots = lu_factor(a)
     order = np.argsort(_order(pivots))
     lower, upper = matrices.unit_lower(packed), matrices.upper_part(packed)
@@ -213,79 +214,79 @@ def lu(
     return order if p_indices else np.eye(len(order))[order], lower, upper
 
 
-@answers_scipy("linalg.solve_sylvester")
+@implements_scipy("linalg.solve_sylvester")
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:
     """Solve A X + X B = Q."""
     return matrices.sylvester(a, b, q)
 
 
-@answers_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
+@implements_scipy("linalg.solve_continuous_lyapunov", "linalg.solve_lyapunov")
 def solve_continuous_lyapunov(a: Any, q: Any) -> Any:
     """Solve A X + X Aᴴ = Q."""
     _check_equal("solve_continuous_lyapunov", a, q)
     return matrices.sylvester(a, flip(_array(a)), q)
 
 
-@answers_scipy("linalg.solve_discrete_lyapunov")
+@implements_scipy("linalg.solve_discrete_lyapunov")
 def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
-    """Solve A X Aᴴ - X + Q = 0, as one system for all elements of X."""
+    """Solve A X Aᴴ - X + Q = 0, as one linear system for all elements of X."""
     _check_equal("solve_discrete_lyapunov", a, q)
     n = shape_of(a)[-1]
     system = np.eye(n * n) - np.kron(a, np.conj(a))
     return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))
 
 
-# Matrices made of the elements of others. ---------------------------------------------------------
+# Structured matrices. -----------------------------------------------------------------------------
 
 
-def _placed(name: str) -> Function:
-    """Let SciPy place the numbers of the elements, and put the elements there; 0 stays 0."""
+def _arrange(name: str) -> Function:
+    """Let SciPy arrange the indices of the elements, and look the elements up; 0 stays 0."""
 
-    def program(*arrays: Any) -> Any:
+    def implementation(*arrays: Any) -> Any:
         given = [_array(array) for array in arrays if array is not None]
         flat: list[Any] = [np.zeros(1, np.result_type(*map(plain, given)))]
-        places, start = [], 1
+        indices, start = [], 1
         for array in given:
             size = int(np.prod(shape_of(array), dtype=int))
-            places.append(np.arange(start, start + size).reshape(shape_of(array)))
+            indices.append(np.arange(start, start + size).reshape(shape_of(array)))
             flat.append(reshape(array, (-1,)))
             start += size
-        return getitem(concatenate(flat), scipy_linalg(name)(*places))
+        return getitem(concatenate(flat), scipy_linalg(name)(*indices))
 
-    return program
-
-
-SCIPY["linalg.toeplitz"] = lambda c, r=None: _placed("toeplitz")(c, r)
-SCIPY["linalg.hankel"] = lambda c, r=None: _placed("hankel")(c, r)
-SCIPY["linalg.circulant"] = _placed("circulant")
-SCIPY["linalg.block_diag"] = _placed("block_diag")
+    return implementation
 
 
-@answers_scipy("linalg.companion")
+SCIPY["linalg.toeplitz"] = lambda c, r=None: _arrange("toeplitz")(c, r)
+SCIPY["linalg.hankel"] = lambda c, r=None: _arrange("hankel")(c, r)
+SCIPY["linalg.circulant"] = _arrange("circulant")
+SCIPY["linalg.block_diag"] = _arrange("block_diag")
+
+
+@implements_scipy("linalg.companion")
 def companion(a: Any) -> Any:
-    """Return the matrix whose eigenvalues are the zeros of a polynomial."""
+    """Return the companion matrix, whose eigenvalues are the roots of a polynomial."""
     below = np.eye(len(a) - 1, k=-1, dtype=dtype_of(a))
     return set_item(below, -a[1:] / a[0], 0)
 
 
-@answers_scipy("linalg.solve_toeplitz")
+@implements_scipy("linalg.solve_toeplitz")
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
-    """Solve a system with a matrix of Toeplitz, as any other."""
+    """Solve a system with a Toeplitz matrix, as a dense one."""
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return np.linalg.solve(_placed("toeplitz")(column, row), b)
+    return np.linalg.solve(_arrange("toeplitz")(column, row), b)
 
 
-@answers_scipy("linalg.solve_circulant")
+@implements_scipy("linalg.solve_circulant")
 def solve_circulant(c: Any, b: Any) -> Any:
-    """Solve a system with a circulant matrix, as any other."""
-    return np.linalg.solve(_placed("circulant")(c), b)
+    """Solve a system with a circulant matrix, as a dense one."""
+    return np.linalg.solve(_arrange("circulant")(c), b)
 
 
-@answers_scipy("linalg.expm_frechet")
+@implements_scipy("linalg.expm_frechet")
 def expm_frechet(
     A: Any, E: Any, method: Any = None, compute_expm: bool = True, check_finite: bool = True
 ) -> Any:
-    """Return the exponential of a matrix and its derivative along E."""
+    """Return the exponential of a matrix and its derivative in the direction E."""
     n = shape_of(A)[-1]
     upper, lower = np.concatenate([A, E], -1), np.concatenate([np.zeros((n, n)), A], -1)
     corner = getitem(matrices.expm(np.concatenate([upper, lower])), (slice(n), slice(n, None)))
@@ -294,7 +295,7 @@ def expm_frechet(
 
 def _matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: Any = None) -> Any:
     column, row = c_or_cr if isinstance(c_or_cr, tuple) else (c_or_cr, None)
-    return matmul(_placed("toeplitz")(column, row), x)
+    return matmul(_arrange("toeplitz")(column, row), x)
 
 
 SCIPY["linalg.matmul_toeplitz"] = _matmul_toeplitz

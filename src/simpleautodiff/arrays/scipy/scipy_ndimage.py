@@ -1,6 +1,6 @@
-"""The linear filters of scipy.ndimage on nodes: convolutions of an array that goes on at its edges.
+"""The linear filters of scipy.ndimage on nodes: correlations of an array extended at its edges.
 
-A filter is known by what it makes of a single 1 among zeros.
+The weights of a filter are its impulse response.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.registry import Function, answers_scipy
+from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_signal import floats
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
@@ -21,7 +21,7 @@ from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.values.functions import optional
 
-_EDGES = {  # how np.pad calls it
+_EDGES = {  # scipy.ndimage's mode -> np.pad's
     **dict.fromkeys(("reflect", "grid-mirror"), "symmetric"),
     **dict.fromkeys(("wrap", "grid-wrap"), "wrap"),
     **dict.fromkeys(("constant", "grid-constant"), "constant"),
@@ -30,13 +30,14 @@ _EDGES = {  # how np.pad calls it
 }
 
 
-def _filtered(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
-    """Correlate with weights of the same rank, whose middle is moved by `origin`."""
+def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
+    """Correlate with weights of the same rank, whose centre is shifted by `origin`."""
     if mode not in _EDGES:
         raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{at_line()}")
     sizes = shape_of(weights)
     starts = [
-        n // 2 + int(shift) for n, shift in zip(sizes, _each(origin, len(sizes)), strict=True)
+        n // 2 + int(shift)
+        for n, shift in zip(sizes, _repeat_per_axis(origin, len(sizes)), strict=True)
     ]
     widths = [(start, n - 1 - start) for n, start in zip(sizes, starts, strict=True)]
     settings = {"constant_values": cval} if _EDGES[mode] == "constant" else {}
@@ -46,22 +47,22 @@ def _filtered(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
     return getitem(convolve_all(around, backwards(weights), "auto"), kept)
 
 
-def _each(given: Any, n: int) -> list[Any]:
+def _repeat_per_axis(given: Any, n: int) -> list[Any]:
     """Return a setting for each of n axes."""
     return list(given) if isinstance(given, (list, tuple, np.ndarray)) else [given] * n
 
 
-def _own_kind(kernel: Any, x: Any) -> Any:
-    """Return plain weights in the kind of numbers of x, so that float32 stays float32."""
+def _cast_weights(kernel: Any, x: Any) -> Any:
+    """Convert plain weights to the dtype of x, so that float32 stays float32."""
     return kernel if isinstance(kernel, Traced) else np.asarray(kernel, real_dtype(x))
 
 
-def _no_output(output: Any) -> None:
+def _check_no_output(output: Any) -> None:
     if output is not None:
         raise RuleError(f"filters of nodes have no rule for output={at_line()}")
 
 
-@answers_scipy("ndimage.correlate")
+@implements_scipy("ndimage.correlate")
 def correlate(
     input: Any,
     weights: Any,
@@ -71,12 +72,12 @@ def correlate(
     origin: Any = 0,
 ) -> Any:
     """Correlate an array with weights of the same rank."""
-    _no_output(output)
+    _check_no_output(output)
     x = floats(input)
-    return _filtered(x, _own_kind(floats(weights), x), mode, cval, origin)
+    return _filter(x, _cast_weights(floats(weights), x), mode, cval, origin)
 
 
-@answers_scipy("ndimage.convolve")
+@implements_scipy("ndimage.convolve")
 def convolve(
     input: Any,
     weights: Any,
@@ -85,18 +86,18 @@ def convolve(
     cval: float = 0.0,
     origin: Any = 0,
 ) -> Any:
-    """Convolve an array with weights of the same rank: correlate with them, backwards."""
+    """Convolve an array with weights of the same rank: correlate with the reversed weights."""
     kernel = floats(weights)
     sizes = shape_of(kernel)
-    shifts = _each(origin, len(sizes))
+    shifts = _repeat_per_axis(origin, len(sizes))
     moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
     return correlate(input, backwards(kernel), output, mode, cval, moved)
 
 
-def _along(program: Function) -> Function:
-    """Return a filter along one axis from one of arrays."""
+def _make_1d_filter(implementation: Function) -> Function:
+    """Return a filter along one axis from a filter of arrays."""
 
-    def filtered(
+    def apply(
         input: Any,
         weights: Any,
         axis: int = -1,
@@ -109,24 +110,24 @@ def _along(program: Function) -> Function:
         (axis,) = axes_of(x, axis)
         here = np.arange(len(shape_of(x))) == axis
         wide = reshape(floats(weights), [-1 if at else 1 for at in here])
-        return program(x, wide, output, mode, cval, here * origin)
+        return implementation(x, wide, output, mode, cval, here * origin)
 
-    return filtered
+    return apply
 
 
-convolve1d, correlate1d = _along(convolve), _along(correlate)
+convolve1d, correlate1d = _make_1d_filter(convolve), _make_1d_filter(correlate)
 SCIPY["ndimage.convolve1d"], SCIPY["ndimage.correlate1d"] = convolve1d, correlate1d
 
 
-def _answer(name: str, rank: int, size: int, *args: Any, **kwargs: Any) -> Any:
-    """Return what a filter makes of a single 1 in the middle of zeros."""
+def _impulse_response(name: str, rank: int, size: int, *args: Any, **kwargs: Any) -> Any:
+    """Return the impulse response of a filter: its result for a single 1 among zeros."""
     one = np.zeros((size,) * rank)
     one[(size // 2,) * rank] = 1.0
     function = getattr(optional("scipy.ndimage", f"{name} of an array"), name)
     return function(one, *args, mode="constant", **kwargs)
 
 
-@answers_scipy("ndimage.gaussian_filter1d")
+@implements_scipy("ndimage.gaussian_filter1d")
 def gaussian_filter1d(
     input: Any,
     sigma: float,
@@ -139,7 +140,7 @@ def gaussian_filter1d(
     *,
     radius: int | None = None,
 ) -> Any:
-    """Smooth along an axis by the density of the normal distribution."""
+    """Smooth along an axis with a Gaussian kernel."""
     if isinstance(sigma, Traced):
         raise RuleError(
             "a Gaussian filter has a derivative rule in its input alone; pass sigma.value"
@@ -147,11 +148,11 @@ def gaussian_filter1d(
         )
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     settings = {"order": order, "truncate": truncate, "radius": radius}
-    kernel = _answer("gaussian_filter1d", 1, 2 * reach + 1, sigma, **settings)
+    kernel = _impulse_response("gaussian_filter1d", 1, 2 * reach + 1, sigma, **settings)
     return convolve1d(input, kernel, axis, output, mode, cval)
 
 
-@answers_scipy("ndimage.gaussian_filter")
+@implements_scipy("ndimage.gaussian_filter")
 def gaussian_filter(
     input: Any,
     sigma: Any,
@@ -164,17 +165,17 @@ def gaussian_filter(
     radius: Any = None,
     axes: Any = None,
 ) -> Any:
-    """Smooth along several axes, one after the other."""
+    """Smooth along several axes with Gaussian kernels."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_each(given, len(which)) for given in (sigma, order, mode, radius)]
+    each = [_repeat_per_axis(given, len(which)) for given in (sigma, order, mode, radius)]
     for axis, s, k, edge, reach in zip(which, *each, strict=True):
         if isinstance(s, Traced) or s > 1e-15:
             x = gaussian_filter1d(x, s, axis, k, output, edge, cval, truncate, radius=reach)
     return x
 
 
-@answers_scipy("ndimage.uniform_filter1d")
+@implements_scipy("ndimage.uniform_filter1d")
 def uniform_filter1d(
     input: Any,
     size: int,
@@ -184,11 +185,11 @@ def uniform_filter1d(
     cval: float = 0.0,
     origin: int = 0,
 ) -> Any:
-    """Return means of neighbours along an axis."""
+    """Return moving averages along an axis."""
     return correlate1d(input, np.full(size, 1 / size), axis, output, mode, cval, origin)
 
 
-@answers_scipy("ndimage.uniform_filter")
+@implements_scipy("ndimage.uniform_filter")
 def uniform_filter(
     input: Any,
     size: Any = 3,
@@ -199,33 +200,33 @@ def uniform_filter(
     *,
     axes: Any = None,
 ) -> Any:
-    """Return means of neighbours along several axes."""
+    """Return moving averages along several axes."""
     x = floats(input)
     which = axes_of(x, axes)
-    each = [_each(given, len(which)) for given in (size, mode, origin)]
+    each = [_repeat_per_axis(given, len(which)) for given in (size, mode, origin)]
     for axis, n, edge, shift in zip(which, *each, strict=True):
         x = uniform_filter1d(x, n, axis, output, edge, cval, shift)
     return x
 
 
-def _by_answer(name: str) -> Function:
-    """Return the program of a filter of three neighbours, by its answer to a single 1."""
+def _make_filter(name: str) -> Function:
+    """Return a filter of three neighbours, given by its impulse response."""
 
-    def filtered(
+    def apply(
         input: Any, axis: int = -1, output: Any = None, mode: str = "reflect", cval: float = 0.0
     ) -> Any:
         x = floats(input)
-        return convolve(x, _answer(name, len(shape_of(x)), 3, axis), output, mode, cval)
+        return convolve(x, _impulse_response(name, len(shape_of(x)), 3, axis), output, mode, cval)
 
-    return filtered
-
-
-SCIPY["ndimage.sobel"] = _by_answer("sobel")
-SCIPY["ndimage.prewitt"] = _by_answer("prewitt")
+    return apply
 
 
-@answers_scipy("ndimage.laplace")
+SCIPY["ndimage.sobel"] = _make_filter("sobel")
+SCIPY["ndimage.prewitt"] = _make_filter("prewitt")
+
+
+@implements_scipy("ndimage.laplace")
 def laplace(input: Any, output: Any = None, mode: str = "reflect", cval: float = 0.0) -> Any:
     """Return the sum of the second differences along all axes."""
     x = floats(input)
-    return convolve(x, _answer("laplace", len(shape_of(x)), 3), output, mode, cval)
+    return convolve(x, _impulse_response("laplace", len(shape_of(x)), 3), output, mode, cval)

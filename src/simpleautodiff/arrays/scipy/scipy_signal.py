@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.registry import Function, answers_scipy, as_array, is_batch
+from simpleautodiff.arrays.registry import Function, as_array, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
 from simpleautodiff.rules.array.convolution import (
@@ -26,12 +26,12 @@ from simpleautodiff.values.functions import optional
 
 
 def scipy_signal(name: str) -> Any:
-    """Return a function of scipy.signal, which is loaded when it is needed."""
+    """Return a function of scipy.signal, which is imported on first use."""
     return getattr(optional("scipy.signal", f"{name} of an array"), name)
 
 
 def floats(x: Any) -> Any:
-    """Return an array of real or complex numbers."""
+    """Convert to floating or complex numbers."""
     x = as_array(x)
     return x if isinstance(x, Traced) or dtype_of(x).kind in "fc" else np.asarray(x, float)
 
@@ -39,10 +39,10 @@ def floats(x: Any) -> Any:
 # Convolutions. ------------------------------------------------------------------------------------
 
 
-def _cut(full: Any, first: Any, second: Any, mode: str, even: int = 0) -> Any:
-    """Keep the middle of a convolution, or where the two overlap fully.
+def _trim_to_mode(full: Any, first: Any, second: Any, mode: str, even: int = 0) -> Any:
+    """Return the centre of a full convolution, or the part where the two overlap fully.
 
-    If the second has an `even` length, the middle may begin one further on.
+    If the second has an `even` length, the centre may begin one element later.
     """
     if mode == "full":
         return full
@@ -56,7 +56,7 @@ def _cut(full: Any, first: Any, second: Any, mode: str, even: int = 0) -> Any:
     return getitem(full, tuple(slice(start, start + size) for start, size in kept))
 
 
-@answers_scipy("signal.convolve")
+@implements_scipy("signal.convolve")
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Convolve two arrays of the same rank."""
     a, b = floats(in1), floats(in2)
@@ -65,18 +65,18 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
             f"a convolution takes arrays of the same rank, not of the shapes {shape_of(a)} and "
             f"{shape_of(b)}{at_line()}"
         )
-    return _cut(convolve_all(a, b, method), a, b, mode) if shape_of(a) else a * b
+    return _trim_to_mode(convolve_all(a, b, method), a, b, mode) if shape_of(a) else a * b
 
 
-@answers_scipy("signal.correlate")
+@implements_scipy("signal.correlate")
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
-    """Correlate two arrays: convolve with the conjugate of the second, backwards."""
+    """Correlate two arrays: convolve with the reversed conjugate of the second."""
     return convolve(in1, backwards(conj(floats(in2))), mode, method)
 
 
-@answers_scipy("signal.fftconvolve", "signal.oaconvolve")
+@implements_scipy("signal.fftconvolve", "signal.oaconvolve")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
-    """Convolve two arrays by their Fourier transforms, along all axes."""
+    """Convolve two arrays by Fourier transforms, along all axes."""
     if axes is not None and {*axes_of(in1, axes)} != {*range(len(shape_of(in1)))}:
         raise RuleError(
             "scipy.signal.fftconvolve of a node has no rule for some of the axes; "
@@ -88,16 +88,16 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
 _PADDED = {"fill": "constant", "wrap": "wrap", "symm": "symmetric"}
 
 
-@answers_scipy("signal.convolve2d")
+@implements_scipy("signal.convolve2d")
 def convolve2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Convolve two matrices; beyond its edges the first is 0, periodic, or its own mirror."""
-    return _cut(_with_edges(in1, in2, mode, boundary, fillvalue), in1, in2, mode)
+    """Convolve two matrices; beyond its edges the first is 0, periodic, or mirrored."""
+    return _trim_to_mode(_convolve_with_edges(in1, in2, mode, boundary, fillvalue), in1, in2, mode)
 
 
-def _with_edges(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
-    """Return the full convolution of matrices, of which the first goes on beyond its edges."""
+def _convolve_with_edges(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
+    """Return the full convolution of matrices, of which the first is extended beyond its edges."""
     if boundary not in _PADDED:
         raise ArgumentError(f"boundary is 'fill', 'wrap' or 'symm', not {boundary!r}{at_line()}")
     if mode == "valid" or (boundary == "fill" and not fillvalue):
@@ -108,19 +108,21 @@ def _with_edges(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) ->
     return convolve(around, in2, "valid")
 
 
-@answers_scipy("signal.correlate2d")
+@implements_scipy("signal.correlate2d")
 def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
-    """Correlate two matrices: convolve with the conjugate of the second, backwards."""
+    """Correlate two matrices: convolve with the reversed conjugate of the second."""
     turned = backwards(conj(floats(in2)))
-    return _cut(_with_edges(in1, turned, mode, boundary, fillvalue), in1, in2, mode, even=1)
+    return _trim_to_mode(
+        _convolve_with_edges(in1, turned, mode, boundary, fillvalue), in1, in2, mode, even=1
+    )
 
 
 # Filters. -----------------------------------------------------------------------------------------
 
 
-@answers_scipy("signal.lfilter")
+@implements_scipy("signal.lfilter")
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter along an axis: Σ aₖ y[n-k] = Σ bₖ x[n-k]."""
     b, a, x = (floats(given) for given in (b, a, x))
@@ -137,7 +139,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     columns = reshape(moved, (n, -1))
     right = moving_sum(b, columns)
     state = None if zi is None else reshape(np.moveaxis(floats(zi), axis, 0), (-1, *_flat(rest)))
-    y = recursion(a, right if state is None else _started(right, state))
+    y = recursion(a, right if state is None else _add_initial_state(right, state))
     result = np.moveaxis(reshape(y, (n, *rest)), 0, axis)
     if state is None:
         return result
@@ -149,15 +151,15 @@ def _flat(shape: tuple[int, ...]) -> tuple[int]:
     return (math.prod(shape),)
 
 
-def _started(right: Any, state: Any) -> Any:
-    """Add what the filter holds at the start to the first elements."""
+def _add_initial_state(right: Any, state: Any) -> Any:
+    """Add the initial state of the filter to the first elements."""
     n, order = shape_of(right)[0], shape_of(state)[0]
     none = np.zeros((max(n - order, 0), shape_of(right)[1]), dtype_of(right))
     return right + concatenate([getitem(state, slice(0, n)), none], 0)
 
 
 def _final_state(b: Any, a: Any, x: Any, y: Any, state: Any) -> Any:
-    """Return what the filter holds at the end: what is left of the two convolutions."""
+    """Return the final state of the filter: the tails of the two convolutions."""
     n, order = shape_of(x)[0], shape_of(state)[0]
     tails = []
     for numbers, columns in ((b, x), (a, y)):
@@ -170,9 +172,9 @@ def _final_state(b: Any, a: Any, x: Any, y: Any, state: Any) -> Any:
     return tails[0] - tails[1] + concatenate([left, still], 0)
 
 
-@answers_scipy("signal.sosfilt")
+@implements_scipy("signal.sosfilt")
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
-    """Filter by sections of second order, one after the other."""
+    """Filter by second-order sections, one after the other."""
     if zi is not None:
         raise RuleError(f"scipy.signal.sosfilt of a node has no rule for zi{at_line()}")
     for section in floats(sos):
@@ -180,9 +182,9 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return x
 
 
-@answers_scipy("signal.hilbert")
+@implements_scipy("signal.hilbert")
 def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
-    """Return the analytic signal: without the negative frequencies, the positive ones twice."""
+    """Return the analytic signal: negative frequencies dropped, positive ones doubled."""
     x = floats(x)
     (axis,) = axes_of(x, axis)
     n = shape_of(x)[axis] if N is None else N
@@ -193,7 +195,7 @@ def hilbert(x: Any, N: int | None = None, axis: int = -1) -> Any:
     return np.fft.ifft(np.fft.fft(x, n, axis=axis) * wide, axis=axis)
 
 
-def _by_matrix(function: Function, x: Any, axis: int) -> Any:
+def _apply_by_matrix(function: Function, x: Any, axis: int) -> Any:
     """Apply a function that is linear along an axis, by its matrix."""
     x = floats(x)
     (axis,) = axes_of(x, axis)
@@ -204,22 +206,22 @@ def _by_matrix(function: Function, x: Any, axis: int) -> Any:
     return np.moveaxis(reshape(columns, (len(matrix), *rest)), 0, axis)
 
 
-@answers_scipy("signal.detrend")
+@implements_scipy("signal.detrend")
 def detrend(
     data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
 ) -> Any:
-    """Take a line, or the mean, off the numbers along an axis."""
-    return _by_matrix(lambda one: scipy_signal("detrend")(one, 0, type, bp), data, axis)
+    """Subtract a line, or the mean, along an axis."""
+    return _apply_by_matrix(lambda one: scipy_signal("detrend")(one, 0, type, bp), data, axis)
 
 
-@answers_scipy("signal.resample")
+@implements_scipy("signal.resample")
 def resample(x: Any, num: int, *, axis: int = 0, window: Any = None, domain: str = "time") -> Any:
-    """Return more or fewer numbers of the same frequencies."""
+    """Resample to `num` points by Fourier transforms."""
     function = scipy_signal("resample")
-    return _by_matrix(lambda one: function(one, num, None, 0, window, domain), x, axis)
+    return _apply_by_matrix(lambda one: function(one, num, None, 0, window, domain), x, axis)
 
 
-@answers_scipy("signal.savgol_filter")
+@implements_scipy("signal.savgol_filter")
 def savgol_filter(
     x: Any,
     window_length: int,
@@ -229,18 +231,18 @@ def savgol_filter(
     axis: int = -1,
     mode: str = "interp",
 ) -> Any:
-    """Put polynomials through the numbers of a window along an axis."""
+    """Smooth by polynomials fitted to a moving window along an axis."""
     given = (window_length, polyorder, deriv, delta, 0, mode)
-    return _by_matrix(lambda one: scipy_signal("savgol_filter")(one, *given), x, axis)
+    return _apply_by_matrix(lambda one: scipy_signal("savgol_filter")(one, *given), x, axis)
 
 
-@answers_scipy("signal.filtfilt")
+@implements_scipy("signal.filtfilt")
 def filtfilt(b: Any, a: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
-    """Filter forward and backward; the numbers of the filter are constants."""
+    """Filter forward and backward; the filter coefficients are constants."""
     if isinstance(b, Traced) or isinstance(a, Traced):
         raise RuleError(
             "scipy.signal.filtfilt has a derivative rule in x alone; scipy.signal.lfilter has one "
             f"in b and a, too{at_line()}"
         )
     function = scipy_signal("filtfilt")
-    return _by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)
+    return _apply_by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)

@@ -1,4 +1,4 @@
-"""Sparse matrices of SciPy times nodes, systems with them, and with matrices of few diagonals."""
+"""SciPy's sparse matrices times nodes, sparse linear systems, and banded linear systems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
-from simpleautodiff.arrays.registry import answers_scipy, as_array
+from simpleautodiff.arrays.registry import as_array, implements_scipy
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -15,7 +15,7 @@ from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
-_KINDS = [
+_SPARSE_CLASSES = [
     f"sparse.{format}_{kind}"
     for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
     for kind in ("array", "matrix")
@@ -23,12 +23,12 @@ _KINDS = [
 
 
 def is_sparse(x: Any) -> bool:
-    """Tell whether x is a sparse matrix of SciPy, without loading it."""
+    """Tell whether x is a sparse matrix of SciPy, without importing SciPy."""
     return type(x).__module__.startswith("scipy.sparse") and hasattr(x, "tocsr")
 
 
-def product(matrix: Any, x: Any) -> Any:
-    """Multiply a sparse matrix with a vector or with columns."""
+def multiply(matrix: Any, x: Any) -> Any:
+    """Multiply a sparse matrix by a vector or a matrix."""
     if not shape_of(x):
         refuse(matrix, x)
     data, pattern = _constants(matrix)
@@ -40,15 +40,15 @@ def product(matrix: Any, x: Any) -> Any:
     return sparse.sparse_matmul(data, x, pattern)
 
 
-def product_from_left(x: Any, matrix: Any) -> Any:
-    """Multiply a vector, or rows, with a sparse matrix."""
+def multiply_from_left(x: Any, matrix: Any) -> Any:
+    """Multiply a vector, or a matrix, by a sparse matrix."""
     if len(shape_of(x)) < 2:
-        return product(matrix.T, x)
-    return swap(product(matrix.T, swap(x)))
+        return multiply(matrix.T, x)
+    return swap(multiply(matrix.T, swap(x)))
 
 
 def refuse(matrix: Any, x: Any) -> Any:
-    """Say that a sparse matrix of nodes has no rule, and what to write."""
+    """Raise the error for a sparse matrix of nodes, with advice."""
     raise RuleError(
         "a sparse matrix has plain elements, so it is not multiplied with a node element by "
         f"element. For (k * A) @ x write k * (A @ x), else use A.toarray(){at_line()}"
@@ -56,7 +56,7 @@ def refuse(matrix: Any, x: Any) -> Any:
 
 
 def _constants(matrix: Any) -> Any:
-    """Return the elements of a sparse matrix and where they are."""
+    """Return the elements of a sparse matrix and their indices."""
     if not is_sparse(matrix) or matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
         raise RuleError(
             "only a sparse matrix of SciPy, of two dimensions and of plain numbers, has a "
@@ -65,14 +65,14 @@ def _constants(matrix: Any) -> Any:
     return sparse.parts(matrix)
 
 
-for _name in _KINDS:
-    SCIPY[f"{_name}.__matmul__"] = SCIPY[f"{_name}.dot"] = product
-    SCIPY[f"{_name}.__rmatmul__"] = lambda matrix, x: product_from_left(x, matrix)
+for _name in _SPARSE_CLASSES:
+    SCIPY[f"{_name}.__matmul__"] = SCIPY[f"{_name}.dot"] = multiply
+    SCIPY[f"{_name}.__rmatmul__"] = lambda matrix, x: multiply_from_left(x, matrix)
     SCIPY[f"{_name}.multiply"] = refuse
-    SCIPY[f"{_name}.__mul__"] = product if _name.endswith("matrix") else refuse
+    SCIPY[f"{_name}.__mul__"] = multiply if _name.endswith("matrix") else refuse
 
 
-@answers_scipy("sparse.linalg.spsolve")
+@implements_scipy("sparse.linalg.spsolve")
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
     """Solve a sparse system; the matrix is a constant."""
     data, pattern = _constants(A)
@@ -102,7 +102,7 @@ INSTEAD.update(
 )
 
 
-# Matrices with few diagonals. ---------------------------------------------------------------------
+# Banded matrices. ---------------------------------------------------------------------------------
 
 
 def _float(x: Any) -> Any:
@@ -110,7 +110,7 @@ def _float(x: Any) -> Any:
     return x if dtype_of(x).kind in "fc" else np.asarray(x, float)
 
 
-@answers_scipy("linalg.solve_banded")
+@implements_scipy("linalg.solve_banded")
 def solve_banded(
     l_and_u: tuple[int, int],
     ab: Any,
@@ -119,7 +119,7 @@ def solve_banded(
     overwrite_b: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve a system with a matrix that is given by its diagonals."""
+    """Solve a system with a banded matrix, given by its diagonals."""
     lower, upper = (int(n) for n in l_and_u)
     if shape_of(ab)[0] != lower + upper + 1:
         raise ArgumentError(
@@ -129,7 +129,7 @@ def solve_banded(
     return sparse.solve_band(_float(ab), _float(b), lower, upper)
 
 
-@answers_scipy("linalg.solveh_banded")
+@implements_scipy("linalg.solveh_banded")
 def solveh_banded(
     ab: Any,
     b: Any,
@@ -138,7 +138,7 @@ def solveh_banded(
     lower: bool = False,
     check_finite: bool = True,
 ) -> Any:
-    """Solve a system with a symmetric matrix, half of whose diagonals are given."""
+    """Solve a system with a symmetric banded matrix, given by half of its diagonals."""
     ab, n = _float(ab), shape_of(ab)[0] - 1
     below = ab if lower else sparse.flip_band(ab, 0, n)
     above = getitem(sparse.flip_band(below, n, 0), slice(0, n))

@@ -1,4 +1,4 @@
-"""The functions of scipy.special on nodes: its ufuncs by name, and those written in Python."""
+"""The functions of scipy.special on nodes: its ufuncs, by name, and those written in Python."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.registry import SPECIAL, Function, answers, answers_scipy
+from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements, implements_scipy
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import RuleError
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
@@ -24,7 +24,7 @@ from simpleautodiff.rules.scipy_values import scipy_special
 from simpleautodiff.values.functions import is_complex
 
 
-def _of_order(row: Function, order: int) -> Function:
+def _fix_order(row: Function, order: int) -> Function:
     return lambda x: row(order, x)
 
 
@@ -46,18 +46,18 @@ def _huber(delta: Any, r: Any) -> Any:
 
 
 def _pseudo_huber(delta: Any, r: Any) -> Any:
-    """Return δ² (√(1 + (r/δ)²) - 1), written so that it does not cancel for small r."""
+    """Return δ² (√(1 + (r/δ)²) - 1), in a form that does not cancel for small r."""
     none = plain(delta) == 0
     value = r * r / (1 + np.hypot(1.0, r / where_row(none, 1.0, delta)))
     return where_row(plain(delta) < 0, math.inf, where_row(none, 0.0, value))
 
 
 def _loggamma(x: Any) -> Any:
-    """Return log Γ; of a negative number it is complex, so that it is nan among real numbers."""
+    """Return log Γ; for a negative number it is complex, so nan among real numbers."""
     return where_row(plain(x) < 0, math.nan, special.lgamma(x))
 
 
-PROGRAMS: dict[str, Function] = {
+_IMPLEMENTATIONS: dict[str, Function] = {
     "erf": special.erf,
     "erfc": special.erfc,
     "gamma": special.gamma,
@@ -79,10 +79,10 @@ PROGRAMS: dict[str, Function] = {
     "huber": _huber,
     "pseudo_huber": _pseudo_huber,
     "fresnel": lambda x: (bessel.fresnel_s(x), bessel.fresnel_c(x)),
-    "k0e": _of_order(bessel.kve, 0),
-    "k1e": _of_order(bessel.kve, 1),
-    "i0e": _of_order(bessel.ive, 0),
-    "i1e": _of_order(bessel.ive, 1),
+    "k0e": _fix_order(bessel.kve, 0),
+    "k1e": _fix_order(bessel.kve, 1),
+    "i0e": _fix_order(bessel.ive, 0),
+    "i1e": _fix_order(bessel.ive, 1),
     "yn": bessel.yv,
     "kn": bessel.kv,
     "chdtr": lambda v, x: probability.gammainc(v / 2, x / 2),
@@ -92,7 +92,7 @@ PROGRAMS: dict[str, Function] = {
     "pdtr": lambda k, m: probability.gammaincc(np.floor(plain(k)) + 1.0, m),
     "pdtrc": lambda k, m: probability.gammainc(np.floor(plain(k)) + 1.0, m),
     **{
-        f"{letter}{n}": _of_order(getattr(bessel, f"{letter}v"), n)
+        f"{letter}{n}": _fix_order(getattr(bessel, f"{letter}v"), n)
         for letter in "jyik"
         for n in (0, 1)
     },
@@ -110,34 +110,34 @@ PROGRAMS: dict[str, Function] = {
     },
     "_zeta": bessel.zeta,  # which scipy.special.zeta calls
 }
-SPECIAL.update(PROGRAMS)
+SPECIAL_UFUNCS.update(_IMPLEMENTATIONS)
 
 
-@answers(np.i0)
+@implements(np.i0)
 def i0(x: Any) -> Any:
-    """Return the modified function of Bessel of order 0."""
+    """Return the modified Bessel function of order 0."""
     return bessel.iv(0, x)
 
 
-# Functions written in Python, which do not ask their arguments. -----------------------------------
+# Functions written in Python, which convert their arguments. --------------------------------------
 
 
-@answers_scipy("special.polygamma")
+@implements_scipy("special.polygamma")
 def polygamma(n: Any, x: Any) -> Any:
     """Return the n-th derivative of digamma."""
     order = plain(n)
     if np.ndim(order) or order != int(order):
-        raise RuleError(f"the order of polygamma of a node is one whole number, not {order!r}")
+        raise RuleError(f"the order of polygamma of a node is one integer, not {order!r}")
     return special.digamma(x) if order == 0 else special.polygamma(int(order), x)
 
 
-@answers_scipy("special.zeta")
+@implements_scipy("special.zeta")
 def zeta(x: Any, q: Any = None) -> Any:
-    """Return the sum of the powers (q + k)⁻ˣ."""
+    """Return the Hurwitz zeta function, Σ (q + k)⁻ˣ."""
     return bessel.zeta(x, 1.0 if q is None else q)
 
 
-@answers_scipy("special.multigammaln")
+@implements_scipy("special.multigammaln")
 def multigammaln(a: Any, d: int) -> Any:
     """Return the logarithm of the multivariate gamma function."""
     total: Any = d * (d - 1) / 4 * math.log(math.pi)
@@ -146,27 +146,27 @@ def multigammaln(a: Any, d: int) -> Any:
     return total
 
 
-@answers_scipy("special.comb")
+@implements_scipy("special.comb")
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
-    """Return how many choices of k out of N there are, for real numbers too."""
+    """Return the number of combinations of k out of N, for real numbers too."""
     if exact:
-        raise RuleError("comb(..., exact=True) counts whole numbers; it has no derivative")
+        raise RuleError("comb(..., exact=True) counts integers; it has no derivative")
     if repetition:
         return comb(N + k - 1, k)
     outside = (plain(k) > plain(N)) | (plain(N) < 0) | (plain(k) < 0)
     return where_row(outside, 0.0, _binom(N, k))
 
 
-@answers_scipy("special.factorial")
+@implements_scipy("special.factorial")
 def factorial(n: Any, exact: bool = False) -> Any:
     """Return Γ(n + 1), and 0 for negative numbers."""
     if exact:
-        raise RuleError("factorial(..., exact=True) counts whole numbers; it has no derivative")
+        raise RuleError("factorial(..., exact=True) counts integers; it has no derivative")
     negative = plain(n) < 0
     return where_row(negative, 0.0, special.gamma(where_row(negative, 0.0, n) + 1))
 
 
-@answers_scipy("special.logsumexp")
+@implements_scipy("special.logsumexp")
 def logsumexp(
     a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -180,19 +180,19 @@ def logsumexp(
     if not keepdims:
         axes = axes_of(result, axis)
         new = tuple(n for i, n in enumerate(shape_of(result)) if i not in axes)
-        single = bool(axes) and not new  # a number, as SciPy returns it, not an array of one
+        single = bool(axes) and not new  # SciPy returns a scalar here, not an array of one element
         result = result[(0,) * len(axes)] if single else reshape(result, new)
         sign = np.reshape(sign, new)[()]
     return (result, sign) if return_sign else result
 
 
-@answers_scipy("special.softmax")
+@implements_scipy("special.softmax")
 def softmax(x: Any, axis: Any = None) -> Any:
     """Return exponentials divided by their sum."""
     return np.exp(log_softmax(x, axis))
 
 
-@answers_scipy("special.log_softmax")
+@implements_scipy("special.log_softmax")
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """Return the logarithms of exponentials divided by their sum."""
     return x - logsumexp(x, axis, keepdims=True)

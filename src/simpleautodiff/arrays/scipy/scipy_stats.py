@@ -1,4 +1,4 @@
-"""Densities and distributions of scipy.stats on nodes: `norm.logpdf(x, loc, scale)` and others."""
+"""Densities and distribution functions of scipy.stats on nodes: `norm.logpdf(x, loc, scale)`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
-from simpleautodiff.arrays.registry import Function, answers_scipy, is_batch
+from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Kink
@@ -42,16 +42,16 @@ EVERYWHERE = (-math.inf, math.inf)
 
 
 @cache
-def _standard(support: tuple[float, float]) -> Function:
-    """Return the division by a scale; what it gives has a kink at the ends of a support."""
+def _make_standardize(support: tuple[float, float]) -> Function:
+    """Return division by a scale, with a kink at the ends of a support."""
     if support == EVERYWHERE:
         return div
     ends = lambda x, scale: x in (support[0] * scale, support[1] * scale)  # noqa: E731
     return with_kinks(div, Kink("an end of the support", ends, "as inside of it"))
 
 
-def _placed(
-    program: Function,
+def _make_method(
+    implementation: Function,
     shapes: tuple[str, ...],
     support: tuple[float, float],
     outside: float,
@@ -59,25 +59,25 @@ def _placed(
 ) -> Function:
     """Return a function of x, shapes, loc and scale from one of (x - loc)/scale and shapes.
 
-    Where x is outside the support the value is the constant `outside`. The logarithm of a density
-    is one in x, so that log(scale) is taken off.
+    Outside the support the value is the constant `outside`. From the logarithm of a density,
+    log(scale) is subtracted.
     """
 
     def method(x: Any, *args: Any, **kwargs: Any) -> Any:
-        given = {"loc": 0.0, "scale": 1.0, **_bound(shapes, args, kwargs)}
+        given = {"loc": 0.0, "scale": 1.0, **_bind(shapes, args, kwargs)}
         scale = given["scale"]
-        z = _standard(support)(x - given["loc"], scale)
+        z = _make_standardize(support)(x - given["loc"], scale)
         inside = (plain(z) >= support[0]) & (plain(z) <= support[1])
         if support != EVERYWHERE:
             z = where_row(inside, z, 0.5)
-        value = program(z, *[given[name] for name in shapes])
+        value = implementation(z, *[given[name] for name in shapes])
         value = value - log(scale) if density else value
         return value if support == EVERYWHERE else where_row(inside, value, outside)
 
     return method
 
 
-def _bound(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _bind(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     names = (*shapes, "loc", "scale")
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > len(names) or set(given) - set(names) or set(shapes) - set(given):
@@ -85,25 +85,27 @@ def _bound(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any
     return given
 
 
-def continuous(
+def register_continuous(
     name: str,
     shapes: tuple[str, ...],
     support: tuple[float, float],
     logpdf: Function,
     **others: Function,
 ) -> None:
-    """Enter a distribution: the logarithm of its density, and what else has a program."""
-    density = _placed(logpdf, shapes, support, -math.inf, density=True)
+    """Register a distribution: the logarithm of its density, and its other functions."""
+    density = _make_method(logpdf, shapes, support, -math.inf, density=True)
     SCIPY[f"stats.{name}.logpdf"] = density
     SCIPY[f"stats.{name}.pdf"] = lambda x, *args, **kwargs: np.exp(density(x, *args, **kwargs))
-    for method, program in others.items():
-        SCIPY[f"stats.{name}.{method}"] = _placed(program, shapes, support, _AT_LEFT[method])
+    for method, implementation in others.items():
+        SCIPY[f"stats.{name}.{method}"] = _make_method(
+            implementation, shapes, support, _AT_LEFT[method]
+        )
 
 
 _AT_LEFT = {"cdf": 0.0, "sf": 1.0, "logcdf": -math.inf, "logsf": 0.0}
 HALF_LINE = (0.0, math.inf)
 
-continuous(
+register_continuous(
     "norm",
     (),
     EVERYWHERE,
@@ -113,7 +115,7 @@ continuous(
     logcdf=lambda z: log_ndtr(z),
     logsf=lambda z: log_ndtr(-z),
 )
-continuous(
+register_continuous(
     "expon",
     (),
     HALF_LINE,
@@ -122,7 +124,7 @@ continuous(
     sf=lambda z: np.exp(-z),
     logsf=lambda z: -z,
 )
-continuous(
+register_continuous(
     "gamma",
     ("a",),
     HALF_LINE,
@@ -130,7 +132,7 @@ continuous(
     cdf=lambda z, a: gammainc(a, z),
     sf=lambda z, a: gammaincc(a, z),
 )
-continuous(
+register_continuous(
     "chi2",
     ("df",),
     HALF_LINE,
@@ -138,7 +140,7 @@ continuous(
     cdf=lambda z, df: gammainc(df / 2, z / 2),
     sf=lambda z, df: gammaincc(df / 2, z / 2),
 )
-continuous(
+register_continuous(
     "t",
     ("df",),
     EVERYWHERE,
@@ -146,7 +148,7 @@ continuous(
     cdf=lambda z, df: stdtr(df, z),
     sf=lambda z, df: stdtr(df, -z),
 )
-continuous(
+register_continuous(
     "cauchy",
     (),
     EVERYWHERE,
@@ -154,8 +156,8 @@ continuous(
     cdf=lambda z: 0.5 + np.arctan(z) / math.pi,
     sf=lambda z: 0.5 - np.arctan(z) / math.pi,
 )
-continuous("laplace", (), EVERYWHERE, lambda z: -abs(z) - math.log(2))
-continuous(
+register_continuous("laplace", (), EVERYWHERE, lambda z: -abs(z) - math.log(2))
+register_continuous(
     "logistic",
     (),
     EVERYWHERE,
@@ -165,14 +167,14 @@ continuous(
     logcdf=lambda z: -softplus(-z),
     logsf=lambda z: -softplus(z),
 )
-continuous("uniform", (), (0.0, 1.0), lambda z: z * 0.0)
-continuous(
+register_continuous("uniform", (), (0.0, 1.0), lambda z: z * 0.0)
+register_continuous(
     "lognorm",
     ("s",),
     HALF_LINE,
     lambda z, s: -((np.log(z) / s) ** 2) / 2 - np.log(s * z) - math.log(2 * math.pi) / 2,
 )
-continuous(
+register_continuous(
     "beta",
     ("a", "b"),
     (0.0, 1.0),
@@ -183,7 +185,7 @@ SCIPY["stats.beta.cdf"] = lambda x, a, b, loc=0.0, scale=1.0: betainc(a, b, (x -
 SCIPY["stats.beta.sf"] = lambda x, a, b, loc=0.0, scale=1.0: betaincc(a, b, (x - loc) / scale)
 
 
-# Whole numbers. -----------------------------------------------------------------------------------
+# Discrete distributions. --------------------------------------------------------------------------
 
 
 def _binomial(k: Any, n: Any, p: Any) -> Any:
@@ -198,33 +200,35 @@ _PROBABILITIES: dict[str, tuple[Function, Callable[..., Any]]] = {
 }
 
 
-def _discrete(name: str) -> Function:
-    program, there = _PROBABILITIES[name]
+def _make_logpmf(name: str) -> Function:
+    implementation, there = _PROBABILITIES[name]
 
     def logpmf(k: Any, *shapes: Any, loc: Any = 0) -> Any:
         k = np.asarray(plain(k) - plain(loc))[()]
         inside = (np.floor(k) == k) & there(k, *map(plain, shapes))
-        return where_row(inside, program(np.where(inside, k, 1.0)[()], *shapes), -math.inf)
+        return where_row(inside, implementation(np.where(inside, k, 1.0)[()], *shapes), -math.inf)
 
     return logpmf
 
 
 for _name in _PROBABILITIES:
-    SCIPY[f"stats.{_name}.logpmf"] = _discrete(_name)
+    SCIPY[f"stats.{_name}.logpmf"] = _make_logpmf(_name)
 
 
-def _pmf(logpmf: Function) -> Function:
+def _make_pmf(logpmf: Function) -> Function:
     return lambda k, *args, **kwargs: np.exp(logpmf(k, *args, **kwargs))
 
 
-SCIPY.update({f"stats.{name}.pmf": _pmf(SCIPY[f"stats.{name}.logpmf"]) for name in _PROBABILITIES})
+SCIPY.update(
+    {f"stats.{name}.pmf": _make_pmf(SCIPY[f"stats.{name}.logpmf"]) for name in _PROBABILITIES}
+)
 
-# Several numbers at once. -------------------------------------------------------------------------
+# Multivariate distributions. ----------------------------------------------------------------------
 
 
-@answers_scipy("stats.multivariate_normal.logpdf")
+@implements_scipy("stats.multivariate_normal.logpdf")
 def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-    """Return the logarithm of the density of a vector, or of each row of an array."""
+    """Return the log density of a multivariate normal, of a vector or of each row of an array."""
     size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
     many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
@@ -236,15 +240,15 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
     return reshape(log_density, many)
 
 
-@answers_scipy("stats.multivariate_normal.pdf")
+@implements_scipy("stats.multivariate_normal.pdf")
 def normal_pdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
-    """Return the density of a vector, or of each row of an array."""
+    """Return the density of a multivariate normal, of a vector or of each row of an array."""
     return np.exp(normal_logpdf(x, mean, cov, allow_singular))
 
 
-@answers_scipy("stats.dirichlet.logpdf")
+@implements_scipy("stats.dirichlet.logpdf")
 def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
-    """Return the logarithm of the density of shares that add up to 1."""
+    """Return the log density of a Dirichlet distribution."""
     shares = np.moveaxis(_shares(x, alpha), 0, -1)
     total = sum_over(alpha, -1, False)
     log_beta = sum_over(lgamma(alpha), -1, False) - lgamma(total)
@@ -252,7 +256,7 @@ def dirichlet_logpdf(x: Any, alpha: Any) -> Any:
 
 
 def _shares(x: Any, alpha: Any) -> Any:
-    """Return shares along the first axis, with the last of them, which may be left away."""
+    """Return the components along the first axis, with the last one, which may be omitted."""
     if shape_of(x)[0] == shape_of(alpha)[0] - 1:
         x = concatenate([x, 1.0 - sum_over(x, 0, True)])
     if len(shape_of(alpha)) != 1 or shape_of(x)[:1] != shape_of(alpha):

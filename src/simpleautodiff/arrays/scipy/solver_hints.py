@@ -1,11 +1,11 @@
-"""SciPy's solvers, which take plain numbers: what to write in their place."""
+"""Errors for SciPy's solvers, which take plain numbers: what to call instead."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
-from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_rule
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, no_scipy_rule
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import LostDerivativeError
 from simpleautodiff.values.pytree import flatten
@@ -33,34 +33,34 @@ INSTEAD.update(
 )
 
 
-def teach_solvers(optimize: Any) -> None:
-    """Let solvers that only compare what they are given say so, in place of a derivative of 0."""
-    inner = getattr(optimize, "_optimize", None)  # whose function `golden` calls by its name
+def patch_solvers(optimize: Any) -> None:
+    """Make solvers that only compare values reject nodes, not return a derivative of 0."""
+    inner = getattr(optimize, "_optimize", None)  # whose function `golden` calls by name
     for module, name, shown in (
         (optimize, "newton", "optimize.newton"),
         (inner, "_minimize_scalar_golden", "optimize.golden"),
     ):
         if hasattr(module, name):
-            setattr(module, name, _watched(getattr(module, name), shown))
+            setattr(module, name, _watch(getattr(module, name), shown))
 
 
-def _watched(solver: Any, name: str) -> Any:
-    """Refuse the result of a solver that is a plain number although its function gave nodes."""
+def _watch(solver: Any, name: str) -> Any:
+    """Return a solver that rejects a plain result although its function returned nodes."""
 
     @functools.wraps(solver)
-    def watching(func: Any, *args: Any, **kwargs: Any) -> Any:
+    def call_solver(func: Any, *args: Any, **kwargs: Any) -> Any:
         given: list[LostDerivativeError] = []
 
-        def watched(*at: Any) -> Any:
+        def call_function(*at: Any) -> Any:
             value = func(*at)
             if isinstance(value, Traced) and not given:
-                given.append(no_rule(name))  # which names the line
+                given.append(no_scipy_rule(name))  # the error names the line
             return value
 
-        result = solver(watched, *args, **kwargs)
+        result = solver(call_function, *args, **kwargs)
         found = result["x"] if isinstance(result, dict) else result
         if given and not any(isinstance(part, Traced) for part in flatten(found)[0]):
             raise given[0]
         return result
 
-    return watching
+    return call_solver

@@ -1,1 +1,1 @@
-"""Arrays that are written to, with NumPy's views and aliases."""
+"""Arrays that are written to, with NumPy's semantics of views."""

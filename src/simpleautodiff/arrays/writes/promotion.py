@@ -1,8 +1,8 @@
-"""Computed arrays that are written to: such a node becomes an array with versions.
+"""Promotion: a computed node that is written to becomes a writable array.
 
-What was recorded must not change, so a fork of the node takes its place in the records. The node
-itself, which the user's variables refer to, gets another class: it now stands for a `Writable`,
-whose versions are functional updates. All views of the same memory change with it, so that a write
+What was recorded must not change, so a fork of the node replaces it in the record. The node itself,
+which the user's variables refer to, changes its class: it now stands for a `Writable`, whose
+versions are functional updates. All views of the same memory are promoted with it, so that a write
 to one is seen in all.
 """
 
@@ -15,29 +15,29 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.batch.indices import is_single
-from simpleautodiff.arrays.lost_derivatives import known_to_lose
-from simpleautodiff.arrays.numpy.shaping import one_of
+from simpleautodiff.arrays.lost_derivatives import scipy_error
+from simpleautodiff.arrays.numpy.shaping import layout_of
 from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.views import (
-    VIEWS,
-    Step,
+    VIEW_STEPS,
+    ViewStep,
     follow,
     forget,
     fork,
     note,
     note_views_of,
-    seen_by,
+    view_record,
     views_of,
 )
 from simpleautodiff.arrays.writes.writable import (
     READ_ONLY,
+    broadcast_view,
+    get_item,
     imaginary_part,
-    looking,
-    moved,
-    part_of,
+    make_view,
     real_part,
-    spread,
+    view_or_copy,
 )
 from simpleautodiff.core.level import Traced, Written, concrete
 from simpleautodiff.core.node import Constant, Hand, Node
@@ -48,25 +48,27 @@ from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, t
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.values.functions import is_complex
 
-_ARRAY = Traced.__dict__["value"]  # the slot in which a node that was written to has its array
-METHODS: dict[str, Any] = {}  # Python's own methods of arrays that are written to; by `writing`
+_ARRAY = Traced.__dict__["value"]  # the slot in which a promoted node has its array
+SPECIAL_METHODS: dict[
+    str, Any
+] = {}  # Python's special methods of promoted nodes; filled by `writing`
 
 
 def writable(self: Traced) -> Writable:
-    """Return the array that takes what is written to a node."""
+    """Return the writable array of a node; promote the node if it has none."""
     if not isinstance(self, Written):
         _check(self)
-        _turn(_first(self))
-    if not isinstance(self, Written):  # it was no view, after all: its elements had been copied
-        _turn(self)
+        _promote(_find_owner(self))
+    if not isinstance(self, Written):  # it was not a view after all: NumPy had copied its elements
+        _promote(self)
     array: Writable = _ARRAY.__get__(self)
     return array
 
 
 def _check(x: Traced) -> None:
-    """Refuse what cannot be written to."""
+    """Reject what cannot be written to."""
     if not shape_of(x):
-        raise known_to_lose() or ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
+        raise scipy_error() or ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
     if isinstance(x.level, Hand):
         raise LostDerivativeError(
             "a node typed by hand is not written to, because others were computed from it. Write "
@@ -74,58 +76,58 @@ def _check(x: Traced) -> None:
         )
 
 
-# What is a view of what. --------------------------------------------------------------------------
+# Which primitives return views. -------------------------------------------------------------------
 
 
-def _chosen(v: Any, x: Any, index: Any) -> Step | None:
+def _getitem_step(v: Any, x: Any, index: Any) -> ViewStep | None:
     if not shape_of(v):
         return None
     index = index.value if type(index) is Constant else index
     one = is_single(index) if batches_in(index) else is_basic(index)
-    return partial(part_of, index=index) if one else None
+    return partial(get_item, index=index) if one else None
 
 
-def _reshaped(v: Any, x: Any, new: Any) -> Step | None:
-    array = one_of(x)
+def _reshape_step(v: Any, x: Any, new: Any) -> ViewStep | None:
+    array = layout_of(x)
     if array is not None and not np.may_share_memory(array.reshape(new), array):
         return None  # NumPy had to copy the elements
     full = shape_of(x)
-    return lambda y: looking(y, lambda u: reshape(u, new), lambda base, v: reshape(v, full))
+    return lambda y: make_view(y, lambda u: reshape(u, new), lambda base, v: reshape(v, full))
 
 
-def _turned(v: Any, x: Any, axes: Any) -> Step:
+def _transpose_step(v: Any, x: Any, axes: Any) -> ViewStep:
     back = None if axes is None else tuple(int(i) for i in np.argsort(axes))
-    return lambda y: looking(y, lambda u: transpose(u, axes), lambda base, v: transpose(v, back))
+    return lambda y: make_view(y, lambda u: transpose(u, axes), lambda base, v: transpose(v, back))
 
 
-def _spread(v: Any, x: Any, new: Any) -> Step:
-    return lambda y: spread(y, new)
+def _broadcast_step(v: Any, x: Any, new: Any) -> ViewStep:
+    return lambda y: broadcast_view(y, new)
 
 
 def _primitive(wrapping: Any) -> Any:
     return wrapping.primitive
 
 
-note_views_of(_primitive(getitem), _chosen)
-note_views_of(_primitive(reshape), _reshaped)
-note_views_of(_primitive(transpose), _turned)
-note_views_of(_primitive(broadcast_to), _spread)
+note_views_of(_primitive(getitem), _getitem_step)
+note_views_of(_primitive(reshape), _reshape_step)
+note_views_of(_primitive(transpose), _transpose_step)
+note_views_of(_primitive(broadcast_to), _broadcast_step)
 note_views_of(_primitive(real), lambda v, x: real_part)
 note_views_of(_primitive(imag), lambda v, x: imaginary_part if is_complex(concrete(x)) else None)
 
 
-def _noting(function: Any, read_only: bool) -> Callable[..., Any]:
-    """Answer a function whose result NumPy makes a view, and note that it is one."""
-    program = FUNCTIONS[function]
+def _note_result(function: Any, read_only: bool) -> Callable[..., Any]:
+    """Wrap a function whose result is a view in NumPy, so that the view is noted."""
+    implementation = FUNCTIONS[function]
 
-    @wraps(program)
-    def noting(a: Any, *args: Any, **kwargs: Any) -> Any:
-        def part(k: int) -> Step:
+    @wraps(implementation)
+    def call(a: Any, *args: Any, **kwargs: Any) -> Any:
+        def part(k: int) -> ViewStep:
             move: Any = lambda x: function(x, *args, **kwargs)  # noqa: E731
             one = move if whole else lambda x: move(x)[k]
-            return lambda y: moved(y, one, read_only)
+            return lambda y: view_or_copy(y, one, read_only)
 
-        result = program(a, *args, **kwargs)
+        result = implementation(a, *args, **kwargs)
         whole = not isinstance(result, list)
         outline = np.empty(shape_of(a), bool)
         there = function(outline, *args, **kwargs)
@@ -134,117 +136,119 @@ def _noting(function: Any, read_only: bool) -> Callable[..., Any]:
                 note(view, a, part(k))
         return result
 
-    return noting
+    return call
 
 
 _SPLIT: tuple[Any, ...] = (np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit)
-FUNCTIONS.update({function: _noting(function, True) for function in READ_ONLY & FUNCTIONS.keys()})
-FUNCTIONS.update({function: _noting(function, False) for function in _SPLIT})
+FUNCTIONS.update(
+    {function: _note_result(function, True) for function in READ_ONLY & FUNCTIONS.keys()}
+)
+FUNCTIONS.update({function: _note_result(function, False) for function in _SPLIT})
 
 
-def _first(x: Any) -> Any:
+def _find_owner(x: Any) -> Any:
     """Return the array in whose memory a view lies."""
-    while (base := _base(x)) is not None:
+    while (base := _find_base(x)) is not None:
         x = base
     return x
 
 
-def _base(x: Any) -> Any:
-    seen = seen_by(x)
+def _find_base(x: Any) -> Any:
+    seen = view_record(x)
     if seen is not None:
         return seen.base
-    if type(x) is not Node or x.primitive not in VIEWS or type(x.args[0]) is not Node:
+    if type(x) is not Node or x.primitive not in VIEW_STEPS or type(x.args[0]) is not Node:
         return None
-    return x.args[0] if VIEWS[x.primitive](x, *x.args) else None
+    return x.args[0] if VIEW_STEPS[x.primitive](x, *x.args) else None
 
 
-# Nodes become arrays with versions. ---------------------------------------------------------------
+# Promotion. ---------------------------------------------------------------------------------------
 
 
-def _turn(first: Any) -> None:
-    """Make arrays with versions of a node and of all its views."""
-    turning = _Turning()
-    stays = turning.replaced(first)
-    turning.become(first, Writable(stays))
-    if type(stays) is Node:
-        tape: Any = stays.level
-        turning.scan(tape, stays.index)
+def _promote(first: Any) -> None:
+    """Promote a node and all its views."""
+    promotion = _Promotion()
+    forked = promotion.replace_by_fork(first)
+    promotion.become(first, Writable(forked))
+    if type(forked) is Node:
+        tape: Any = forked.level
+        promotion.scan(tape, forked.index)
 
 
-class _Turning:
-    """The nodes that become arrays with versions at one write, and what stays in the records."""
+class _Promotion:
+    """The nodes that are promoted at one write, and their forks, which stay in the record."""
 
     def __init__(self) -> None:
-        self.stays: dict[int, tuple[Any, Any]] = {}  # by the id of a node, which is kept alive
+        self.forks: dict[int, tuple[Any, Any]] = {}  # by the id of a node, which is kept alive
         self.arrays: dict[int, Writable] = {}
-        self.forks: set[int] = set()  # the ids of those that stay
+        self.fork_ids: set[int] = set()
 
-    def replaced(self, node: Any) -> Any:
-        """Put a fork of a node into the records."""
-        stays = fork(node)
-        self.stays[id(node)] = node, stays
-        self.forks.add(id(stays))
+    def replace_by_fork(self, node: Any) -> Any:
+        """Put a fork of a node into the record."""
+        forked = fork(node)
+        self.forks[id(node)] = node, forked
+        self.fork_ids.add(id(forked))
         if type(node) is Node:
-            stays.args = self.recorded(node.args)
+            forked.args = self.with_forks(node.args)
             tape: Any = node.level
             if tape[node.index] is node:
-                tape[node.index] = stays
-        return stays
+                tape[node.index] = forked
+        return forked
 
-    def recorded(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Return arguments as they stay in the records."""
-        return tuple([self.stays[id(arg)][1] if id(arg) in self.stays else arg for arg in args])
+    def with_forks(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return arguments as they stay in the record."""
+        return tuple([self.forks[id(arg)][1] if id(arg) in self.forks else arg for arg in args])
 
     def become(self, node: Any, array: Any) -> None:
-        """Let a node stand for an array, and its noted views for views of that."""
+        """Let a node stand for an array, and its noted views for views of that array."""
         views = list(views_of(node))
         forget(id(node))
         self.arrays[id(node)] = array
-        array.first = self.stays[id(node)][1]
+        array.first = self.forks[id(node)][1]
         for view, steps in views:
             self.join(view, follow(array, steps))
         _ARRAY.__set__(node, array)
-        node.__class__ = _sibling(type(node))  # type: ignore[arg-type]
+        node.__class__ = _promoted_class(type(node))  # type: ignore[arg-type]
 
     def join(self, view: Any, array: Any) -> None:
         """Let a view stand for an array, unless NumPy would have copied it."""
-        if isinstance(array, Writable) and array.seen is not None:
-            self.replaced(view)
+        if isinstance(array, Writable) and array.as_view is not None:
+            self.replace_by_fork(view)
             self.become(view, array)
 
     def scan(self, tape: Tape, start: int) -> None:
-        """Look for views on the tape, and let the record refer to what stays in it."""
-        stays = self.stays
+        """Look for views on the tape, and let the record refer to the forks."""
+        forks = self.forks
         for i in range(start + 1, len(tape)):
             node = tape[i]
             args = node.args
-            if not any([id(arg) in stays for arg in args]):
+            if not any([id(arg) in forks for arg in args]):
                 continue
-            node.args = self.recorded(args)
-            if id(node) in self.forks or id(args[0]) not in stays:
+            node.args = self.with_forks(args)
+            if id(node) in self.fork_ids or id(args[0]) not in forks:
                 continue
-            if node.primitive in VIEWS:
-                step = VIEWS[node.primitive](node, *node.args)
+            if node.primitive in VIEW_STEPS:
+                step = VIEW_STEPS[node.primitive](node, *node.args)
                 if step is not None:
                     self.join(node, step(self.arrays[id(args[0])]))
 
 
 @cache
-def _sibling(kind: type[Traced]) -> type[Traced]:
-    """Return the class of nodes of a kind that have been written to: it has the same layout."""
-    methods = {name: _handed_on(name) for name in METHODS}
+def _promoted_class(node_class: type[Traced]) -> type[Traced]:
+    """Return the class of promoted nodes for a class of nodes: it has the same layout."""
+    methods = {name: _forward_method(name) for name in SPECIAL_METHODS}
     own = {
         "__slots__": (),
-        "__module__": kind.__module__,
+        "__module__": node_class.__module__,
         "__hash__": object.__hash__,
         "__getattribute__": _attribute,
         "__setattr__": lambda self, name, new: setattr(_ARRAY.__get__(self), name, new),
     }
-    return type(kind.__name__, (Written, kind), {**methods, **own})
+    return type(node_class.__name__, (Written, node_class), {**methods, **own})
 
 
 def _attribute(self: Any, name: str) -> Any:
-    """Ask the array; of its value, what it is now: that is a node."""
+    """Get an attribute of the array; `value` is its current node."""
     if name == "__class__":
         return type(self)
     array = _ARRAY.__get__(self)
@@ -253,7 +257,7 @@ def _attribute(self: Any, name: str) -> Any:
     return getattr(array.current if name == "value" else array, name)
 
 
-def _handed_on(name: str) -> Callable[..., Any]:
+def _forward_method(name: str) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         array = _ARRAY.__get__(self)
         answer = getattr(array, name)(*args, **kwargs)

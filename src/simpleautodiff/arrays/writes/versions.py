@@ -1,4 +1,4 @@
-"""`Writable`: an array that is written to, as a sequence of nodes."""
+"""`Writable`: an array that is written to, as a sequence of versions."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class Writable(Written):
     """An array that is written to.
 
     Every write makes a new node, so what was computed from the old one stays right. `writes` are
-    those still to be carried out, by cell; a view has no value of its own, but one it is `seen` in.
-    `first` is the node that it was before the first write, if it was one. `lies` is an array that
-    lies in memory as NumPy's own would, once that is known.
+    the pending writes, by cell. A view has no value of its own, but reads another array: `as_view`
+    says how. `first` is the node that it was before the first write, if it was one. `layout` is an
+    array with the memory layout of NumPy's own, once that is known.
     """
 
-    __slots__ = ("first", "lies", "seen", "value", "writes")
+    __slots__ = ("as_view", "first", "layout", "value", "writes")
 
-    def __init__(self, value: Any, seen: Any = None) -> None:
+    def __init__(self, value: Any, as_view: Any = None) -> None:
         self.value = value
-        self.seen = seen
+        self.as_view = as_view
         self.first: Any = None
-        self.lies: Any = None
+        self.layout: Any = None
         self.writes: dict[tuple[int, ...], Any] = {}

@@ -1,8 +1,8 @@
-"""Arrays that are written to: `y = np.zeros_like(x); y[i] = ...; y += ...` in recorded code.
+"""Writing in recorded code: `y = np.zeros_like(x); y[i] = ...; y += ...`.
 
-NumPy's `zeros_like` and relatives, and copies, give such arrays for nodes, and a node that is
-written to becomes one. As in NumPy, slices and reshapes of them are views: what is written to one
-is written to the other.
+NumPy's `zeros_like` and relatives, and copies, return writable arrays for nodes, and a node that is
+written to becomes one. As in NumPy, slices and reshapes are views: what is written to one is
+written to the other.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.indices import names_twice, put_each, put_last
+from simpleautodiff.arrays.batch.indices import has_repeats, put_each, put_last
 from simpleautodiff.arrays.operators import BINARY
-from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
+    IN_PLACE_FUNCTIONS,
     PLAIN,
-    WRITERS,
-    answers,
-    arguments,
+    bind_arguments,
+    implements,
     name_of,
-    written,
+    write_result,
 )
-from simpleautodiff.arrays.writes.promotion import METHODS, writable
+from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writable import (
     as_cell,
     current,
+    dtype,
+    flat_view,
+    get_item,
     imaginary_part,
-    in_a_row,
-    kind,
-    moved,
-    part_of,
     real_part,
-    repeated_in_a_row,
+    repeat_for_flat,
     replace,
     shape,
     snapshot,
-    views,
+    view_or_copy,
+    views_or_copies,
     write_cell,
 )
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
@@ -53,47 +53,47 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_array
 from simpleautodiff.values.pytree import map_leaves
 
-_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
-_COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
-_UNARY = ("neg", "pos", "abs")
+_BINARY_OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_COMPARISON_OPERATORS = ("lt", "le", "gt", "ge", "eq", "ne")
+_UNARY_OPERATORS = ("neg", "pos", "abs")
 
 
-@answers(np.copy)
+@implements(np.copy)
 def copy(a: Any) -> Writable:
-    """Return a copy that can be written to."""
+    """Return a writable copy."""
     return Writable(snapshot(a))
 
 
-def made_like(function: Any) -> Callable[..., Writable]:
-    """Answer zeros_like and its relatives with an array that can be written to."""
+def make_like(function: Any) -> Callable[..., Writable]:
+    """Implement zeros_like and its relatives by returning a writable array."""
     return lambda a, *args, **kwargs: Writable(function(_outline(a), *args, **kwargs))
 
 
 def _outline(a: Any) -> Any:
-    """Return a plain array of the shape and kind of `a`."""
+    """Return a plain array of the shape and dtype of `a`."""
     return np.empty(np.shape(a), plain(a).dtype) if is_array(plain(a)) else plain(a)
 
 
-_LIKES: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
-FUNCTIONS.update({function: made_like(function) for function in _LIKES})
-PLAIN.difference_update(_LIKES)
+_LIKE_FUNCTIONS: tuple[Any, ...] = (np.zeros_like, np.ones_like, np.full_like, np.empty_like)
+FUNCTIONS.update({function: make_like(function) for function in _LIKE_FUNCTIONS})
+PLAIN.difference_update(_LIKE_FUNCTIONS)
 
 
-def _made(function: Any) -> Callable[..., Writable]:
-    """Answer np.zeros(shape, like=x) and its relatives with an array that can be written to."""
+def _make_new(function: Any) -> Callable[..., Writable]:
+    """Implement np.zeros(shape, like=x) and its relatives by returning a writable array."""
 
-    def program(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
+    def implementation(*args: Any, dtype: Any = None, **kwargs: Any) -> Writable:
         return Writable(function(*args, dtype=dtype, **kwargs))
 
-    return program
+    return implementation
 
 
-_MADE: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
-FUNCTIONS.update({function: _made(function) for function in _MADE})
+_NEW_ARRAY_FUNCTIONS: tuple[Any, ...] = (np.zeros, np.ones, np.empty, np.eye, np.identity)
+FUNCTIONS.update({function: _make_new(function) for function in _NEW_ARRAY_FUNCTIONS})
 
 
 def _get(self: Writable, index: Any) -> Any:
-    return part_of(self, _plain_index(index))
+    return get_item(self, _plain_index(index))
 
 
 def _plain_index(index: Any) -> Any:
@@ -105,33 +105,33 @@ def _plain_index(index: Any) -> Any:
 def _set(self: Writable, index: Any, value: Any) -> None:
     index, value = _plain_index(index), unwrapped(value)
     value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
-    _check_kind(self, value)
-    value = repeated_in_a_row(self, index, value)
+    _check_dtype(self, value)
+    value = repeat_for_flat(self, index, value)
     if batches_in(index):
         self.current = put_each(self.current, value, index)
         return
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
-        put = put_last if _names_twice(self, index) else set_item
+        put = put_last if _has_repeats(self, index) else set_item
         self.current = put(self.current, value, index)
 
 
-def _check_kind(self: Writable, value: Any) -> None:
-    """Refuse to round what is written."""
-    whole = kind(self).kind in "biu"
-    if whole and isinstance(value, Traced) and dtype_of(value).kind not in "biu":
+def _check_dtype(self: Writable, value: Any) -> None:
+    """Reject values that the dtype of the array would round."""
+    integers = dtype(self).kind in "biu"
+    if integers and isinstance(value, Traced) and dtype_of(value).kind not in "biu":
         raise LostDerivativeError(
-            f"an array of whole numbers would round what is written to it; make it an array of "
+            f"an array of integers would round what is written to it; make it an array of "
             f"floats{at_line()}"
         )
 
 
-def _names_twice(self: Writable, index: Any) -> bool:
-    return not is_basic(index) and names_twice(flat_places(index, shape(self)))
+def _has_repeats(self: Writable, index: Any) -> bool:
+    return not is_basic(index) and has_repeats(flat_places(index, shape(self)))
 
 
 def _set_imaginary(self: Writable, new: Any) -> None:
-    if kind(self).kind != "c":
+    if dtype(self).kind != "c":
         raise ArgumentError(f"real numbers have no imaginary part that could be set{at_line()}")
     _set(imaginary_part(self), ..., new)
 
@@ -149,17 +149,17 @@ def _partition(self: Writable, kth: Any, axis: int = -1, **how: Any) -> None:
 
 
 def _put(self: Writable, indices: Any, values: Any, mode: str = "raise") -> None:
-    WRITERS[np.put](self, indices, values, mode)
+    IN_PLACE_FUNCTIONS[np.put](self, indices, values, mode)
 
 
 def _refuse(name: str) -> Callable[..., Any]:
-    def refused(self: Writable, *args: Any, **kwargs: Any) -> Any:
+    def refuse(self: Writable, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
             f"y.{name}(...) changes an array in place in a way that is not recorded; write with "
             f"y[...] = ..., or use np.{name}{at_line()}"
         )
 
-    return refused
+    return refuse
 
 
 def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -173,27 +173,29 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         result = np.where(
             plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
         )
-    return written(result, out, f"np.{ufunc.__name__}")
+    return write_result(result, out, f"np.{ufunc.__name__}")
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     first = args[0] if args else None
-    if function in WRITERS and isinstance(first, (Traced, Written)):
-        return WRITERS[function](first.writable(), *args[1:], **kwargs)
-    if function in _VIEWS and isinstance(first, Written):
-        return views(first.writable(), lambda x: function(x, *args[1:], **kwargs), function)
+    if function in IN_PLACE_FUNCTIONS and isinstance(first, (Traced, Written)):
+        return IN_PLACE_FUNCTIONS[function](first.writable(), *args[1:], **kwargs)
+    if function in _VIEW_FUNCTIONS and isinstance(first, Written):
+        return views_or_copies(
+            first.writable(), lambda x: function(x, *args[1:], **kwargs), function
+        )
     if len(args) == 1 and not kwargs and isinstance(first, Written):
         return function(first.writable().current)  # nearly all calls
-    needed, given = arguments(function, args, kwargs)
+    needed, given = bind_arguments(function, args, kwargs)
     out = given.pop("out", None)
     if function is not np.take and not isinstance(out, (Traced, Written)):
         return function(*map_leaves(unwrapped, args), **map_leaves(unwrapped, kwargs))
-    ask = FUNCTIONS[np.take] if function is np.take else function  # NumPy does not ask its places
+    ask = FUNCTIONS[np.take] if function is np.take else function  # np.take ignores its indices
     result = ask(*map_leaves(unwrapped, needed), **map_leaves(unwrapped, given))
-    return written(result, out, name_of(function))
+    return write_result(result, out, name_of(function))
 
 
-_VIEWS: set[Any] = {
+_VIEW_FUNCTIONS: set[Any] = {
     *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
     *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
     *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.broadcast_to),
@@ -201,15 +203,15 @@ _VIEWS: set[Any] = {
 }
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _make_binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda self, other: function(self.current, unwrapped(other))
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _make_reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda self, other: function(unwrapped(other), self.current)
 
 
-def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def change(self: Writable, other: Any) -> Writable:
         new = function(self.current, unwrapped(other))
         if shape_of(new) != shape(self):
@@ -223,11 +225,11 @@ def _in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return change
 
 
-def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _make_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda self: function(self.current)
 
 
-def _not_pickled(self: Writable) -> Any:
+def _refuse_pickle(self: Writable) -> Any:
     raise TraceError(f"{self!r} belongs to a derivative that is being computed; pickle its value")
 
 
@@ -236,7 +238,7 @@ def _axes(given: tuple[Any, ...]) -> Any:
 
 
 def methods_of_writable() -> dict[str, Any]:
-    """Return what writable arrays have: all that arrays have."""
+    """Return the methods of writable arrays, by name."""
     methods: dict[str, Any] = {
         "__setitem__": _set,
         "__getitem__": _get,
@@ -244,22 +246,22 @@ def methods_of_writable() -> dict[str, Any]:
         "shape": property(shape),
         "__iter__": lambda self: (self[i] for i in range(len(self))),
         "current": property(current, replace),
-        "T": property(lambda self: moved(self, np.transpose)),
-        "mT": property(lambda self: moved(self, np.matrix_transpose)),
-        "flat": property(in_a_row, lambda self, new: _set(in_a_row(self), ..., new)),
+        "T": property(lambda self: view_or_copy(self, np.transpose)),
+        "mT": property(lambda self: view_or_copy(self, np.matrix_transpose)),
+        "flat": property(flat_view, lambda self, new: _set(flat_view(self), ..., new)),
         "real": property(real_part, lambda self, new: _set(real_part(self), ..., new)),
         "imag": property(imaginary_part, _set_imaginary),
-        "diagonal": lambda self, *args, **how: moved(
+        "diagonal": lambda self, *args, **how: view_or_copy(
             self, lambda x: x.diagonal(*args, **how), read_only=True
         ),
         "flatten": lambda self, order="C": Writable(np.ravel(self.current, order)),
-        "transpose": lambda self, *axes: moved(self, lambda x: np.transpose(x, _axes(axes))),
-        "reshape": lambda self, *new, **how: moved(
+        "transpose": lambda self, *axes: view_or_copy(self, lambda x: np.transpose(x, _axes(axes))),
+        "reshape": lambda self, *new, **how: view_or_copy(
             self, lambda x: np.reshape(x, _axes(new), **how)
         ),
-        "ravel": lambda self, order="C": moved(self, lambda x: np.ravel(x, order)),
-        "swapaxes": lambda self, a, b: moved(self, lambda x: np.swapaxes(x, a, b)),
-        "squeeze": lambda self, axis=None: moved(self, lambda x: np.squeeze(x, axis)),
+        "ravel": lambda self, order="C": view_or_copy(self, lambda x: np.ravel(x, order)),
+        "swapaxes": lambda self, a, b: view_or_copy(self, lambda x: np.swapaxes(x, a, b)),
+        "squeeze": lambda self, axis=None: view_or_copy(self, lambda x: np.squeeze(x, axis)),
         "__bool__": lambda self: bool(self.current),
         "__float__": lambda self: float(self.current),
         "__int__": lambda self: int(self.current),
@@ -268,7 +270,7 @@ def methods_of_writable() -> dict[str, Any]:
         "__divmod__": lambda self, other: divmod(self.current, unwrapped(other)),
         "__copy__": lambda self: Writable(self.current),
         "__deepcopy__": lambda self, memo: Writable(self.current),
-        "__reduce__": _not_pickled,
+        "__reduce__": _refuse_pickle,
         "__array_ufunc__": _ufunc,
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
@@ -283,42 +285,44 @@ def methods_of_writable() -> dict[str, Any]:
         "__repr__": lambda self: f"Writable({self.current!r})",
         "__hash__": None,
     }
-    for name in _BINARY:
+    for name in _BINARY_OPERATORS:
         function = getattr(operator, name)
-        methods[f"__{name}__"] = _binary(function)
-        methods[f"__r{name}__"] = _reflected(function)
-        methods[f"__i{name}__"] = _in_place(function)
-    methods |= {f"__{name}__": _binary(getattr(operator, name)) for name in _COMPARISONS}
-    methods |= {f"__{name}__": _unary(getattr(operator, name)) for name in _UNARY}
-    METHODS.update({name: method for name, method in methods.items() if name[:2] == "__"})
+        methods[f"__{name}__"] = _make_binary(function)
+        methods[f"__r{name}__"] = _make_reflected(function)
+        methods[f"__i{name}__"] = _make_in_place(function)
+    methods |= {
+        f"__{name}__": _make_binary(getattr(operator, name)) for name in _COMPARISON_OPERATORS
+    }
+    methods |= {f"__{name}__": _make_unary(getattr(operator, name)) for name in _UNARY_OPERATORS}
+    SPECIAL_METHODS.update({name: method for name, method in methods.items() if name[:2] == "__"})
     for name in ("__getattr__", "__hash__"):
-        del METHODS[name]
+        del SPECIAL_METHODS[name]
     return methods
 
 
 def writes_to_nodes() -> dict[str, Any]:
-    """Return how nodes are written to, as arrays are: single numbers are replaced."""
+    """Return the methods by which nodes are written to, by name; a scalar is replaced."""
     changes: dict[str, Any] = {"__setitem__": _set_node, "writable": writable}
     for name in ("fill", "sort", "partition", "put"):
-        changes[name] = _on_array(name)
-    for name in _BINARY:
-        changes[f"__i{name}__"] = _changed(f"__i{name}__", getattr(operator, name))
+        changes[name] = _forward_to_array(name)
+    for name in _BINARY_OPERATORS:
+        changes[f"__i{name}__"] = _make_augmented(f"__i{name}__", getattr(operator, name))
     return changes
 
 
 def _set_node(self: Traced, index: Any, value: Any) -> None:
-    drawn = drawn_with(self)
+    drawn = random_draw_error(self)
     if drawn:
         raise drawn
     _set(self.writable(), index, value)
 
 
-def _on_array(name: str) -> Callable[..., Any]:
+def _forward_to_array(name: str) -> Callable[..., Any]:
     return lambda self, *args, **how: getattr(self.writable(), name)(*args, **how)
 
 
-def _changed(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Return an operator such as +=, which changes an array and replaces a single number."""
+def _make_augmented(name: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return an operator such as +=, which changes an array and replaces a scalar."""
     quick: Callable[..., Any] = BINARY.get(name[3:-2], function)
 
     def change(self: Traced, other: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What HIPS autograd keeps under `misc`: structures as vectors, and simple optimizers."""
+"""HIPS autograd's `misc`: structures as vectors, and simple optimizers."""
 
 from simpleautodiff.autograd.misc.flatten import flatten
 

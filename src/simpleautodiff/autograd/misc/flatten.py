@@ -17,7 +17,7 @@ F = Callable[..., Any]
 
 
 def flatten(value: Any) -> tuple[Any, F]:
-    """Return the numbers of a nested structure as one vector, and the function that undoes it.
+    """Return the elements of a nested structure as one vector, and the inverse function.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def flatten(value: Any) -> tuple[Any, F]:
 
 
 def flatten_func(func: F, example: Any) -> tuple[F, F, Any]:
-    """Return a function as one of a vector, `unflatten`, and the example as a vector.
+    """Return `func` as a function of a vector, `unflatten`, and the example as a vector.
 
     Examples
     --------

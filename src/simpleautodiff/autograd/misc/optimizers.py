@@ -1,6 +1,6 @@
-"""Descent along gradients by the calls of HIPS autograd: sgd, rmsprop, adam.
+"""Gradient descent with HIPS autograd's interface: sgd, rmsprop, adam.
 
-`grad(x, i)` gives the gradient at step i, `callback(x, i, g)` is told of every step, and x may be a
+`grad(x, i)` returns the gradient at step i, `callback(x, i, g)` is called at every step; x may be a
 nested structure of arrays.
 """
 
@@ -36,7 +36,7 @@ def sgd(
     step_size: float = 0.1,
     mass: float = 0.9,
 ) -> Any:
-    """Descend with momentum.
+    """Minimise by gradient descent with momentum.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def rmsprop(
     gamma: float = 0.9,
     eps: float = 10**-8,
 ) -> Any:
-    """Descend by gradients divided by the root of their mean square.
+    """Minimise by gradients divided by their root mean square.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def adam(
     b2: float = 0.999,
     eps: float = 10**-8,
 ) -> Any:
-    """Descend by means of gradients and of their squares (Kingma and Ba, 2015).
+    """Minimise by moving averages of gradients and of their squares (Kingma and Ba, 2015).
 
     Examples
     --------

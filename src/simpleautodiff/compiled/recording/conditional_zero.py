@@ -38,9 +38,9 @@ class Maybe(Symbol):
         """Whether it stands for a number of NumPy's, or for one of Python's own."""
         return type(self.concrete) is not float
 
-    def lifted(self, number: int) -> Any:
+    def lift_integer(self, number: int) -> Any:
         """Return a whole number in this kind."""
-        return super().lifted(number) if self.array_like else float(number)
+        return super().lift_integer(number) if self.array_like else float(number)
 
     def zeros(self) -> Any:
         """Return the 0 of its kind."""

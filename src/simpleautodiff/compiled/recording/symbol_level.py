@@ -16,7 +16,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Many, ManyLevel
+from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel
 from simpleautodiff.compiled.recording.conditional_zero import partly
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64,
@@ -41,7 +41,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 @final
-class SymbolLevel(ManyLevel):
+class SymbolLevel(OpaqueLevel):
     """The level of symbols: it computes with the numbers of this call, and takes notes."""
 
     def __init__(
@@ -104,13 +104,15 @@ class SymbolLevel(ManyLevel):
             value = _in_common_kind(value, *numbers[1:])
         return self.record(primitive, args, {}, value)
 
-    def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+    def map_examples(
+        self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
+    ) -> Any:
         """Record a function of rows as one step, its own program inside; None if that cannot be."""
         if self.record_rows is None:
             return None
         return self.record_rows(self, f, leaves, axes, rebuild, size)
 
-    def known(self, array: Any) -> Symbol:
+    def mark_structural_zeros(self, array: Any) -> Symbol:
         """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
         index = np.nonzero(array)
         scatter = TABLE["scatter"]
@@ -215,7 +217,7 @@ def _whole(part: Any) -> Any:
 
 def _check_size(index: Any) -> None:
     for part in flatten(index)[0]:
-        if isinstance(part, Many) and part.dtype.kind == "b":
+        if isinstance(part, Opaque) and part.dtype.kind == "b":
             raise not_recorded("an array chosen by a condition, whose size may change")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Many
+from simpleautodiff.arrays.batch.opaque import Opaque
 from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Place
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
@@ -32,7 +32,7 @@ class NotRecordedError(TraceError):
     """What a function does cannot be recorded as a program; it can be run as it is."""
 
 
-class Symbol(Many):
+class Symbol(Opaque):
     """A number or an array that will be another one at every call."""
 
     __slots__ = ("concrete", "place")
@@ -120,7 +120,7 @@ class Single(Symbol):
     __slots__ = ()
     array_like = False
 
-    def lifted(self, number: int) -> Any:
+    def lift_integer(self, number: int) -> Any:
         """Return a whole number as a float."""
         return float(number)
 

@@ -1,1 +1,1 @@
-"""A derivative as Python source."""
+"""Derivatives as Python source."""

@@ -1,4 +1,4 @@
-"""Arrays of answers that know what was asked: ``x > 0``, ``(x > 0) & ~(y == 1)``."""
+"""Bool arrays that remember the condition they came from: ``x > 0``, ``(x > 0) & ~(y == 1)``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self, SupportsIndex
 
 import numpy as np
 
-_LOGIC = {
+_LOGICAL_SIGNS = {
     np.bitwise_and: "&",
     np.logical_and: "&",
     np.bitwise_or: "|",
@@ -16,13 +16,13 @@ _LOGIC = {
 }
 
 
-class Question(NamedTuple):
-    """What was asked: a sign between or before its sides, which are numbers or arrays of answers.
+class Condition(NamedTuple):
+    """A condition: an operator and its operands, which are numbers, arrays or other conditions.
 
     Examples
     --------
     >>> x = np.array([1.0, -1.0])
-    >>> (asked(x > 0, ">", x, 0) & [True, True]).question.sign
+    >>> (attach_condition(x > 0, ">", x, 0) & [True, True]).condition.sign
     '&'
     """
 
@@ -30,33 +30,33 @@ class Question(NamedTuple):
     sides: tuple[Any, ...]
 
 
-class Asked(np.ndarray[Any, Any]):
-    """Answers together with their question; what logic makes of them has one, too."""
+class ConditionArray(np.ndarray[Any, Any]):
+    """A bool array with its condition; logical operations on it have one, too."""
 
-    question: Question | None = None
+    condition: Condition | None = None
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         out = tuple(np.asarray(x) for x in options.pop("out", ()))
         if out:
             options["out"] = out
-        plain = [np.asarray(x) if isinstance(x, Asked) else x for x in inputs]
+        plain = [np.asarray(x) if isinstance(x, ConditionArray) else x for x in inputs]
         answer = getattr(ufunc, method)(*plain, **options)
         booleans = all(np.asarray(x).dtype == np.bool_ for x in inputs)
-        if method != "__call__" or options or ufunc not in _LOGIC or not booleans:
+        if method != "__call__" or options or ufunc not in _LOGICAL_SIGNS or not booleans:
             return answer
-        return asked(answer, _LOGIC[ufunc], *inputs)
+        return attach_condition(answer, _LOGICAL_SIGNS[ufunc], *inputs)
 
     def __getitem__(self, index: Any) -> Any:
         return np.asarray(self)[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self.question = None  # these answers are no longer those to the question
+        self.condition = None  # these bools no longer follow from the condition
         super().__setitem__(index, value)
 
     def copy(self, order: Any = "C") -> Self:
-        """Return a copy that answers the same question."""
+        """Return a copy with the same condition."""
         copied = super().copy(order)
-        copied.question = self.question
+        copied.condition = self.condition
         return copied
 
     def astype(self, *args: Any, **options: Any) -> Any:
@@ -64,19 +64,19 @@ class Asked(np.ndarray[Any, Any]):
         return np.asarray(self).astype(*args, **options)
 
     def reshape(self, *shape: SupportsIndex, **options: Any) -> Any:  # type: ignore[override]
-        """Return plain answers."""
+        """Return plain bools."""
         return np.asarray(self).reshape(*shape, **options)
 
 
-def asked(answer: Any, sign: str, *sides: Any) -> Any:
-    """Return answers that know what was asked; single ones and others stay as they are."""
+def attach_condition(answer: Any, sign: str, *sides: Any) -> Any:
+    """Attach a condition to a bool array; scalars and others are returned as they are."""
     if not isinstance(answer, np.ndarray) or not answer.ndim:
         return answer
-    known = answer.view(Asked)
-    known.question = Question(sign, sides)
+    known = answer.view(ConditionArray)
+    known.condition = Condition(sign, sides)
     return known
 
 
-def question_of(array: Any) -> Question | None:
-    """Return what was asked, if that is known."""
-    return array.question if isinstance(array, Asked) else None
+def condition_of(array: Any) -> Condition | None:
+    """Return the condition of a bool array, if it is known."""
+    return array.condition if isinstance(array, ConditionArray) else None

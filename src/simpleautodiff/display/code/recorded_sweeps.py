@@ -1,4 +1,4 @@
-"""A derivative recorded step by step, with whose tangent or adjoint each number is."""
+"""A sweep recorded step by step, with the node whose tangent or adjoint each value is."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
 from simpleautodiff.core.tape import Seeds, Tape
-from simpleautodiff.display.code.conditions import asked, question_of
+from simpleautodiff.display.code.conditions import attach_condition, condition_of
 from simpleautodiff.transforms.kinks import LocatedTape
 
 
 class Change(NamedTuple):
     """One change of a derivative, in steps of the tape that records it.
 
-    It is the derivative that belongs to the value `of`; an adjoint changes `through` a child.
+    It is the derivative of the node `of`; an adjoint changes `through` a child.
     """
 
     of: Node
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 class SourceTape(LocatedTape):
     """A tape on which a function, and perhaps a sweep through it, is recorded.
 
-    `end` is the result of the function that is swept, `accent` says "dot" or "bar".
+    `end` is the result of the function that is swept; `accent` is "dot" or "bar".
     """
 
     shown = True
@@ -43,44 +43,44 @@ class SourceTape(LocatedTape):
         self.changes: list[Change] = []
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Let an array of answers know what was asked, so that it can be asked again."""
-        return asked(answer, sign, self._here(x), self._here(y))
+        """Attach the condition to a bool array, so that it can be evaluated again."""
+        return attach_condition(answer, sign, self._find_on_tape(x), self._find_on_tape(y))
 
-    def _here(self, x: Any) -> Any:
-        """Return the step on this tape that a number of a higher level stands for."""
+    def _find_on_tape(self, x: Any) -> Any:
+        """Return the node on this tape that a value of a higher level refers to."""
         while isinstance(x, Traced) and x.level is not self:
             x = x.value
         return x
 
     def operands(self, node: Node) -> list[Node]:
-        """Return the steps that a step needs: its parents, and what its conditions compare."""
-        return [x for arg in node.args for x in _compared(arg)]
+        """Return the nodes that a node needs: its parents, and the operands of its conditions."""
+        return [x for arg in node.args for x in _condition_operands(arg)]
 
     def change(self, of: Any, through: Any, value: Any) -> None:
-        """Note a new tangent or adjoint."""
+        """Record a new tangent or adjoint."""
         if type(of) is Node and of.level is self:
             self.changes.append(Change(of, through, len(self), filled(value)))
 
     def forget(self) -> None:
-        """Take the record for that of a function of which no sweep is known."""
+        """Treat the record as that of a function without a known sweep."""
         self.end, self.accent = None, ""
         self.changes.clear()
 
 
 def inner(arg: Any) -> Any:
-    """Return an argument that is no parent."""
+    """Return an argument that is not a parent."""
     return arg.value if type(arg) is Constant else arg
 
 
-def _compared(arg: Any) -> list[Node]:
+def _condition_operands(arg: Any) -> list[Node]:
     if type(arg) is Node:
         return [arg]
-    question = question_of(inner(arg))
-    return [x for side in question.sides for x in _compared(side)] if question else []
+    condition = condition_of(inner(arg))
+    return [x for side in condition.sides for x in _condition_operands(side)] if condition else []
 
 
 class WatchedLevel(JetLevel):
-    """Forward mode that tells a tape, one level down, of each tangent."""
+    """Forward mode that reports each tangent to a tape, one level down."""
 
     def __init__(self, below: SourceTape) -> None:
         super().__init__(1)
@@ -89,14 +89,14 @@ class WatchedLevel(JetLevel):
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
     ) -> Jet:
-        """Return the jet, and note its tangent."""
+        """Return the jet, and record its tangent."""
         jet = super().result(primitive, args, values, value)
         self.below.change(value, None, jet.higher[0])
         return jet
 
 
 class WatchedTape(Tape):
-    """A tape whose reverse sweep tells a tape, one level down, of each adjoint as it changes."""
+    """A tape whose reverse sweep reports each change of an adjoint to a tape, one level down."""
 
     def __init__(self, below: SourceTape) -> None:
         super().__init__()

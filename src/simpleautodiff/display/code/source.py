@@ -20,8 +20,8 @@ from simpleautodiff.core.jet import Jet
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.code.recorded_sweeps import SourceTape, WatchedLevel, WatchedTape
-from simpleautodiff.display.code.statements import Straight
-from simpleautodiff.display.tables.formats import check_format, dumped
+from simpleautodiff.display.code.statements import Statements
+from simpleautodiff.display.tables.formats import check_format, dump_json
 from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.program.notation import latex_name
 from simpleautodiff.program.program import input_names
@@ -31,8 +31,8 @@ from simpleautodiff.transforms.arguments import Selection, call, check_function,
 from simpleautodiff.transforms.grad import First, run_jets
 from simpleautodiff.transforms.recorded_call import Graph
 from simpleautodiff.transforms.results import plain_results
-from simpleautodiff.values.functions import check_value, in_kind, is_complex, optional, shape
-from simpleautodiff.values.pytree import children, flatten, paths
+from simpleautodiff.values.functions import check_value, is_complex, optional, shape, to_type_of
+from simpleautodiff.values.pytree import flatten, parts_of, paths
 
 
 class Source:
@@ -47,7 +47,7 @@ class Source:
         self.latex = latex
 
     def __str__(self) -> str:
-        """Return the text of a module of Python."""
+        """Return the text of a Python module."""
         return self.python
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class Source:
             case "html":
                 return f'<pre class="simpleautodiff"><code>{html.escape(self.python)}</code></pre>'
             case "json":
-                return dumped({"name": self.name, "python": self.python, "latex": self.latex})
+                return dump_json({"name": self.name, "python": self.python, "latex": self.latex})
         return self.python
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -87,21 +87,21 @@ def source(
     Parameters
     ----------
     function
-        What to write down: a function, or a derivative of one. The lines have the paper's names:
-        v1, v2, ... for the values; for the adjoints of `grad(f)` and `value_and_grad(f)` v1_bar,
-        ..., for the tangents of `derivative(f)` v1_dot, ... Others are functions like any: for a
-        `jvp` write ``lambda x: jvp(f, (x,), (1.0,))``.
+        A function, or a derivative of one. The lines have the paper's names: v1, v2, ... for the
+        values; v1_bar, ... for the adjoints of `grad(f)` and `value_and_grad(f)`; v1_dot, ... for
+        the tangents of `derivative(f)`. Other derivatives are functions like any: for a `jvp` write
+        ``lambda x: jvp(f, (x,), (1.0,))``.
     args
-        A point. Loops, branches and shapes are taken as they are at this point, so the text holds
-        where the same are taken; a function without them is right everywhere. What arrays are
-        compared for is asked again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but what is
-        computed from the answers alone, as ``np.where(x > 0, 1, 2)`` and much of a second
-        derivative, is a constant of the point. At the point itself the text gives the same numbers
-        to the last bit. Without a point each parameter gets a number.
+        A point. Loops, branches and shapes are those of this point, so the text is valid wherever
+        they are the same; a function without them is valid everywhere. Conditions on arrays are
+        evaluated again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but a value computed from
+        conditions alone, as ``np.where(x > 0, 1, 2)`` and much of a second derivative, is a
+        constant of the point. At the point itself the text gives the same numbers to the last bit.
+        Without a point each parameter gets a number.
     simplify
-        Give SymPy's symbols in place of the numbers, and write the simplified formula.
+        Use SymPy's symbols in place of the numbers, and write the simplified formula.
     names
-        What the arguments are called; without it, as the parameters of the function are.
+        The names of the arguments; by default the parameters of the function.
 
     Examples
     --------
@@ -124,11 +124,11 @@ def source(
     x_{2} + \frac{1}{x_{1}}
     '''
     check_function(function)
-    signature = Signature(function, args or _some_point(function), names)
-    return _simplified(signature) if simplify else _recorded(signature)
+    signature = Signature(function, args or _make_point(function), names)
+    return _simplify_source(signature) if simplify else _record_source(signature)
 
 
-def _some_point(function: Callable[..., Any]) -> tuple[float, ...]:
+def _make_point(function: Callable[..., Any]) -> tuple[float, ...]:
     """Return a number for each argument that a function needs."""
     parameters = inspect.signature(function).parameters.values()
     return tuple(
@@ -139,7 +139,7 @@ def _some_point(function: Callable[..., Any]) -> tuple[float, ...]:
 
 
 class Signature:
-    """A function with its arguments: what they are called, and what their parts are."""
+    """A function with its arguments: their names, and the paths of their leaves."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None
@@ -156,7 +156,7 @@ class Signature:
         self.variables = _identifiers(self.paths)
 
     def head(self, what: str) -> list[str]:
-        """Return the first lines: the name, what is computed, and the parts of the arguments."""
+        """Return the first lines: the name, the docstring, and the unpacking of the arguments."""
         name = re.sub(r'["\\]', "", name_of(self.function))
         pairs = zip(self.variables, self.paths, strict=True)
         return [
@@ -166,7 +166,7 @@ class Signature:
         ]
 
 
-def _recorded(signature: Signature) -> Source:
+def _record_source(signature: Signature) -> Source:
     function, args = signature.function, signature.args
     tape = SourceTape()
     leaves, rebuild = flatten(args)
@@ -175,23 +175,23 @@ def _recorded(signature: Signature) -> Source:
             what = f"an argument of {name_of(function)}"
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
-            inputs = tape[: len(inputs)]  # as they were, should the function write to them
+            inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
             _, results = plain_results(result, tape, function)
-        text = Straight(tape, inputs, signature.variables, results)
+        text = Statements(tape, inputs, signature.variables, results)
         return _source(signature, text, result)
     finally:
         tape.clear()
 
 
 def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) -> Any:
-    """Run the function; a derivative such that it is known whose each tangent or adjoint is."""
+    """Run the function; for a derivative, record the node of each tangent or adjoint."""
     first = getattr(function, "first", None)
     if first is None or any(is_complex(plain(leaf)) for leaf in flatten(args)[0]):
         return call(function, Selection(args), args)
     selection = select(first.f, first.argnums, args, {})
     swept = _forward if first.what == "derivative" else _backward
     result = swept(first, selection, tape)
-    if result is None:  # nothing to sweep, or no one number
+    if result is None:  # nothing to sweep, or not a scalar result
         tape.forget()
         return call(function, Selection(args), args)
     return result
@@ -203,7 +203,7 @@ def _forward(first: First, selection: Selection, tape: SourceTape) -> Any:
     if not selection.single or type(x) is not Node or shape(plain(x)):
         return None
     level = WatchedLevel(tape)
-    seed = tape.input(1 if type(plain(x)) is int else in_kind(1, plain(x)))
+    seed = tape.input(1 if type(plain(x)) is int else to_type_of(1, plain(x)))
     tape.change(x, None, seed)
     jet = Jet(x, [seed], level)
     value, tangent, _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
@@ -221,39 +221,39 @@ def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
         return None
     tape.end, tape.accent = value, "bar"
     whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
-    seed = 1 if whole_numbers else in_kind(1, plain(value))
+    seed = 1 if whole_numbers else to_type_of(1, plain(value))
     slopes = graph.slopes(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
-    whole = graph.arguments([_in_kind(slope, plain(node.value)) for slope, node in pairs])
+    whole = graph.arguments([_convert_to_type(slope, plain(node.value)) for slope, node in pairs])
     return (value, whole) if first.what == "value_and_grad" else whole
 
 
-def _in_kind(slope: Any, like: Any) -> Any:
-    """Give a derivative the kind of its input, as a step that is recorded."""
+def _convert_to_type(slope: Any, like: Any) -> Any:
+    """Convert a derivative to the type of its input, as a recorded step."""
     kind, wanted = (getattr(plain(x), "dtype", None) for x in (slope, like))
     return slope if kind is None or wanted is None or kind == wanted else astype(slope, wanted)
 
 
-def _source(signature: Signature, text: Straight, result: Any) -> Source:
+def _source(signature: Signature, text: Statements, result: Any) -> Source:
     finals = [text.final(leaf) for leaf in flatten(result)[0]]
-    body = text.lines(_tree(result, iter(finals)))
+    body = text.lines(_write_tree(result, iter(finals)))
     leaves = flatten(signature.args)[0]
-    point = ", ".join(map(_short, leaves[:4])) + ", ..." * (len(leaves) > 4)
+    point = ", ".join(map(_shorten, leaves[:4])) + ", ..." * (len(leaves) > 4)
     code = "\n".join([*signature.head(f"as at ({point})"), *body])
     constants = [f"{constant} = {value}" for value, constant in text.constants.items()]
     return Source(signature.name, module_text(code, constants), text.latex())
 
 
-def _short(leaf: Any) -> str:
+def _shorten(leaf: Any) -> str:
     return f"{leaf.dtype}{leaf.shape}" if isinstance(leaf, np.ndarray) else repr(leaf)
 
 
-def _tree(tree: Any, leaves: Iterator[str]) -> str:
-    """Write the structure of a result around what is written for its leaves."""
-    parts = children(tree)
+def _write_tree(tree: Any, leaves: Iterator[str]) -> str:
+    """Write the structure of a result around the code of its leaves."""
+    parts = parts_of(tree)
     if parts is None:
         return next(leaves)
-    inside = [_tree(part, leaves) for _, part in parts]
+    inside = [_write_tree(part, leaves) for _, part in parts]
     match tree:
         case None:
             return "None"
@@ -270,7 +270,7 @@ def _tree(tree: Any, leaves: Iterator[str]) -> str:
 
 
 def _parameters(function: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
-    """Return the parameters that are given, a star before one that takes several."""
+    """Return the parameters that are given, with a star before one that takes several."""
     try:
         signature = inspect.signature(function)
         given = signature.bind(*args).arguments
@@ -304,7 +304,7 @@ def _identifier(text: str) -> str:
     return f"{name}_" if keyword.iskeyword(name) or name[0].isdigit() else name
 
 
-def _simplified(signature: Signature) -> Source:
+def _simplify_source(signature: Signature) -> Source:
     """Differentiate SymPy's symbols, and write the simplified formula."""
     sympy = optional("sympy", "source(..., simplify=True)")
     leaves, rebuild = flatten(signature.args)
@@ -313,7 +313,7 @@ def _simplified(signature: Signature) -> Source:
     symbols = [sympy.Symbol(name, real=True) for name in signature.variables]
     result = signature.function(*rebuild(iter(symbols)))
     formulas = [sympy.simplify(leaf) for leaf in flatten(result)[0]]
-    value = _tree(result, iter([sympy.pycode(formula) for formula in formulas]))
+    value = _write_tree(result, iter([sympy.pycode(formula) for formula in formulas]))
     code = "\n".join([*signature.head("simplified"), f"    return {value}"])
     named = {symbol: latex_name(str(symbol)) for symbol in symbols}
     latex = r", \quad ".join(sympy.latex(formula, symbol_names=named) for formula in formulas)

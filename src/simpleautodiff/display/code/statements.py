@@ -1,4 +1,4 @@
-"""A tape as straight-line code: which steps are needed, what each is called, in which order."""
+"""A tape as straight-line code: which steps are needed, their names, and their order."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ import numpy as np
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
-from simpleautodiff.display.code.conditions import Question, question_of
+from simpleautodiff.display.code.conditions import Condition, condition_of
 from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import Term, as_term, latex_name, render
 from simpleautodiff.program.orders import in_paper_order
-from simpleautodiff.program.python_code import FEW, Piece, expression, listed, literal
+from simpleautodiff.program.python_code import (
+    MAX_INLINE_ELEMENTS,
+    Piece,
+    join_arguments,
+    write_expression,
+    write_literal,
+)
 from simpleautodiff.rules.row import TABLE
 
-_LONGEST = 60  # characters of an expression that is put into another one
-LOOSE = SUM - 1  # how tightly a comparison binds
+_MAX_INLINE = 60  # characters up to which an expression is inlined into another
+COMPARISON = SUM - 1  # the precedence of a comparison
 
 
 @dataclass(slots=True)
-class Line:
+class Assignment:
     """One assignment: its variable, its expression in Python and LaTeX, what it reads."""
 
     variable: str
@@ -38,19 +44,20 @@ class Line:
 
 
 @dataclass(slots=True)
-class Written:
+class Expression:
     """An expression in both notations, and the variables it reads."""
 
     piece: Piece
-    term: Any  # a term; a setting, as it is
+    term: Any  # a term; a setting is kept as it is
     reads: set[str] = field(default_factory=set)
 
 
-class Straight:
+class Statements:
     """The statements that compute some results from some inputs.
 
-    A variable may be given anew, as an adjoint is when it accumulates: `held` says which variables
-    hold a step's value now, `holds` what a variable holds, `left` how often a step is still read.
+    A variable may be assigned again, as an adjoint is when it accumulates: `held` lists the
+    variables that hold a step's value now, `holds` the step that a variable holds, and `left` how
+    often a step is still read.
     """
 
     def __init__(
@@ -59,7 +66,7 @@ class Straight:
         self.tape = tape
         self.inputs = names
         self.held: dict[Node, list[str]] = {}
-        self.statements: list[Line] = []
+        self.statements: list[Assignment] = []
         self.temporaries = 0
         self.holds: dict[str, Node] = {}
         self.constants: dict[str, str] = {}
@@ -77,7 +84,7 @@ class Straight:
         self._write_sweep()
 
     def _ancestors(self) -> set[Node]:
-        """Return the steps that the results need, and those that their conditions compare."""
+        """Return the steps that the results need, and the operands of their conditions."""
         found: set[Node] = set()
         waiting = list(self.outputs)
         while waiting:
@@ -98,7 +105,7 @@ class Straight:
         for number, node in enumerate(steps, 1):
             name = f"{letter}{number}"
             if node not in self.needed:
-                self.held.setdefault(node, [name])  # only mentioned
+                self.held.setdefault(node, [name])  # only mentioned in comments
                 continue
             line = self.tape.line(node)
             own = self.own.get(node, "") if line else ""
@@ -106,18 +113,18 @@ class Straight:
             last = line
 
     def _write_rest(self, until: int, changed: set[Node]) -> None:
-        """Write the steps up to a time that are neither adjoints nor put into others."""
+        """Write the steps up to a time that are neither adjoints nor inlined."""
         for node in self.tape[self.seen : until]:
             fresh = node in self.needed and node not in self.held and node not in changed
-            if fresh and not self._is_put(node):
+            if fresh and not self._is_inlined(node):
                 self._temporary(node)
         self.seen = max(self.seen, until)
 
-    def _is_put(self, node: Node) -> bool:
-        """Tell whether a step is written inside the one step that uses it."""
+    def _is_inlined(self, node: Node) -> bool:
+        """Tell whether a step is inlined into the one step that uses it."""
         return self.uses[node] == 1 and node not in self.outputs
 
-    def _temporary(self, node: Node, written: Written | None = None) -> None:
+    def _temporary(self, node: Node, written: Expression | None = None) -> None:
         self.temporaries += 1
         self._assign(f"t{self.temporaries}", node, written=written)
 
@@ -147,16 +154,18 @@ class Straight:
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
         assert node.primitive is not None
-        return render(node.primitive, tuple(self._mentioned(arg) for arg in node.args)).text
+        return render(node.primitive, tuple(self._mention(arg) for arg in node.args)).text
 
-    def _mentioned(self, arg: Any) -> Any:
-        """Return what is written for an argument that is only mentioned."""
+    def _mention(self, arg: Any) -> Any:
+        """Return the text of an argument that is only mentioned in a comment."""
         if type(arg) is Node:
             return Term(self.held[arg][0]) if arg in self.held else Term("…")
-        question = question_of(inner(arg))
-        if question is None:
+        condition = condition_of(inner(arg))
+        if condition is None:
             return inner(arg)
-        return _asked(question.sign, [as_term(self._mentioned(x)) for x in question.sides])
+        return _write_condition(
+            condition.sign, [as_term(self._mention(x)) for x in condition.sides]
+        )
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -166,91 +175,91 @@ class Straight:
         node: Node,
         note: str = "",
         prefer: str = "",
-        written: Written | None = None,
+        written: Expression | None = None,
     ) -> None:
         written = written or self._step(node, prefer)
         self._hold(name, node)
         text, latex = written.piece.text, written.term.latex
-        self.statements.append(Line(name, text, latex, written.reads, note))
+        self.statements.append(Assignment(name, text, latex, written.reads, note))
 
     def _alias(self, name: str, node: Node, note: str, prefer: str) -> None:
         other = prefer if prefer in self.held[node] else self.held[node][-1]
         self._hold(name, node)
-        self.statements.append(Line(name, other, variable_latex(other), {other}, note))
+        self.statements.append(Assignment(name, other, variable_latex(other), {other}, note))
 
     def _hold(self, name: str, node: Node) -> None:
-        """Let a variable hold a step; what it held before is saved if it is still read."""
+        """Let a variable hold a step; save what it held before if that is still read."""
         old = self.holds.pop(name, None)
         if old is not None:
             self.held[old].remove(name)
             if not self.held[old] and (self.left[old] or old in self.outputs):
                 self.temporaries += 1
                 saved = f"t{self.temporaries}"
-                self.statements.append(Line(saved, name, variable_latex(name), {name}))
+                self.statements.append(Assignment(saved, name, variable_latex(name), {name}))
                 self.holds[saved] = old
                 self.held[old].append(saved)
         self.holds[name] = node
         self.held.setdefault(node, []).append(name)
 
-    def _step(self, node: Node, prefer: str) -> Written:
-        """Write one step; steps used only here are written inside."""
+    def _step(self, node: Node, prefer: str) -> Expression:
+        """Write one step; steps used only here are inlined."""
         if node.primitive is None:  # the seed of a sweep
-            piece = literal(node.value)
-            return Written(piece, Term(node.value))
+            piece = write_literal(node.value)
+            return Expression(piece, Term(node.value))
         parts = [self._argument(arg, prefer) for arg in node.args]
-        if node.operator == "mul" and (shorter := _by_one(node, parts)):
+        if node.operator == "mul" and (shorter := _write_as_sign(node, parts)):
             return shorter
-        piece = _written_step(node, [part.piece for part in parts])
+        piece = _write_step(node, [part.piece for part in parts])
         term = render(node.primitive, tuple(part.term for part in parts))
-        return Written(piece, term, set().union(*[part.reads for part in parts]))
+        return Expression(piece, term, set().union(*[part.reads for part in parts]))
 
-    def _argument(self, arg: Any, prefer: str) -> Written:
+    def _argument(self, arg: Any, prefer: str) -> Expression:
         if type(arg) is not Node:
-            question = question_of(inner(arg))
-            if question is not None:
-                return self._question(question)
-            return Written(self._constant(inner(arg)), inner(arg))
+            condition = condition_of(inner(arg))
+            if condition is not None:
+                return self._condition(condition)
+            return Expression(self._constant(inner(arg)), inner(arg))
         self.left[arg] -= 1
         if arg not in self.held:
             inside = self._step(arg, prefer)
-            if len(inside.piece.text) <= _LONGEST:
+            if len(inside.piece.text) <= _MAX_INLINE:
                 return inside
             self._temporary(arg, inside)
         names = self.held[arg]
         name = prefer if prefer in names else names[-1]
-        return Written(Piece(name), Term(name, latex=variable_latex(name)), {name})
+        return Expression(Piece(name), Term(name, latex=variable_latex(name)), {name})
 
-    def _question(self, question: Question) -> Written:
-        """Write what was asked, so that it is asked wherever the function is called."""
-        sides = [self._argument(side, "") for side in question.sides]
+    def _condition(self, condition: Condition) -> Expression:
+        """Write a condition, so that it is evaluated wherever the function is called."""
+        sides = [self._argument(side, "") for side in condition.sides]
         texts = [side.piece.inside(SUM) for side in sides]
-        term = _asked(question.sign, [as_term(side.term) for side in sides])
+        term = _write_condition(condition.sign, [as_term(side.term) for side in sides])
         reads = set().union(*[side.reads for side in sides])
-        return Written(Piece(_infix(question.sign, texts), LOOSE), term, reads)
+        return Expression(Piece(_infix(condition.sign, texts), COMPARISON), term, reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
         if isinstance(value, tuple) and value:
             inside = ", ".join(self._constant(part).text for part in value)
             return Piece(f"({inside},)" if len(value) == 1 else f"({inside})")
-        piece = literal(value)
-        if not isinstance(value, np.ndarray) or value.size <= FEW:
+        piece = write_literal(value)
+        if not isinstance(value, np.ndarray) or value.size <= MAX_INLINE_ELEMENTS:
             return piece
         return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
 
     # The text. ------------------------------------------------------------------------------------
 
     def final(self, leaf: Any) -> str:
-        """Return what to write for a leaf of the result."""
+        """Return the text for a leaf of the result."""
         if type(leaf) is Node and leaf.level is self.tape:
             if leaf not in self.held:
                 self._temporary(leaf)
             return self.held[leaf][-1]
-        return literal(leaf).text
+        return write_literal(leaf).text
 
     def lines(self, result: str) -> list[str]:
-        """Return the indented lines of the body that ends with ``return result``."""
-        self.statements = _alive(self.statements, result)
+        """Return the indented lines of a body that ends with ``return result``."""
+        self.statements = _drop_unread(self.statements, result)
         widths = [len(f"{s.variable} = {s.text}") for s in self.statements]
         width = min(max(widths, default=0), 48)
         lines = []
@@ -266,16 +275,16 @@ class Straight:
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
 
 
-def _written_step(node: Node, pieces: list[Piece]) -> Piece:
+def _write_step(node: Node, pieces: list[Piece]) -> Piece:
     row, value = node.primitive, node.value
     assert row is not None
     if type(value) is float and not math.isfinite(value):
-        return _library_call(row, pieces)  # Python would raise where this library gives inf or nan
-    return expression(row, pieces, node.values(), value, _library_call)
+        return _library_call(row, pieces)  # Python would raise an error, not return inf
+    return write_expression(row, pieces, node.values(), value, _library_call)
 
 
 def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
-    """Write a row as a call of this library."""
+    """Write a primitive as a call of this library."""
     import simpleautodiff
 
     if TABLE.get(row.name) is not row:
@@ -286,26 +295,28 @@ def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:
     public = {"abs": "absolute"}.get(row.name, row.name)
     found = getattr(simpleautodiff, public, None)
     if getattr(found, "primitive", None) is row:
-        return Piece(f"ad.{public}({listed(pieces)})")
-    return Piece(f'rows["{row.name}"].compute({listed(pieces)})')
+        return Piece(f"ad.{public}({join_arguments(pieces)})")
+    return Piece(f'rows["{row.name}"].compute({join_arguments(pieces)})')
 
 
-def _by_one(node: Node, parts: list[Written]) -> Written | None:
-    """Write a product with the whole number 1 or -1 of a rule, which is exact, as a sign."""
+def _write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
+    """Write a product with the integer 1 or -1 of a rule, which is exact, as a sign."""
     for k, arg in enumerate(node.args):
         if type(arg) is int and arg in (1, -1):
             other = parts[1 - k]
             if arg == 1:
                 return other
-            return Written(Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads)
+            return Expression(
+                Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads
+            )
     return None
 
 
-def _asked(sign: str, sides: list[Term]) -> Term:
-    latex = _SIGNS.get(sign, sign)
+def _write_condition(sign: str, sides: list[Term]) -> Term:
+    latex = _LATEX_CONDITION_SIGNS.get(sign, sign)
     return Term(
         _infix(sign, [side.inside(SUM) for side in sides]),
-        LOOSE,
+        COMPARISON,
         latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
     )
 
@@ -314,7 +325,7 @@ def _infix(sign: str, sides: list[str]) -> str:
     return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
 
 
-_SIGNS = {
+_LATEX_CONDITION_SIGNS = {
     "<=": r"\le",
     ">=": r"\ge",
     "==": "=",
@@ -331,8 +342,8 @@ def variable_latex(name: str) -> str:
     return latex_name(base, accent) if base and accent in ("bar", "dot") else latex_name(name)
 
 
-def _alive(statements: list[Line], result: str) -> list[Line]:
-    """Drop the assignments that nobody reads before the variable is given anew."""
+def _drop_unread(statements: list[Assignment], result: str) -> list[Assignment]:
+    """Drop assignments that are not read before the variable is assigned again."""
     wanted = set(re.findall(r"[^\W\d]\w*", result))
     kept = []
     for statement in reversed(statements):

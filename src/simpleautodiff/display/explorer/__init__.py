@@ -1,1 +1,1 @@
-"""The explorer: graph, table and code of a program in one page, linked and in motion."""
+"""The explorer: graph, table and code of a program in one page, linked and animated."""

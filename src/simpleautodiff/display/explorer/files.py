@@ -1,4 +1,4 @@
-"""The files of the page: scripts, style, frames; and which rows its scripts can compute."""
+"""The files of the page: scripts, style, templates; and the primitives that its scripts compute."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ SCRIPTS = ("rows.js", "engine.js", "graph.js", "parts.js", "table.js", "stops.js
 
 
 @cache
-def asset(name: str) -> str:
+def read_asset(name: str) -> str:
     """Return the text of a file that belongs to the page."""
     folder = resources.files("simpleautodiff.display.explorer") / "assets"
     return (folder / name).read_text(encoding="utf-8")
 
 
 @cache
-def front_end() -> str:
+def read_scripts() -> str:
     """Return the scripts of the page as one."""
-    return "\n".join(asset(name) for name in SCRIPTS)
+    return "\n".join(read_asset(name) for name in SCRIPTS)
 
 
 @cache
-def scripted() -> frozenset[str]:
-    """Return the names of the rows that the page computes by itself."""
-    table = asset("rows.js").partition("const ROWS")[2]
+def find_scripted() -> frozenset[str]:
+    """Return the names of the primitives that the page computes by itself."""
+    table = read_asset("rows.js").partition("const ROWS")[2]
     return frozenset(re.findall(r"^  (\w+): \{", table, re.MULTILINE))
 
 
-def filled(frame: str, parts: dict[str, str]) -> str:
-    """Put each part into the place of a frame that has its name."""
-    text = asset(frame)
+def fill_template(frame: str, parts: dict[str, str]) -> str:
+    """Fill each named slot of a template."""
+    text = read_asset(frame)
     for name, part in parts.items():
         before, _, after = text.partition(f"{{{name}}}")
         text = before + part + after

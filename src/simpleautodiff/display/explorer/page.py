@@ -1,4 +1,4 @@
-"""One self-contained page for a program: it works from a disk, and asks for nothing outside."""
+"""One self-contained page for a program: it works from disk, without a network."""
 
 from __future__ import annotations
 
@@ -10,43 +10,45 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simpleautodiff.display.explorer.files import asset, filled, front_end
-from simpleautodiff.display.explorer.page_data import document, source_of
-from simpleautodiff.display.explorer.page_views import LEGIBLE
+from simpleautodiff.display.explorer.files import fill_template, read_asset, read_scripts
+from simpleautodiff.display.explorer.page_data import make_document, source_of
+from simpleautodiff.display.explorer.page_views import FIRST_VIEW_SIZES
 from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
 from simpleautodiff.program.formula import Formula, parse
 from simpleautodiff.program.program import Program
 
-BODY = "html, body { margin: 0; height: 100%; }\n"
+PAGE_STYLE = "html, body { margin: 0; height: 100%; }\n"
 START = """
 const data = JSON.parse(document.getElementById("program").textContent);
 window.explorer = explorer(document.getElementById("explorer"), data);
 """
 
 
-def page(program: Program, title: str = "", code: list[str] | None = None, first: int = 1) -> str:
+def write_page(
+    program: Program, title: str = "", code: list[str] | None = None, first: int = 1
+) -> str:
     """Write the page of a program.
 
     Parameters
     ----------
     program
-        What it shows.
+        The program to show.
     title
-        What stands at its top.
+        The heading.
     code, first
-        The source, where there is one, and the number of its first line.
+        The source, if there is one, and the number of its first line.
 
     Examples
     --------
     >>> import simpleautodiff as ad
-    >>> text = page(ad.trace(lambda x: ad.sin(x) * x, 2.0), "x sin x")
+    >>> text = write_page(ad.trace(lambda x: ad.sin(x) * x, 2.0), "x sin x")
     >>> text.startswith("<!doctype html>"), "http:" in text.replace("http://www.w3.org/", "")
     (True, False)
     """
-    style = BODY + asset("explorer.css")
-    script = f'(() => {{\n"use strict";\n{front_end()}{START}}})();\n'
-    data = json.dumps(document(program, title, code or (), first), ensure_ascii=False)
+    style = PAGE_STYLE + read_asset("explorer.css")
+    script = f'(() => {{\n"use strict";\n{read_scripts()}{START}}})();\n'
+    data = json.dumps(make_document(program, title, code or (), first), ensure_ascii=False)
     parts = {
         "policy": f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; "
         f"script-src '{_hash(script)}'; base-uri 'none'; form-action 'none'",
@@ -55,7 +57,7 @@ def page(program: Program, title: str = "", code: list[str] | None = None, first
         "program": data.replace("<", "\\u003c"),  # so that no text in it can end the element
         "script": script,
     }
-    return filled("page.html", parts)
+    return fill_template("page.html", parts)
 
 
 def _hash(text: str) -> str:
@@ -69,7 +71,7 @@ def explore(
     title: str = "",
     numbering: str = "",
 ) -> Path:
-    """Write a page in which the derivative of a function or a formula can be watched.
+    """Write a page that shows how the derivative of a function or a formula is computed.
 
     It has the graph, the table and the source, linked with one another; the evaluation, the
     search for an order, the forward sweep from each input and the reverse sweep, step by step; and
@@ -81,14 +83,14 @@ def explore(
         A function; a formula as text, whose variables take `args` in the order they appear; or a
         program.
     args
-        Where it is evaluated.
+        The point.
     path
         The file to write.
     title
-        What stands at its top: the formula, or the name of the function, if not given.
+        The heading: by default the formula, or the name of the function.
     numbering
-        "paper" or "execution", as `trace` takes it. If not given: the paper's for a small program;
-        for a large one that of execution, in which the steps of one box follow one another.
+        "paper" or "execution", as `trace` takes it. By default the paper's for a small program, and
+        for a large one that of execution, in which the steps of one box are consecutive.
 
     Returns
     -------
@@ -103,14 +105,14 @@ def explore(
     >>> ad.explore("log(x1) + x1*x2 - sin(x2)", 2, 5, path=os.path.join(folder, "page.html")).name
     'page.html'
     """
-    program, own_title, code, first = described(f, args, numbering)
-    text = page(program, title or own_title, code, first)
+    program, own_title, code, first = describe(f, args, numbering)
+    text = write_page(program, title or own_title, code, first)
     file = Path(path)
     file.write_text(text, encoding="utf-8")
     return file
 
 
-def described(
+def describe(
     f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a function, a formula or a program, its title and its source."""
@@ -125,24 +127,24 @@ def described(
                 f"the variables of {f.strip()!r} are {', '.join(names) or 'none'}: "
                 f"{len(names)} values are needed, {len(args)} were given"
             )
-        return of_formula(formula, args, numbering)
+        return describe_formula(formula, args, numbering)
     name = getattr(f, "__name__", type(f).__name__)
     code, first = source_of(f)
-    program = _numbered(trace(f, *args, numbering=numbering or "execution"), numbering)
+    program = _choose_numbering(trace(f, *args, numbering=numbering or "execution"), numbering)
     return program, "" if name == "<lambda>" else name, code, first
 
 
-def of_formula(
+def describe_formula(
     formula: Formula, args: tuple[Any, ...] | list[float], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
-    """Return the program of a formula; one of several lines has them as its source, no title."""
+    """Return the program of a formula, its title and source; several lines have no title."""
     traced = trace_formula(formula, *args, numbering=numbering or "execution")
-    program = _numbered(traced, numbering)
+    program = _choose_numbering(traced, numbering)
     lines = formula.text.splitlines()
     return (program, "", lines, 1) if len(lines) > 1 else (program, formula.text, [], 1)
 
 
-def _numbered(program: Program, numbering: str) -> Program:
-    """Choose the paper's numbering for a small program, if none was asked for."""
-    small = len(program) <= LEGIBLE[0]
+def _choose_numbering(program: Program, numbering: str) -> Program:
+    """Use the paper's numbering for a small program, if none was given."""
+    small = len(program) <= FIRST_VIEW_SIZES[0]
     return program.renumbered("paper") if small and not numbering else program

@@ -13,9 +13,13 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.explorer.files import scripted
+from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
-from simpleautodiff.display.notation.step_sentences import brief, partial_symbols, symbols
+from simpleautodiff.display.notation.step_sentences import (
+    describe_value,
+    partial_symbols,
+    write_symbols,
+)
 from simpleautodiff.display.stepper.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.program.program import Program
@@ -25,25 +29,27 @@ from simpleautodiff.values.functions import shape
 MOST_SWEEPS = 12
 
 
-def document(program: Program, title: str = "", code: Sequence[str] = (), first: int = 1) -> Any:
-    """Return everything the page shows of a program, as plain lists, texts and numbers.
+def make_document(
+    program: Program, title: str = "", code: Sequence[str] = (), first: int = 1
+) -> Any:
+    """Return everything that the page shows of a program, as plain lists, strings and numbers.
 
     Parameters
     ----------
     program
-        What is shown.
+        The program to show.
     title
-        What stands above it.
+        The heading.
     code, first
         The lines of the function's source, and the number of the first one.
     """
-    with engine.recording:  # what is made here is kept, all of it
-        return _document(program, title, code, first)
+    with engine.recording:  # everything made here is retained
+        return _make_document(program, title, code, first)
 
 
-def _document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
+def _make_document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
     index = {node: i for i, node in enumerate(program.nodes)}
-    reason = obstacle(program)
+    reason = find_obstacle(program)
     views = Views(program)
     drawn = set(views.singles())
     return {
@@ -60,8 +66,8 @@ def _document(program: Program, title: str, code: Sequence[str], first: int) -> 
     }
 
 
-def obstacle(program: Program) -> str:
-    """Say why the page cannot compute a program by itself; empty if it can."""
+def find_obstacle(program: Program) -> str:
+    """Return the reason why the page cannot compute a program by itself; empty if it can."""
     if any(shape(node.value) for node in program.nodes):
         return "Arrays are shown as they were computed; sliders are for single numbers."
     if not all(_is_real(node.value) for node in program.nodes):
@@ -70,7 +76,7 @@ def obstacle(program: Program) -> str:
         return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
-        if name and (name not in scripted() or TABLE.get(name) is not node.primitive):
+        if name and (name not in find_scripted() or TABLE.get(name) is not node.primitive):
             return f"The page has no formula for {name}, so its numbers stay as they were computed."
         constants = [arg for arg in node.args if type(arg) is not Node]
         if not all(_is_real(arg) for arg in constants):
@@ -82,8 +88,8 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
 
 
-def number(value: Any) -> Any:
-    """Return a number as JSON can carry it: a float, or a text for inf, nan and everything else."""
+def json_number(value: Any) -> Any:
+    """Return a number for JSON: a float, or text for inf, nan and everything else."""
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
@@ -93,21 +99,28 @@ def number(value: Any) -> Any:
     if isinstance(value, (float, np.floating, int)):
         value = float(value)
         return value if math.isfinite(value) else str(value)
-    return {"text": brief(value), "shape": str(shape(value) or brief(value)), **_sizes(value)}
+    return {
+        "text": describe_value(value),
+        "shape": str(shape(value) or describe_value(value)),
+        **_sizes(value),
+    }
 
 
 def _sizes(value: Any) -> dict[str, Any]:
-    """Return the largest size in an array, and whether it has a nan: the page may stop there."""
+    """Return the largest size in an array, and whether it has a nan: breakpoints need them."""
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "biufc":
         return {}
     sizes = np.abs(value)
     missing = np.isnan(sizes)
-    return {"most": number(np.max(sizes, where=~missing, initial=0)), "nan": bool(missing.any())}
+    return {
+        "most": json_number(np.max(sizes, where=~missing, initial=0)),
+        "nan": bool(missing.any()),
+    }
 
 
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
-    """Return what is known of a node; its formulas only if it is drawn somewhere."""
-    record: dict[str, Any] = {"name": program.names[node], "value": number(node.value)}
+    """Return the data of a node, with its formulas only if it is drawn somewhere."""
+    record: dict[str, Any] = {"name": program.names[node], "value": json_number(node.value)}
     if node.primitive is None:
         return record
     args = [index[arg] if type(arg) is Node else [_argument(arg)] for arg in node.args]
@@ -121,15 +134,17 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         for k, derivative in node.local_derivatives()
     ]
     return record | {
-        "text": symbols(program, node),
-        "partials": {k: None if d is ZERO or type(d) is Linear else number(d) for k, d, _ in local},
+        "text": write_symbols(program, node),
+        "partials": {
+            k: None if d is ZERO or type(d) is Linear else json_number(d) for k, d, _ in local
+        },
         "slopes": {k: text for k, _, text in local},
         "line": program.lines.get(node, ""),
     }
 
 
 def _argument(arg: Any) -> Any:
-    return number(arg) if _is_real(arg) else {"text": str(arg)[:40]}
+    return json_number(arg) if _is_real(arg) else {"text": str(arg)[:40]}
 
 
 def _row(name: str) -> dict[str, Any]:
@@ -143,12 +158,12 @@ def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
     small = len(program.nodes) <= MOST_DRAWN
     inputs = [program.names[node] for node in program.inputs[: MOST_SWEEPS if small else 1]]
     outputs = [program.names[node] for node in program.outputs[: MOST_SWEEPS if small else 1]]
-    sweeps = [_tried(_forward, program, at, name) for name in inputs]
+    sweeps = [_try_sweep(_forward, program, at, name) for name in inputs]
     return [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
 
 
-def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
-    """Leave a sweep out that cannot be made, as one from an index."""
+def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:
+    """Return a sweep, or None if it is not possible, such as one from an index."""
     try:
         return sweep(program, at, name)
     except (AutodiffError, TypeError, ValueError):
@@ -157,13 +172,13 @@ def _tried(sweep: Callable[..., Any], program: Program, at: dict[str, int], name
 
 def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
-    tangents = Program.tangents(program, name)  # the numbers; a trace makes a table of them
+    tangents = Program.tangents(program, name)  # the numbers: Trace.tangents would make a table
     reached = [i for placed, i in reversed(search) if placed]
     return {
         "mode": "forward",
         "root": at[name],
         "search": [[int(placed), i] for placed, i in search],
-        "numbers": {i: number(tangents[program.names[program.nodes[i]]]) for i in reached},
+        "numbers": {i: json_number(tangents[program.names[program.nodes[i]]]) for i in reached},
         "order": reached,
     }
 
@@ -174,7 +189,7 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "root": at[name],
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [
-            [at[item.parent], at[item.child], item.index, int(item.first), number(item.total)]
+            [at[item.parent], at[item.child], item.index, int(item.first), json_number(item.total)]
             for item in program.accumulations(name)
         ],
     }
@@ -185,7 +200,7 @@ def _code(
 ) -> list[dict[str, Any]]:
     """Return the source as lines, each with the nodes that were made on it.
 
-    Lines of other functions, which the source does not have, follow it.
+    Lines of other functions, which are not in the source, follow it.
     """
     lines = [
         {"number": n, "text": text.rstrip(), "nodes": []} for n, text in enumerate(code, first)

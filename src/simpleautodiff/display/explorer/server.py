@@ -1,6 +1,6 @@
-"""A page on this machine in which one types a formula and watches its derivative.
+"""A local server for a page in which one types a formula and watches its derivative.
 
-It answers this machine alone: it listens on the loopback address, and refuses requests that name
+It serves this machine alone: it listens on the loopback address, and rejects requests that name
 another host or come from another page. Formulas are read by the library's own parser; nothing is
 evaluated by Python's. Sizes and times are limited.
 """
@@ -18,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from simpleautodiff.display.explorer.files import asset, front_end
-from simpleautodiff.display.explorer.page import of_formula
-from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.files import read_asset, read_scripts
+from simpleautodiff.display.explorer.page import describe_formula
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import parse
@@ -58,15 +58,15 @@ def explain(request: Any) -> dict[str, Any]:
     values = _values(names, request.get("at", {}))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        program, title, code, _ = of_formula(formula, values)
-        data = document(program, title, code)
+        program, title, code, _ = describe_formula(formula, values)
+        data = make_document(program, title, code)
         adjoints = Program.adjoints(program)
     told = dict.fromkeys(str(warning.message).partition(" (at ")[0] for warning in caught)
     return {
         "program": data,
         "tables": _tables(program),
         "value": data["nodes"][data["outputs"][0]]["value"],
-        "adjoints": {name: _plain(adjoints[name]) for name in names},
+        "adjoints": {name: _to_plain(adjoints[name]) for name in names},
         "warnings": list(told),
     }
 
@@ -80,7 +80,7 @@ def _tables(program: Program) -> dict[str, Any]:
     }
 
 
-def _plain(number: Any) -> Any:
+def _to_plain(number: Any) -> Any:
     number = float(number)
     return number if math.isfinite(number) else str(number)
 
@@ -96,10 +96,10 @@ def _values(names: list[str], at: Any) -> list[float]:
         raise FormulaError(
             f"{unknown[0]!r} is not in the formula; its variables are {', '.join(names)}"
         )
-    return [_number(name, at[name]) for name in names]
+    return [_read_number(name, at[name]) for name in names]
 
 
-def _number(name: str, value: Any) -> float:
+def _read_number(name: str, value: Any) -> float:
     try:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             raise ValueError
@@ -110,8 +110,8 @@ def _number(name: str, value: Any) -> float:
         ) from None
 
 
-def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
-    """Do some work for a limited time, one at a time; return a status and an answer."""
+def run_within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dict[str, Any]]:
+    """Do some work within a time limit, one job at a time; return a status and an answer."""
     answer: list[tuple[int, dict[str, Any]]] = []
     if not _one_at_a_time.acquire(timeout=seconds):
         return HTTPStatus.SERVICE_UNAVAILABLE, {"error": "busy with another formula"}
@@ -134,11 +134,14 @@ def within(seconds: float, work: Callable[[], dict[str, Any]]) -> tuple[int, dic
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Three files and one question; everything else is refused."""
+    """Serve three files and one query; reject everything else."""
 
     FILES: ClassVar[dict[str, tuple[str, Callable[[], str]]]] = {
-        "/": ("text/html", lambda: asset("home.html")),
-        "/explorer.css": ("text/css", lambda: FORM + asset("home.css") + asset("explorer.css")),
+        "/": ("text/html", lambda: read_asset("home.html")),
+        "/explorer.css": (
+            "text/css",
+            lambda: FORM + read_asset("home.css") + read_asset("explorer.css"),
+        ),
         "/explorer.js": ("text/javascript", lambda: _script()),
     }
     QUESTION = "/api/explain"
@@ -149,13 +152,13 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Give the page, its style or its script; for HEAD all but the text."""
+        """Send the page, its style or its script; for HEAD, only the headers."""
         if not self._is_welcome():
             return
         path = self.path.partition("?")[0]
         if path in self.FILES:
-            kind, text = self.FILES[path]
-            self._send(HTTPStatus.OK, kind, text().encode())
+            content_type, text = self.FILES[path]
+            self._send(HTTPStatus.OK, content_type, text().encode())
         elif path == self.QUESTION:
             self._refuse_method()
         else:
@@ -164,14 +167,14 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def _other(self) -> None:
-        """Say what may be done here."""
+        """Answer any other path: list what is served."""
         if self._is_welcome():
             self._refuse_method()
 
     do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _other
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Tell of requests that cannot be read, or whose method is unknown, as of all others."""
+        """Answer requests that are malformed, or have an unknown method, as JSON."""
         if code == HTTPStatus.NOT_IMPLEMENTED:
             return self._other()
         self.close_connection = True
@@ -206,10 +209,10 @@ class Handler(BaseHTTPRequestHandler):
         except OSError:
             self.close_connection = True
             return None
-        return self._answer(*within(SECONDS, lambda: explain(request)))
+        return self._answer(*run_within(SECONDS, lambda: explain(request)))
 
     def _is_welcome(self) -> bool:
-        """Refuse requests that name another host, as a page elsewhere could make them."""
+        """Reject requests that name another host, or come from another page."""
         port = self.connection.getsockname()[1]
         allowed = {f"{host}:{port}" for host in HOSTS} | ({*HOSTS} if port == 80 else set())
         origin = self.headers.get("Origin")
@@ -222,12 +225,12 @@ class Handler(BaseHTTPRequestHandler):
 
     def _answer(self, status: int, answer: dict[str, Any], **headers: str) -> None:
         if status != HTTPStatus.OK:
-            self.close_connection = True  # what was not read of the request goes with it
+            self.close_connection = True  # the rest of the request is not read
         self._send(status, "application/json", json.dumps(answer).encode(), **headers)
 
-    def _send(self, status: int, kind: str, body: bytes, **headers: str) -> None:
+    def _send(self, status: int, content_type: str, body: bytes, **headers: str) -> None:
         self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Type", f"{content_type}; charset=utf-8")
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Content-Security-Policy", POLICY)
         self.send_header("X-Content-Type-Options", "nosniff")
@@ -243,11 +246,11 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Stay silent: the terminal is for the user."""
+        """Stay silent: the terminal belongs to the user."""
 
 
 def _script() -> str:
-    return f'(() => {{\n"use strict";\n{front_end()}\n{asset("home.js")}}})();\n'
+    return f'(() => {{\n"use strict";\n{read_scripts()}\n{read_asset("home.js")}}})();\n'
 
 
 class _Server(ThreadingHTTPServer):
@@ -261,9 +264,9 @@ def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
     Parameters
     ----------
     port
-        Where to listen; 0 takes any free port.
+        The port; 0 takes any free one.
     ready
-        Called with the address once the page can be opened; without it the address is printed.
+        Called with the address once the page can be opened; by default the address is printed.
 
     Examples
     --------

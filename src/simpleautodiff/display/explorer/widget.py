@@ -1,13 +1,13 @@
-"""The explorer in a notebook, by anywidget: the same page in a cell."""
+"""The explorer in a notebook cell, by anywidget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.display.explorer.files import asset, front_end
-from simpleautodiff.display.explorer.page import described
-from simpleautodiff.display.explorer.page_data import document
+from simpleautodiff.display.explorer.files import read_asset, read_scripts
+from simpleautodiff.display.explorer.page import describe
+from simpleautodiff.display.explorer.page_data import make_document
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import optional
 
@@ -30,9 +30,9 @@ def widget(f: Callable[..., Any] | str | Program, *args: Any, title: str = "") -
     Parameters
     ----------
     f, args
-        What `explore` takes.
+        As for `explore`.
     title
-        What stands at the top.
+        The heading.
 
     Examples
     --------
@@ -46,11 +46,11 @@ def widget(f: Callable[..., Any] | str | Program, *args: Any, title: str = "") -
     base: Any = optional("anywidget", "widget").AnyWidget
     import traitlets
 
-    program, own_title, code, first = described(f, args)
+    program, own_title, code, first = describe(f, args)
 
     class Explorer(base):  # type: ignore[misc]
-        _esm = front_end() + RENDER
-        _css = asset("explorer.css")
+        _esm = read_scripts() + RENDER
+        _css = read_asset("explorer.css")
         program = traitlets.Dict().tag(sync=True)
 
-    return Explorer(program=document(program, title or own_title, code, first))
+    return Explorer(program=make_document(program, title or own_title, code, first))

@@ -1,4 +1,4 @@
-"""What can be added to any picture: the user's own names, and local derivatives on the edges."""
+"""Optional annotations of a picture: the user's own names, and local derivatives on the edges."""
 
 from __future__ import annotations
 
@@ -9,40 +9,40 @@ from dataclasses import replace
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.figures.fold import Folded
-from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.notation import labels
 from simpleautodiff.display.notation.step_sentences import partial_symbols
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.values.functions import shape
 
-NAMES = ("numbered", "both")
-EDGES = ("plain", "derivatives")
+NAME_OPTIONS = ("numbered", "both")
+EDGE_OPTIONS = ("plain", "derivatives")
 
 
-def check_additions(names: str, edges: str) -> None:
-    """Refuse what is no choice."""
-    for option, given, choices in (("names", names, NAMES), ("edges", edges, EDGES)):
+def check_annotations(names: str, edges: str) -> None:
+    """Reject unknown options."""
+    for option, given, choices in (("names", names, NAME_OPTIONS), ("edges", edges, EDGE_OPTIONS)):
         if given not in choices:
             told = " or ".join(map(repr, choices))
             raise ArgumentError(f"{option} is {told}; got {given!r}")
 
 
-def with_variables(picture: Picture, folded: Folded) -> Picture:
-    """Write the user's own name of a step below it, where there is one."""
+def add_variables(picture: Picture, folded: Folded) -> Picture:
+    """Write the user's own name of a step below it, if there is one."""
     steps = _singles(folded)
 
-    def named(vertex: Vertex) -> Vertex:
+    def name_vertex(vertex: Vertex) -> Vertex:
         own = folded.program.variables.get(steps[vertex.name], "") if vertex.name in steps else ""
-        below = (*vertex.below, Line(labels.cut(own), "quiet", code=True))
+        below = (*vertex.below, TextLine(labels.shorten(own), "quiet", code=True))
         return replace(vertex, below=below) if own else vertex
 
-    return replace(picture, vertices=tuple(map(named, picture.vertices)))
+    return replace(picture, vertices=tuple(map(name_vertex, picture.vertices)))
 
 
-def with_derivatives(picture: Picture, folded: Folded) -> Picture:
-    """Write on each edge between two steps the local derivative that belongs to it.
+def add_derivatives(picture: Picture, folded: Folded) -> Picture:
+    """Write on each edge between two steps its local derivative.
 
-    What is written is a vertex in the middle of its edge: the layout keeps everything off it.
+    The text is a vertex in the middle of its edge, so that the layout leaves room for it.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def with_derivatives(picture: Picture, folded: Folded) -> Picture:
         text = _slope(folded, steps[edge.tail], steps[edge.head], twin)
         name = f"{edge.tail}→{edge.head}→{twin}"
         tone = "faded" if edge.tone == "faded" else ""
-        vertices.append(Vertex(name, Line(text, "quiet"), shape="label", tone=tone))
+        vertices.append(Vertex(name, TextLine(text, "quiet"), shape="label", tone=tone))
         edges += _halves(edge, name)
         hidden |= {name} if hidden & {edge.tail, edge.head} else set()
     in_order = tuple(_topological(vertices, edges))
@@ -78,7 +78,7 @@ def _halves(edge: Edge, middle: str) -> list[Edge]:
 
 
 def _topological(vertices: list[Vertex], edges: list[Edge]) -> Iterator[Vertex]:
-    """Put each label before the vertex its edge goes to, as a layout needs it."""
+    """Yield the vertices in topological order: each label before the vertex its edge goes to."""
     label = {vertex.name: vertex for vertex in vertices if vertex.shape == "label"}
     into: dict[str, list[Vertex]] = {}
     for edge in edges:
@@ -103,6 +103,6 @@ def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> str:
     symbols = partial_symbols(folded.program, head, k, derivative)
     if type(derivative) is Linear or shape(derivative):
         return symbols
-    number = labels.brief(derivative)
+    number = labels.write_brief(derivative)
     told = symbols if symbols == number else f"{symbols} = {number}"
-    return told if len(told) <= labels.LONG else number
+    return told if len(told) <= labels.MAX_LABEL else number

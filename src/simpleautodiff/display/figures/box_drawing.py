@@ -1,33 +1,33 @@
-"""Figures in letters, for a terminal: boxes in layers, arrows in the gaps between them.
+"""Figures in box-drawing characters, for a terminal: boxes in layers, arrows between them.
 
-A line that ends in ▶ is an edge; where two edges cross, the upright one passes over the other.
+A line that ends in ▶ is an edge; where two edges cross, the vertical one is drawn on top.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from simpleautodiff.display.figures.layout.crossings import arranged
-from simpleautodiff.display.figures.layout.layering import layers
+from simpleautodiff.display.figures.layout.crossings import arrange
+from simpleautodiff.display.figures.layout.layering import assign_layers
 from simpleautodiff.display.figures.picture import Picture, Vertex
-from simpleautodiff.display.notation.rich_text import letters
+from simpleautodiff.display.notation.rich_text import count_columns
 
 LEFT, RIGHT, UP, DOWN = 1, 2, 4, 8
-_STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its place
+_STROKES = " ╴╶─╵┘└┴╷┐┌┬│┤├┼"  # by the directions in which a stroke leaves its cell
 _NEW, _FADED = ("╔═╗║╚╝", "┌┄┐┊└┘")
-_PLAIN = "┌─┐│└┘"
+_PLAIN_FRAME = "┌─┐│└┘"
 _TRIES = 200
-_SAID = {"reverse": "derivatives go back, against the arrows"}
+_LEGENDS = {"reverse": "derivatives go back, against the arrows"}
 Links = list[tuple[str, str]]
 
 
 def sketch(picture: Picture) -> str:
-    """Draw a picture in letters.
+    """Draw a picture in characters.
 
     Examples
     --------
-    >>> from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
-    >>> vertices = tuple(Vertex(name, Line(name)) for name in ("x1", "v1"))
+    >>> from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+    >>> vertices = tuple(Vertex(name, TextLine(name)) for name in ("x1", "v1"))
     >>> print(sketch(Picture(vertices, (Edge("x1", "v1"),), "one step")))
     ┌────┐    ┌────┐
     │ x1 ├───▶│ v1 │
@@ -37,15 +37,15 @@ def sketch(picture: Picture) -> str:
 
 
 class _Sketch:
-    """One drawing in the making: rows for boxes and lanes, then strokes."""
+    """A drawing in progress: rows for boxes and lanes, then strokes."""
 
     def __init__(self, picture: Picture) -> None:
-        names = {vertex.name for vertex in picture.shown}
-        self.legend = [_SAID.get(tone, text) for tone, text in picture.legend if tone]
-        self.vertices = {vertex.name: vertex for vertex in picture.shown}
+        names = {vertex.name for vertex in picture.visible}
+        self.legend = [_LEGENDS.get(tone, text) for tone, text in picture.legend if tone]
+        self.vertices = {vertex.name: vertex for vertex in picture.visible}
         pairs = [(e.tail, e.head) for e in picture.edges if not e.back]
         pairs = [(a, b) for a, b in pairs if a in names and b in names]
-        self.layer = layers(list(self.vertices), pairs)
+        self.layer = assign_layers(list(self.vertices), pairs)
         self.links: Links = []
         self.columns = self._columns(pairs)
         self.row: dict[str, int] = {}
@@ -60,43 +60,43 @@ class _Sketch:
         for a, b in pairs:
             last = a
             for i in range(self.layer[a] + 1, self.layer[b]):
-                lane = f"{a}\n{i}"  # one lane serves all that a node feeds later
+                lane = f"{a}\n{i}"  # one lane serves all later targets of a node
                 if lane not in columns[i]:
                     columns[i].append(lane)
                     self.links.append((last, lane))
                 last = lane
             self.links.append((last, b))
-        return arranged(columns, self.links)
+        return arrange(columns, self.links)
 
     def _lines(self, name: str) -> list[str]:
         vertex = self.vertices[name]
         face = f"{vertex.badge}: {vertex.face.text}" if vertex.badge else vertex.face.text
         below = [line.text for line in vertex.below if line.text != face]
-        if below and below[0].startswith("= "):  # v1 = log(x1), and further signs below that one
-            indent = " " * (letters(face) + 1)
+        if below and below[0].startswith("= "):  # v1 = log(x1), and more signs below that one
+            indent = " " * (count_columns(face) + 1)
             rest = [indent + text if text.startswith("= ") else text for text in below[1:]]
             return [f"{face} {below[0]}", *rest]
         return [face, *below]
 
     def _height(self, name: str) -> int:
-        """Return the rows inside a box: for its lines, and one for each arrow that comes in."""
+        """Return the height of a box: for its lines, and one row for each incoming arrow."""
         if name not in self.vertices:
             return 1
         return max(len(self._lines(name)), sum(b == name for _, b in self.links))
 
     def _place_rows(self) -> None:
-        """Stack each layer, then move its boxes towards what they are linked with."""
+        """Stack each layer, then move its boxes towards their neighbours."""
         for _ in range(4):
             for column in self.columns:
                 self._stack(column, [(b, a) for a, b in self.links])
             for column in reversed(self.columns):
                 self._stack(column, self.links)
-        self._make_way()
+        self._avoid_overlaps()
         lowest = min(self.row.values())
         self.row = {name: row - lowest + 1 for name, row in self.row.items()}
 
-    def _make_way(self) -> None:
-        """Move a box down, and all below it, while two lines would lie on one another."""
+    def _avoid_overlaps(self) -> None:
+        """Move a box down, and all below it, while two lines would overlap."""
         for _ in range(_TRIES):
             for i, column in enumerate(self.columns):
                 _, stuck = self._plan(i).tracks()
@@ -108,7 +108,7 @@ class _Sketch:
                 return
 
     def _stack(self, column: list[str], links: Links) -> None:
-        """Place one layer from above: each box where its links are, or below the one before."""
+        """Place one layer from the top: each box near its links, or below the one before."""
         wanted = []
         for name in column:
             near = [self.row[b] + self._middle(b) for a, b in links if a == name and b in self.row]
@@ -117,7 +117,7 @@ class _Sketch:
             )
             wanted.append(at)
         needs = [self._height(name) + (3 if name in self.vertices else 1) for name in column]
-        rows = _spread(wanted, needs)
+        rows = _spread_rows(wanted, needs)
         self.row |= dict(zip(column, rows, strict=True))
 
     def _middle(self, name: str) -> int:
@@ -128,34 +128,34 @@ class _Sketch:
         x = 0
         for i, column in enumerate(self.columns):
             wide = max([0, *(self._width(name) for name in column if name in self.vertices)])
-            ends = {name: self._box(name, x, wide) for name in column}
+            ends = {name: self._draw_box(name, x, wide) for name in column}
             if i + 1 < len(self.columns):
-                x = self._gap(i, ends, x + wide)
-        self._ink()
+                x = self._draw_gap(i, ends, x + wide)
+        self._render_strokes()
         return "\n".join([*_lines_of(self.grid), *self.legend])
 
     def _width(self, name: str) -> int:
-        return max(map(letters, self._lines(name))) + 4
+        return max(map(count_columns, self._lines(name))) + 4
 
-    def _box(self, name: str, x: int, wide: int) -> int:
-        """Draw one box, or the level line of a lane; return where it ends."""
+    def _draw_box(self, name: str, x: int, wide: int) -> int:
+        """Draw one box, or the horizontal line of a lane; return where it ends."""
         if name not in self.vertices:
             for column in range(x, x + wide):
-                self._stroke(self.row[name], column, LEFT | RIGHT, -1)
+                self._draw_stroke(self.row[name], column, LEFT | RIGHT, -1)
             return x + wide
         vertex, top = self.vertices[name], self.row[name]
         width, lines = self._width(name), self._lines(name)
         if vertex.shape in ("none", "label"):
             self._write(top, x + 1, lines[0])
-            return x + letters(lines[0]) + (2 if vertex.shape == "label" else 1)
-        self._frame(vertex, top, x, width)
+            return x + count_columns(lines[0]) + (2 if vertex.shape == "label" else 1)
+        self._draw_frame(vertex, top, x, width)
         above = (self._height(name) - len(lines)) // 2
         for i, line in enumerate(lines):
             self._write(top + above + i, x + 2, line)
         return x + width
 
-    def _frame(self, vertex: Vertex, top: int, x: int, width: int) -> None:
-        style = {"new": _NEW, "faded": _FADED}.get(vertex.tone, _PLAIN)
+    def _draw_frame(self, vertex: Vertex, top: int, x: int, width: int) -> None:
+        style = {"new": _NEW, "faded": _FADED}.get(vertex.tone, _PLAIN_FRAME)
         a, level, b, side, c, d = list(style)
         bottom = top + self._height(vertex.name)
         self._write(top - 1, x, a + level * (width - 2) + b)
@@ -167,14 +167,14 @@ class _Sketch:
     def _write(self, row: int, x: int, text: str) -> None:
         at = x - 1
         for letter in text:
-            if letters(letter):
+            if count_columns(letter):
                 at += 1
                 self.grid[row, at] = letter
             else:
                 self.grid[row, at] += letter  # an accent
 
-    def _stroke(self, row: int, x: int, directions: int, net: int) -> None:
-        """Draw part of a line; of two lines that cross, the upright one is seen."""
+    def _draw_stroke(self, row: int, x: int, directions: int, net: int) -> None:
+        """Draw a part of a line; where two lines cross, the vertical one is drawn on top."""
         before, owner = self.strokes.get((row, x), (0, net))
         if before and owner != net:
             upright = directions if directions & (UP | DOWN) else before
@@ -182,14 +182,14 @@ class _Sketch:
         else:
             self.strokes[row, x] = (before | directions, net)
 
-    def _plan(self, i: int) -> _Plan:
-        """Find out which rows the links between two layers leave and reach."""
+    def _plan(self, i: int) -> _GapPlan:
+        """Find the rows at which the links between two layers start and end."""
         here = set(self.columns[i])
         arriving: dict[str, list[str]] = {}
         for a, b in self.links:
             if a in here:
                 arriving.setdefault(b, []).append(a)
-        plan = _Plan({}, {}, [])
+        plan = _GapPlan({}, {}, [])
         for b, tails in arriving.items():
             order = sorted(tails, key=lambda a: self.row[a] + self._middle(a))
             first = self.row[b] + (self._height(b) - len(order)) // 2
@@ -202,43 +202,43 @@ class _Sketch:
     def _has_tip(self, name: str) -> bool:
         return name in self.vertices and self.vertices[name].shape != "label"
 
-    def _gap(self, i: int, ends: dict[str, int], start: int) -> int:
+    def _draw_gap(self, i: int, ends: dict[str, int], start: int) -> int:
         """Route the links between two layers; return where the next one begins."""
         plan = self._plan(i)
         tracks, _ = plan.tracks()
         stop = start + 2 * max(tracks.values(), default=0) + 4
         for number, (a, rows) in enumerate(plan.reached.items()):
             source = ends[a], plan.left[a]
-            self._net(number, source, start + 1 + 2 * tracks[a], rows, stop)
+            self._draw_net(number, source, start + 1 + 2 * tracks[a], rows, stop)
         for row in plan.tips:
             self.grid[row, stop - 1] = "▶"
         return stop
 
-    def _net(
+    def _draw_net(
         self, number: int, source: tuple[int, int], track: int, rows: list[int], stop: int
     ) -> None:
-        """Draw one source's line to all its targets in the next layer."""
+        """Draw the line from one source to all its targets in the next layer."""
         x, row = source
         if (row, x - 1) in self.grid and self.grid[row, x - 1] in "│║":
             self.grid[row, x - 1] = "├" if self.grid[row, x - 1] == "│" else "╟"
         for column in range(x, track):
-            self._stroke(row, column, LEFT | RIGHT, number)
+            self._draw_stroke(row, column, LEFT | RIGHT, number)
         low, high = min([row, *rows]), max([row, *rows])
-        self._stroke(row, track, LEFT, number)
+        self._draw_stroke(row, track, LEFT, number)
         for at in range(low, high + 1):
             sides = (UP if at > low else 0) | (DOWN if at < high else 0)
-            self._stroke(at, track, sides | (RIGHT if at in rows else 0), number)
+            self._draw_stroke(at, track, sides | (RIGHT if at in rows else 0), number)
         for target in set(rows):
             for column in range(track + 1, stop):
-                self._stroke(target, column, LEFT | RIGHT, number)
+                self._draw_stroke(target, column, LEFT | RIGHT, number)
 
-    def _ink(self) -> None:
+    def _render_strokes(self) -> None:
         for place, (directions, _) in self.strokes.items():
             self.grid.setdefault(place, _STROKES[directions])
 
 
-def _spread(wanted: list[int], needs: list[int]) -> list[int]:
-    """Return rows close to the wanted ones, each below the one before it."""
+def _spread_rows(wanted: list[int], needs: list[int]) -> list[int]:
+    """Return increasing rows close to the wanted ones, with the room that each needs."""
     blocks: list[tuple[float, int, list[int]]] = []  # where a block begins, its items' offsets
     for at, need in zip(wanted, needs, strict=True):
         start, size, offsets = float(at), need, [0]
@@ -258,15 +258,15 @@ def _spread(wanted: list[int], needs: list[int]) -> list[int]:
     return rows
 
 
-class _Plan(NamedTuple):
-    """The links of one gap: for each source the row it leaves and the rows it reaches."""
+class _GapPlan(NamedTuple):
+    """The links between two layers: the row of each source, and the rows of its targets."""
 
     left: dict[str, int]
     reached: dict[str, list[int]]
     tips: list[int]  # the rows at which an arrow ends
 
     def tracks(self) -> tuple[dict[str, int], str]:
-        """Give each source an upright track such that no two lines lie on one another.
+        """Give each source a vertical track such that no two lines overlap.
 
         A source on the row of another one's target must turn before that one does. Where two wait
         for each other, one of them is returned as well: it has to move.
@@ -276,7 +276,7 @@ class _Plan(NamedTuple):
         waiting = [a for a in waiting if a not in tracks]
         used, stuck = 0, ""
         while waiting:
-            free = [a for a in waiting if not self._blocked(a, waiting)]
+            free = [a for a in waiting if not self._is_blocked(a, waiting)]
             stuck = stuck or ("" if free else waiting[0])
             for a in free or waiting[:1]:
                 tracks[a] = used
@@ -284,7 +284,7 @@ class _Plan(NamedTuple):
                 waiting.remove(a)
         return tracks, stuck
 
-    def _blocked(self, a: str, waiting: list[str]) -> bool:
+    def _is_blocked(self, a: str, waiting: list[str]) -> bool:
         return any(self.left[b] in self.reached[a] for b in waiting if b != a)
 
 

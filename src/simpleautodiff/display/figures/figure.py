@@ -10,9 +10,9 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures import fold as folding
 from simpleautodiff.display.figures.annotations import (
-    check_additions,
-    with_derivatives,
-    with_variables,
+    add_derivatives,
+    add_variables,
+    check_annotations,
 )
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.fold import Folded
@@ -25,14 +25,14 @@ from simpleautodiff.display.figures.tikz import tikz
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
-FORMATS = ("svg", "tikz", "text")
+FIGURE_FORMATS = ("svg", "tikz", "text")
 _ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
 
 
 class Figure:
-    """One drawing; `svg()`, `tikz()` and `text()` write it, `save` puts it into a file.
+    """One drawing; `svg()`, `tikz()` and `text()` return it, `save` writes it to a file.
 
-    In a notebook it shows itself.
+    A notebook displays it.
     """
 
     def __init__(self, picture: Picture, layout: Layout | None = None) -> None:
@@ -42,7 +42,7 @@ class Figure:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where everything stands."""
+        """The positions of vertices and edges."""
         return best_layout(self.picture)
 
     @property
@@ -51,15 +51,15 @@ class Figure:
         return self.picture.title
 
     def svg(self) -> str:
-        """Write the figure as SVG, complete in itself."""
+        """Return the figure as self-contained SVG."""
         return svg(self.picture, self.layout)
 
     def tikz(self) -> str:
-        """Write the figure for LaTeX, as a document of its own in the paper's style."""
+        """Return the figure as a LaTeX document in the paper's style."""
         return tikz(self.picture, self.layout)
 
     def text(self) -> str:
-        """Draw the figure in letters, for a terminal."""
+        """Return the figure as text, for a terminal."""
         return sketch(self.picture)
 
     def __str__(self) -> str:
@@ -67,13 +67,15 @@ class Figure:
 
     def to(self, format: str) -> str:
         """Write the figure in a format: "svg", "tikz" or "text"."""
-        if format not in FORMATS:
-            raise ArgumentError(f"a figure is written as {', '.join(FORMATS)}; got {format!r}")
+        if format not in FIGURE_FORMATS:
+            raise ArgumentError(
+                f"a figure is written as {', '.join(FIGURE_FORMATS)}; got {format!r}"
+            )
         written: str = getattr(self, format)()
         return written
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure to a file; its ending says how: .svg, .tex or .txt."""
+        """Write the figure to a file in the format of its extension: .svg, .tex or .txt."""
         path = Path(path)
         if path.suffix not in _ENDINGS:
             raise ArgumentError(
@@ -87,7 +89,7 @@ class Figure:
 
 
 class Figures(list[Figure]):
-    """Several figures, one after the other; in a notebook they show themselves."""
+    """Several figures, one after the other; a notebook displays them."""
 
     def __str__(self) -> str:
         return "\n\n".join(f"{figure.title}\n{figure.text()}" for figure in self)
@@ -111,7 +113,7 @@ def figure(
     Parameters
     ----------
     program
-        What `trace` returns, or what `fold` makes of it, or a node: that which it depends on.
+        What `trace` or `fold` returns, or a node, for the graph that it depends on.
     show
         `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
         `wrt`; `"adjoints"`: derivatives of `output`, with dashed edges back; `"construction"`: a
@@ -147,22 +149,22 @@ def figure(
     >>> ad.figure(program).svg().startswith("<svg")
     True
     """
-    check_additions(names, edges)
-    folded = _folded(program, fold)
+    check_annotations(names, edges)
+    folded = _fold(program, fold)
     found = pictures(folded, show, wrt, output)
     if names == "both":
-        found = [with_variables(picture, folded) for picture in found]
+        found = [add_variables(picture, folded) for picture in found]
     if edges == "derivatives":
-        found = [with_derivatives(picture, folded) for picture in found]
+        found = [add_derivatives(picture, folded) for picture in found]
     if show != "construction":
         return Figure(found[0])
     whole = best_layout(found[-1])
     return Figures(Figure(picture, whole) for picture in found)
 
 
-def _folded(program: Program | Folded | Node, by: str | None) -> Folded:
+def _fold(program: Program | Folded | Node, by: str | None) -> Folded:
     if isinstance(program, Folded):
         return program
     if isinstance(program, Node):
         program = Program(execution_order(program))
-    return folding.unfolded(program) if by is None else folding.fold(program, by)
+    return folding.unfold_all(program) if by is None else folding.fold(program, by)

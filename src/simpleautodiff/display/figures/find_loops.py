@@ -1,4 +1,4 @@
-"""Repetitions in a list of steps: the same stretch several times in a row."""
+"""Repetitions in a list of steps: the same run several times in succession."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-LEAST = 3  # what is done twice is not yet a loop
+MIN_REPETITIONS = 3  # repetitions from which it is a loop
 
 
-class Marked(Protocol):
-    """A step that can be compared: equal marks do the same; `line` is its source line, or 0."""
+class MarkedStep(Protocol):
+    """A step that can be compared: steps with equal marks do the same; `line` is 0 if unknown."""
 
     @property
     def mark(self) -> Any:
@@ -19,17 +19,17 @@ class Marked(Protocol):
 
     @property
     def line(self) -> int:
-        """Where it stands."""
+        """The source line."""
 
 
-M = TypeVar("M", bound=Marked)
+M = TypeVar("M", bound=MarkedStep)
 Join = Callable[[Sequence[Sequence[M]]], M]
 
 
-def repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
-    """Replace every stretch that is repeated in a row by what `join` makes of its copies.
+def fold_repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
+    """Replace every run that is repeated in succession by what `join` makes of its copies.
 
-    Short stretches first: the loop inside a loop, then the loop around it; none above `longest`.
+    Short runs first: the inner loop, then the outer one; none longer than `longest`.
 
     Examples
     --------
@@ -38,29 +38,29 @@ def repeats(steps: Sequence[M], join: Join[M], longest: int = 1000) -> list[M]:
     ...     return SimpleNamespace(mark=mark, line=0)
     >>> def join(copies):
     ...     return step(f"{len(copies)}({''.join(s.mark for s in copies[0])})")
-    >>> [found.mark for found in repeats([step(letter) for letter in "abababc"], join)]
+    >>> [found.mark for found in fold_repeats([step(letter) for letter in "abababc"], join)]
     ['3(ab)', 'c']
     """
     found = list(steps)
     before = len(found) + 1
     while len(found) < before:  # what was folded may be a part of a repetition
         before = len(found)
-        found = _one_round(found, join, longest)
+        found = _fold_once(found, join, longest)
     return found
 
 
-def _one_round(steps: list[M], join: Join[M], longest: int) -> list[M]:
+def _fold_once(steps: list[M], join: Join[M], longest: int) -> list[M]:
     number: dict[Any, int] = {}
     marks, period = np.zeros(0, int), 1
-    while period <= min(len(steps) // LEAST, longest):
+    while period <= min(len(steps) // MIN_REPETITIONS, longest):
         if len(marks) != len(steps):
             marks = np.array([number.setdefault(step.mark, len(number)) for step in steps])
-        steps = _at_period(steps, marks, period, join)
+        steps = _fold_period(steps, marks, period, join)
         period += 1
     return steps
 
 
-def _at_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) -> list[M]:
+def _fold_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) -> list[M]:
     """Fold what repeats with one period."""
     same = np.concatenate(([False], marks[:-period] == marks[period:], [False]))
     edges = np.flatnonzero(same[1:] != same[:-1])
@@ -69,10 +69,10 @@ def _at_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) ->
     for start, stop in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         first = max(start, done)
         count = (stop + period - first) // period
-        if count < LEAST:
+        if count < MIN_REPETITIONS:
             continue
         spare = (stop + period - first) % period
-        first += _best_start([steps[first + i].line for i in range(spare + 1)])
+        first += _choose_start([steps[first + i].line for i in range(spare + 1)])
         result += steps[done:first]
         copies = [steps[first + i * period : first + (i + 1) * period] for i in range(count)]
         result.append(join(copies))
@@ -80,12 +80,12 @@ def _at_period(steps: list[M], marks: np.ndarray, period: int, join: Join[M]) ->
     return result + steps[done:]
 
 
-def _best_start(lines: list[int]) -> int:
-    """Begin a loop at its upper line, where there is a choice."""
+def _choose_start(lines: list[int]) -> int:
+    """Choose the start of a loop: its upper line, if there is a choice."""
     return lines.index(min(lines))
 
 
-def passes(steps: Sequence[M], join: Join[M]) -> list[M]:
+def fold_passes(steps: Sequence[M], join: Join[M]) -> list[M]:
     """Fold loops whose passes differ: a pass ends where the source lines jump back.
 
     Examples
@@ -94,7 +94,7 @@ def passes(steps: Sequence[M], join: Join[M]) -> list[M]:
     >>> def join(copies):
     ...     return SimpleNamespace(line=f"×{len(copies)}")
     >>> steps = [SimpleNamespace(line=line) for line in (1, 2, 3, 4, 2, 4, 2, 3, 4, 9)]
-    >>> [found.line for found in passes(steps, join)]
+    >>> [found.line for found in fold_passes(steps, join)]
     [1, '×3', 9]
     """
     cut: list[list[M]] = []
@@ -103,7 +103,7 @@ def passes(steps: Sequence[M], join: Join[M]) -> list[M]:
             cut[-1].append(step)
         else:
             cut.append([step])
-    if len(cut) < LEAST:
+    if len(cut) < MIN_REPETITIONS:
         return list(steps)
     low = min(one[0].line for one in cut[1:])
     high = max(one[-1].line for one in cut[:-1])

@@ -1,7 +1,7 @@
-"""Large programs in few boxes: one for each call, source line or loop, to be unfolded again.
+"""Large programs in few boxes: one for each call, source line or loop, which can be unfolded.
 
-Every box is a stretch of the execution order, so a box never waits for what it feeds itself: a
-folded program is a graph without circles, like the program.
+Every box is a range of the execution order, so no box depends on its own results: a folded program
+is an acyclic graph, like the program.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from functools import cached_property
 from typing import Any
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.find_loops import passes, repeats
+from simpleautodiff.display.figures.find_loops import fold_passes, fold_repeats
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
-MOST = 49  # boxes of a folded program
-LEGIBLE = 24  # boxes that are shown at once, if nothing else is said
-DEPTH = 40  # calls inside calls that are told apart
-WAYS = ("auto", "call", "line", "loop")
+MAX_BOXES = 49  # boxes of a folded program
+DEFAULT_BOXES = 24  # boxes that are shown at once by default
+DEPTH = 40  # depth of nested calls that are told apart
+FOLDINGS = ("auto", "call", "line", "loop")
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A stretch of a program: one step, or several under one title.
+    """A range of a program: one step, or several under one title.
 
     `kind` is "input", "step", "call", "line", "loop", "steps" or "inputs"; a loop is its body
     `times` over. The title of a loop has a line for each of the first parts of its body.
@@ -40,25 +40,25 @@ class Box:
 
     @property
     def single(self) -> bool:
-        """Whether the box is one step or input alone."""
+        """Whether the box is a single step or input."""
         return not self.parts
 
     @cached_property
     def inside(self) -> tuple[Box, ...]:
-        """What stands there when the box is unfolded; of a loop the first and the last pass.
+        """The boxes that replace this one when unfolded; of a loop the first and the last pass.
 
-        A box that holds nothing but another box is unfolded with it.
+        A box that contains nothing but another box is unfolded with it.
         """
         if len(self.parts) <= 1:
             return self.parts and (self.parts[0].inside or self.parts)
         if self.kind != "loop":
-            return tuple(_few(list(self.parts), MOST))
+            return tuple(_limit_boxes(list(self.parts), MAX_BOXES))
         first, *between, last = self.parts
         if len(between) > 1:
             nodes = tuple(node for part in between for node in part.nodes)
             rest = replace(self, nodes=nodes, parts=tuple(between), times=len(between))
-            return (*_flat(first), rest, *_flat(last))
-        return tuple(inner for part in self.parts for inner in _flat(part))
+            return (*_flatten_pass(first), rest, *_flatten_pass(last))
+        return tuple(inner for part in self.parts for inner in _flatten_pass(part))
 
 
 class Folded:
@@ -92,7 +92,7 @@ class Folded:
         return "\n".join(map(self._line, self.boxes))
 
     def _line(self, box: Box) -> str:
-        return self.name(box) if box.single else f"{self.name(box)} ({amount(box)})"
+        return self.name(box) if box.single else f"{self.name(box)} ({describe_amount(box)})"
 
     def name(self, box: Box) -> str:
         """Return the name of a box: that of its step, or its kind and its first step."""
@@ -101,7 +101,7 @@ class Folded:
 
     @cached_property
     def owner(self) -> dict[Node, Box]:
-        """The box in which each node stands."""
+        """The box that contains each node."""
         return {node: box for box in self.boxes for node in box.nodes}
 
     @cached_property
@@ -122,7 +122,7 @@ class Folded:
         return found
 
     def unfold(self, box: str | Box) -> Folded:
-        """Return the program with one box replaced by what is in it.
+        """Return the program with one box replaced by its contents.
 
         A loop becomes its first pass, the passes between, and its last.
         """
@@ -138,19 +138,19 @@ class Folded:
         raise ArgumentError(f"there is no box {name!r} to unfold; there are: {folded or 'none'}")
 
 
-def amount(box: Box) -> str:
-    """Say how much is in a box: ``×500, 1,000 steps``."""
+def describe_amount(box: Box) -> str:
+    """Describe how much is in a box: ``×500, 1,000 steps``."""
     what = "inputs" if box.kind == "inputs" else "steps"
     steps = f"{len(box.nodes):,} {what}"
     return f"×{box.times:,}, {steps}" if box.times > 1 else steps
 
 
-def _flat(one: Box) -> tuple[Box, ...]:
-    """Return what is done in one pass of a loop."""
+def _flatten_pass(one: Box) -> tuple[Box, ...]:
+    """Return the boxes of one pass of a loop."""
     return one.parts if one.kind == "pass" else (one,)
 
 
-def fold(program: Program, by: str = "auto", legible: int = LEGIBLE) -> Folded:
+def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Folded:
     """Fold a program into fewer than 50 boxes.
 
     Parameters
@@ -173,19 +173,19 @@ def fold(program: Program, by: str = "auto", legible: int = LEGIBLE) -> Folded:
     call@v1 (2 steps)
     call@v3 (2 steps)
     """
-    if by not in WAYS:
-        raise ArgumentError(f"by is one of {', '.join(map(repr, WAYS))}; got {by!r}")
+    if by not in FOLDINGS:
+        raise ArgumentError(f"by is one of {', '.join(map(repr, FOLDINGS))}; got {by!r}")
     if by == "auto" and len(program) <= legible:
-        return unfolded(program)
+        return unfold_all(program)
     steps = [_step(program, node) for node in program.execution if node.primitive is not None]
-    inputs = _few_inputs([_step(program, node) for node in program.inputs])
-    boxes = _folded(program, steps, by, 1)
+    inputs = _limit_inputs([_step(program, node) for node in program.inputs])
+    boxes = _fold_steps(program, steps, by, 1)
     if by == "auto":
-        boxes = _opened(boxes, legible - len(inputs))
-    return Folded(program, [*inputs, *_few(boxes, MOST - len(inputs))])
+        boxes = _unfold_outer(boxes, legible - len(inputs))
+    return Folded(program, [*inputs, *_limit_boxes(boxes, MAX_BOXES - len(inputs))])
 
 
-def unfolded(program: Program) -> Folded:
+def unfold_all(program: Program) -> Folded:
     """Return the program with a box for each step, in its own numbering."""
     return Folded(program, [_step(program, node) for node in program.nodes])
 
@@ -198,30 +198,30 @@ def _step(program: Program, node: Node) -> Box:
     return Box(kind, program.names[node], (node,), mark=(node.operator, line), line=place)
 
 
-def _folded(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
+def _fold_steps(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
     boxes = list(steps)
     if by in ("auto", "call") and depth < DEPTH:
-        boxes = _by_call(program, steps, by, depth)
+        boxes = _fold_calls(program, steps, by, depth)
     if by in ("auto", "line"):
-        boxes = _by_line(program, boxes)
-    return _by_loop(boxes) if by in ("auto", "loop") else boxes
+        boxes = _fold_lines(program, boxes)
+    return _fold_loops(boxes) if by in ("auto", "loop") else boxes
 
 
-def _by_loop(boxes: list[Box]) -> list[Box]:
-    """Fold repetitions; where they differ from pass to pass, by the lines that jump back."""
-    folded = repeats(boxes, _loop)
-    if len(folded) <= MOST:
+def _fold_loops(boxes: list[Box]) -> list[Box]:
+    """Fold repetitions; where the passes differ, by the lines that jump back."""
+    folded = fold_repeats(boxes, _loop)
+    if len(folded) <= MAX_BOXES:
         return folded
-    return min(folded, passes(repeats(boxes, _loop, 1), _loop), key=len)
+    return min(folded, fold_passes(fold_repeats(boxes, _loop, 1), _loop), key=len)
 
 
-def _by_call(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
+def _fold_calls(program: Program, steps: Sequence[Box], by: str, depth: int) -> list[Box]:
     boxes: list[Box] = []
     for call, group in _runs(steps, lambda box: _call(program, box, depth)):
         if call is None or len(group) == 1:
             boxes += group
             continue
-        parts = _folded(program, group, by, depth + 1)
+        parts = _fold_steps(program, group, by, depth + 1)
         mark = ("call", call.function, call.place)
         title = "lambda" if call.function == "<lambda>" else f"{call.function}()"
         boxes.append(_box("call", title, parts, mark, group[0].line and call.place[1]))
@@ -233,13 +233,13 @@ def _call(program: Program, box: Box, depth: int) -> Any:
     return calls[depth] if len(calls) > depth else None
 
 
-def _by_line(program: Program, boxes: Sequence[Box]) -> list[Box]:
+def _fold_lines(program: Program, boxes: Sequence[Box]) -> list[Box]:
     result: list[Box] = []
     for line, group in _runs(boxes, lambda box: _line_of(program, box)):
         if not line or len(group) == 1:
             result += group
             continue
-        parts = repeats(group, _loop)
+        parts = fold_repeats(group, _loop)
         text = line.split(":", 2)[-1].strip()
         if len(parts) == 1:  # the line is a loop, and nothing else
             result.append(replace(parts[0], title=text))
@@ -253,7 +253,7 @@ def _line_of(program: Program, box: Box) -> str:
 
 
 def _runs(boxes: Sequence[Box], key: Any) -> list[tuple[Any, list[Box]]]:
-    """Cut a list where its key changes."""
+    """Split a list where its key changes."""
     result: list[tuple[Any, list[Box]]] = []
     for box in boxes:
         what = key(box)
@@ -274,17 +274,17 @@ def _loop(bodies: Sequence[Sequence[Box]]) -> Box:
     body = bodies[0]
     each = [one[0] if len(one) == 1 else _box("pass", "", one) for one in bodies]
     nodes = tuple(node for one in each for node in one.nodes)
-    titles = list(dict.fromkeys(_said(box) for box in body))
+    titles = list(dict.fromkeys(_describe_box(box) for box in body))
     title = "\n".join(titles[:4]) + "\n…" * (len(titles) > 4)
     mark = ("loop", tuple(box.mark for box in body))
     return Box("loop", title, nodes, tuple(each), len(each), mark, min(b.line for b in body))
 
 
-def _said(box: Box) -> str:
+def _describe_box(box: Box) -> str:
     return box.nodes[0].operator if box.single else box.title
 
 
-def _opened(boxes: list[Box], room: int) -> list[Box]:
+def _unfold_outer(boxes: list[Box], room: int) -> list[Box]:
     """Unfold calls and lines, the outer ones first, while there is room."""
     opened = True
     while opened:
@@ -297,10 +297,10 @@ def _opened(boxes: list[Box], room: int) -> list[Box]:
     return boxes
 
 
-def _few(boxes: list[Box], most: int) -> list[Box]:
-    """Fold what is still too long: repetitions, irregular loops, and at last equal stretches."""
+def _limit_boxes(boxes: list[Box], most: int) -> list[Box]:
+    """Fold what is still too long: repetitions, irregular loops, and finally equal ranges."""
     if len(boxes) > most:
-        boxes = _by_loop(boxes)
+        boxes = _fold_loops(boxes)
     if len(boxes) > most:
         size = -(-len(boxes) // most)
         stretches = [boxes[i : i + size] for i in range(0, len(boxes), size)]
@@ -312,11 +312,11 @@ def _span(boxes: Sequence[Box]) -> str:
     return f"{boxes[0].title} … {boxes[-1].title}"
 
 
-def _few_inputs(inputs: list[Box]) -> list[Box]:
-    """Fold the elements of one argument, where there are many inputs."""
-    if len(inputs) <= MOST // 4:
+def _limit_inputs(inputs: list[Box]) -> list[Box]:
+    """Fold the elements of one argument, if there are many inputs."""
+    if len(inputs) <= MAX_BOXES // 4:
         return inputs
     groups = [group for _, group in _runs(inputs, lambda box: box.title.split("[")[0])]
-    if len(groups) > MOST // 4:
+    if len(groups) > MAX_BOXES // 4:
         groups = [inputs]
     return [g[0] if len(g) == 1 else _box("inputs", _span(g), g) for g in groups]

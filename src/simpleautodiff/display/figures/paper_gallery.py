@@ -1,4 +1,4 @@
-"""The paper's tables and figures, all of them, into a folder: text, SVG and LaTeX."""
+"""All tables and figures of the paper, written into a folder: text, SVG and LaTeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.notation import labels
-from simpleautodiff.display.notation.rich_text import latex, latex_code
+from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.scalar.arithmetic import add, mul, sub
@@ -32,7 +32,7 @@ _DOCUMENT = r"""\documentclass[border=6pt]{standalone}
 %s
 \end{document}
 """
-Row = tuple[str, str, str]
+Member = tuple[str, str, str]
 
 
 def example() -> Program:
@@ -77,7 +77,7 @@ def figures(program: Program) -> Iterator[tuple[str, Figure]]:
 
 
 def tables(program: Program) -> Iterator[tuple[str, str]]:
-    """Yield the paper's tables, by the name of the file each goes to."""
+    """Yield the paper's tables, by file name."""
     for name, table in (
         ("values", values_table(program)),
         ("tangents", tangents_table(program, "x1")),
@@ -91,8 +91,8 @@ def tables(program: Program) -> Iterator[tuple[str, str]]:
         yield f"{name}.tex", _DOCUMENT % _tabular(some, "v2")
 
 
-def members(program: Program, name: str, wrt: str) -> list[Row]:
-    """Return what a node of the paper's stores: member, data type, and what it is for one node.
+def members(program: Program, name: str, wrt: str) -> list[Member]:
+    """Return the members of the paper's node: name, data type, and the value for one node.
 
     Examples
     --------
@@ -109,28 +109,32 @@ def members(program: Program, name: str, wrt: str) -> list[Row]:
     children = [other for other in program.nodes if node in other.parent_nodes]
     slopes = [0 if slope is ZERO else slope for _, slope in node.local_derivatives()]
     return [
-        ("numerical value", "float", labels.brief(node.value)),
-        ("parent nodes", "List[Node]", _listed(program, node.parent_nodes)),
-        ("child nodes", "List[Node]", _listed(program, children)),
+        ("numerical value", "float", labels.write_brief(node.value)),
+        ("parent nodes", "List[Node]", _join_names(program, node.parent_nodes)),
+        ("child nodes", "List[Node]", _join_names(program, children)),
         ("operator", "string", f'"{node.operator}"'),
-        ("gradient w.r.t. parents", "List[float]", f"[{', '.join(map(labels.brief, slopes))}]"),
-        ("partial derivative", "float", labels.brief(program.tangents(wrt)[name])),
+        (
+            "gradient w.r.t. parents",
+            "List[float]",
+            f"[{', '.join(map(labels.write_brief, slopes))}]",
+        ),
+        ("partial derivative", "float", labels.write_brief(program.tangents(wrt)[name])),
     ]
 
 
-def _listed(program: Program, nodes: Sequence[Node]) -> str:
+def _join_names(program: Program, nodes: Sequence[Node]) -> str:
     return f"[{', '.join(program.names[node] for node in nodes)}]"
 
 
-def _text(rows: Sequence[Row]) -> str:
+def _text(rows: Sequence[Member]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
     lines = [" │ ".join(cell.ljust(w) for cell, w in zip(r, widths, strict=True)) for r in rows]
     lines.insert(1, "─┼─".join("─" * width for width in widths))
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _tabular(rows: Sequence[Row], name: str) -> str:
-    head = f"member & data type & example for \\texttt{{Node}} ${latex(name)}$ \\\\\n\\hline\n"
+def _tabular(rows: Sequence[Member], name: str) -> str:
+    head = f"member & data type & example for \\texttt{{Node}} ${to_latex(name)}$ \\\\\n\\hline\n"
     body = " \\\\\n".join(
         f"{member} & {latex_code(kind)} & {_example(value)}" for member, kind, value in rows
     )
@@ -138,7 +142,7 @@ def _tabular(rows: Sequence[Row], name: str) -> str:
 
 
 def _example(value: str) -> str:
-    return latex_code(value) if value.startswith('"') else f"${latex(value)}$"
+    return latex_code(value) if value.startswith('"') else f"${to_latex(value)}$"
 
 
 def _write(path: Path, text: str) -> Path:

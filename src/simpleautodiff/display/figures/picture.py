@@ -1,47 +1,47 @@
-"""A graph to be drawn: vertices with what is written on them, and edges; no coordinates yet."""
+"""A graph to be drawn: vertices with their text, and edges; no coordinates yet."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from simpleautodiff.display.notation.rich_text import width
+from simpleautodiff.display.notation.rich_text import text_width
 
 RADIUS = 24.0  # of a circle, in pixels
-FACE, LABEL, CODE = 19.0, 13.0, 12.0  # sizes of letters
-BOLD = ("value", "tangent", "adjoint", "times")  # tones of heavier letters
+FACE, LABEL, CODE = 19.0, 13.0, 12.0  # font sizes
+BOLD = ("value", "tangent", "adjoint", "times")  # tones in bold
 LEADING = 17.0  # from one line of a label to the next
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of text: a formula, or code; its tone says what it is about."""
+class TextLine:
+    """One line of text: a formula, or code; its tone selects a style."""
 
     text: str
     tone: str = ""
     code: bool = False
 
     def width(self, size: float) -> float:
-        """Return how wide the line will be."""
-        return width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
+        """Return the width of the line."""
+        return text_width(self.text, size, self.code) * (1.12 if self.tone in BOLD else 1.0)
 
 
 @dataclass(frozen=True)
 class Vertex:
-    """What is drawn for one node: its face in a circle or box, and lines below it.
+    """The drawing of one node: its face in a circle or box, and lines below it.
 
     Tones: "input", "new", "reached", "faded". A `box` has its lines inside; `none` is text alone,
     and so is the `label` in the middle of an edge.
     """
 
     name: str
-    face: Line
-    below: tuple[Line, ...] = ()
+    face: TextLine
+    below: tuple[TextLine, ...] = ()
     shape: str = "circle"
     tone: str = ""
     badge: str = ""
     hint: str = ""
-    size: tuple[float, float] | None = None  # half the width and the height, where they are given
+    size: tuple[float, float] | None = None  # half the width and the height, if given
 
     @cached_property
     def body(self) -> tuple[float, float]:
@@ -60,7 +60,7 @@ class Vertex:
 
     @cached_property
     def extent(self) -> tuple[float, float, float]:
-        """Half the width of all that is drawn; how far it reaches up, and down."""
+        """Half the width of everything that is drawn; its extent upwards and downwards."""
         wide, high = self.body
         if self.shape == "box":
             return wide, high + 8 * bool(self.badge), high
@@ -73,7 +73,7 @@ class Vertex:
 class Edge:
     """An arrow. Tones: "" (plain), "faded", "path", "reverse" (dashed, drawn from head to tail).
 
-    A `bare` one has no head: it ends at a label, behind which it goes on.
+    A `bare` one has no head: it ends at a label, behind which it continues.
     """
 
     tail: str
@@ -89,9 +89,9 @@ class Edge:
 
 @dataclass(frozen=True)
 class Picture:
-    """All that a figure shows. `legend` explains tones of edges, or is a line of text.
+    """Everything that a figure shows. `legend` explains tones of edges, or is a line of text.
 
-    Vertices that are `hidden` keep their places and are not drawn.
+    Vertices that are `hidden` keep their positions and are not drawn.
     """
 
     vertices: tuple[Vertex, ...]
@@ -102,6 +102,6 @@ class Picture:
     hidden: frozenset[str] = field(default_factory=frozenset)
 
     @property
-    def shown(self) -> list[Vertex]:
+    def visible(self) -> list[Vertex]:
         """The vertices that are drawn."""
         return [vertex for vertex in self.vertices if vertex.name not in self.hidden]

@@ -1,6 +1,6 @@
-"""What each kind of figure shows: the vertices and edges of a program, with their words and tones.
+"""The pictures of each kind of figure: the vertices and edges of a program, with text and tones.
 
-Everything is drawn from a folded program, of which a program with one box for each step is a case.
+Everything is drawn from a folded program; a program with one box for each step is a special case.
 """
 
 from __future__ import annotations
@@ -12,23 +12,23 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.fold import Box, Folded, amount
-from simpleautodiff.display.figures.picture import Edge, Line, Picture, Vertex
+from simpleautodiff.display.figures.fold import Box, Folded, describe_amount
+from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.notation import labels
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
-Lines = tuple[Line, ...]
+Lines = tuple[TextLine, ...]
 FORWARD = "forward calculation of function value"
 REVERSE = "reverse calculation of derivative value"
 
 
 def plain(folded: Folded) -> Picture:
-    """Show the names alone; of arrays their shape."""
+    """Show only the names, and the shapes of arrays."""
 
     def below(node: Node) -> Lines:
         size = labels.shape_label(node.value)
-        return (Line(size, "quiet"),) if size else ()
+        return (TextLine(size, "quiet"),) if size else ()
 
     return _picture(folded, below, "Computational graph")
 
@@ -39,31 +39,34 @@ def values(folded: Folded) -> Picture:
 
 
 def _values(folded: Folded, node: Node) -> Lines:
-    value = Line(f"= {labels.brief(node.value)}", "value")
+    value = TextLine(f"= {labels.write_brief(node.value)}", "value")
     if node.primitive is None:
         return (value,)
-    texts = (labels.symbolic(folded.program, node), labels.numeric(node))
-    told = [Line(f"= {text}") for text in dict.fromkeys(texts) if text]
+    texts = (labels.write_symbolic(folded.program, node), labels.write_numeric(node))
+    told = [TextLine(f"= {text}") for text in dict.fromkeys(texts) if text]
     return (*told, value)
 
 
 def tangents(folded: Folded, wrt: str) -> Picture:
     """Show the values, and the derivative of every step with respect to one of them."""
-    dot = Program.tangents(folded.program, wrt)  # the numbers; a trace makes a table of them
+    dot = Program.tangents(folded.program, wrt)  # the numbers: Trace.tangents would make a table
 
     def below(node: Node) -> Lines:
         name = folded.program.names[node]
         told = _short_values(folded, node)
-        return (*told, Line(f"{labels.dotted(name)} = {labels.brief(dot[name])}", "tangent"))
+        return (
+            *told,
+            TextLine(f"{labels.write_dot(name)} = {labels.write_brief(dot[name])}", "tangent"),
+        )
 
     return _picture(folded, below, f"Values and derivatives with respect to {wrt}")
 
 
 def _short_values(folded: Folded, node: Node) -> Lines:
-    value = Line(f"= {labels.brief(node.value)}", "value")
+    value = TextLine(f"= {labels.write_brief(node.value)}", "value")
     if node.primitive is None:
         return (value,)
-    return (Line(f"= {labels.symbolic(folded.program, node)}"), value)
+    return (TextLine(f"= {labels.write_symbolic(folded.program, node)}"), value)
 
 
 def adjoints(folded: Folded, output: str = "") -> Picture:
@@ -75,12 +78,15 @@ def adjoints(folded: Folded, output: str = "") -> Picture:
     def below(node: Node) -> Lines:
         name = program.names[node]
         told = _short_values(folded, node)[:1]
-        return (*told, Line(f"{labels.barred(name)} = {labels.brief(bar[name])}", "adjoint"))
+        return (
+            *told,
+            TextLine(f"{labels.write_bar(name)} = {labels.write_brief(bar[name])}", "adjoint"),
+        )
 
     wanted = output or program.names[program.outputs[0]]
     named = {program.names[node]: name for name, node in labels.output_names(program)}
     picture = _picture(folded, below, f"Derivatives of {named.get(wanted, wanted)}")
-    counts = _reached_back(folded, wanted)
+    counts = _find_ancestors(folded, wanted)
     real = {vertex.name for vertex in picture.vertices if vertex.shape != "none"}
     back = tuple(
         Edge(edge.head, edge.tail, "reverse")
@@ -91,7 +97,7 @@ def adjoints(folded: Folded, output: str = "") -> Picture:
     return replace(picture, edges=picture.edges + back, legend=legend)
 
 
-def _reached_back(folded: Folded, output: str) -> set[str]:
+def _find_ancestors(folded: Folded, output: str) -> set[str]:
     """Return the boxes that an output depends on."""
     end = folded.program.node(output)
     return {folded.name(folded.owner[node]) for node in execution_order(end)}
@@ -99,8 +105,10 @@ def _reached_back(folded: Folded, output: str) -> set[str]:
 
 def construction(folded: Folded) -> list[Picture]:
     """Show the graph after each step: the new node in red, what it does not need in grey."""
-    written = labels.expanded(folded.program)
-    whole = _picture(folded, lambda node: _built(folded, node, written), "", outputs=False)
+    written = labels.expand_all(folded.program)
+    whole = _picture(
+        folded, lambda node: _construction_lines(folded, node, written), "", outputs=False
+    )
     vertices = [
         _operator_face(folded, box, v) for box, v in zip(folded.boxes, whole.vertices, strict=True)
     ]
@@ -112,7 +120,7 @@ def construction(folded: Folded) -> list[Picture]:
         for v, box in zip(vertices, folded.boxes, strict=True)
         if box.kind.startswith("input")
     }
-    order = [v.name for v in _in_execution(folded, vertices) if v.name not in inputs]
+    order = [v.name for v in _sort_by_execution(folded, vertices) if v.name not in inputs]
     built = set(inputs)
     result = [_stage(whole, vertices, built, built, "", "The inputs")]
     for number, name in enumerate(order, 1):
@@ -122,7 +130,7 @@ def construction(folded: Folded) -> list[Picture]:
     return result
 
 
-def _in_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
+def _sort_by_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
     rank = {node: i for i, node in enumerate(folded.program.execution)}
     pairs = sorted(
         zip(folded.boxes, vertices, strict=True), key=lambda pair: rank[pair[0].nodes[0]]
@@ -130,18 +138,18 @@ def _in_execution(folded: Folded, vertices: list[Vertex]) -> list[Vertex]:
     return [vertex for _, vertex in pairs]
 
 
-def _built(folded: Folded, node: Node, written: dict[Node, str]) -> Lines:
+def _construction_lines(folded: Folded, node: Node, written: dict[Node, str]) -> Lines:
     name = folded.program.names[node]
-    return (Line(name if node.primitive is None else f"{name} = {written[node]}"),)
+    return (TextLine(name if node.primitive is None else f"{name} = {written[node]}"),)
 
 
 def _operator_face(folded: Folded, box: Box, vertex: Vertex) -> Vertex:
-    """Write the operation on a vertex, as on the node the wrapping function makes."""
+    """Write the operation on a vertex, as on the node that the wrapping function makes."""
     if not box.single:
         return vertex
     node = box.nodes[0]
-    text = folded.program.names[node] if node.primitive is None else labels.sign(node)
-    return replace(vertex, face=Line(text, code=text.isidentifier()))
+    text = folded.program.names[node] if node.primitive is None else labels.operator_sign(node)
+    return replace(vertex, face=TextLine(text, code=text.isidentifier()))
 
 
 def _stage(
@@ -165,7 +173,7 @@ def reachable(folded: Folded, wrt: str) -> Picture:
     start, children = _search(folded, wrt)
     reached = set(_order(start, children))
     picture = _picture(folded, lambda node: (), f"What is reachable from {wrt}", outputs=False)
-    picture = _highlighted(picture, reached, set(_pairs(children, reached)))
+    picture = _highlight(picture, reached, set(_pairs(children, reached)))
     names = [vertex.name for vertex in picture.vertices if vertex.name in reached]
     return replace(picture, legend=(("text", f"V_R = {{ {', '.join(names)} }}"),))
 
@@ -178,7 +186,7 @@ def order(folded: Folded, wrt: str) -> Picture:
     while children[path[-1]]:
         path.append(children[path[-1]][0])
     picture = _picture(folded, lambda node: (), f"Topological order from {wrt}", outputs=False)
-    picture = _highlighted(picture, set(found), set(_pairs(children, set(found))))
+    picture = _highlight(picture, set(found), set(_pairs(children, set(found))))
     number = {name: str(i) for i, name in enumerate(found, 1)}
     steps = set(pairwise(path))
     return replace(
@@ -200,7 +208,7 @@ def _pairs(children: dict[str, list[str]], inside: set[str]) -> list[tuple[str, 
 
 
 def _search(folded: Folded, wrt: str) -> tuple[str, dict[str, list[str]]]:
-    """Return where a search begins, and the children of every box as they were made."""
+    """Return where a search begins, and the children of every box in order of creation."""
     children: dict[str, list[str]] = {folded.name(box): [] for box in folded.boxes}
     rank = {node: i for i, node in enumerate(folded.program.execution)}
     for tail, head in sorted(folded.edges, key=lambda edge: rank[edge[1].nodes[0]]):
@@ -211,7 +219,7 @@ def _search(folded: Folded, wrt: str) -> tuple[str, dict[str, list[str]]]:
 
 
 def _order(start: str, children: dict[str, list[str]]) -> list[str]:
-    """Search depth first, as the paper does; each box before its children."""
+    """Return the boxes in the paper's depth-first order: each box before its children."""
     found: list[str] = []
     seen = {start}
     stack = [(start, iter(children[start]))]
@@ -227,7 +235,7 @@ def _order(start: str, children: dict[str, list[str]]) -> list[str]:
     return found[::-1]
 
 
-def _highlighted(picture: Picture, names: set[str], edges: set[tuple[str, str]]) -> Picture:
+def _highlight(picture: Picture, names: set[str], edges: set[tuple[str, str]]) -> Picture:
     return replace(
         picture,
         vertices=tuple(
@@ -248,7 +256,7 @@ def _picture(
     if outputs:
         for name, node in labels.output_names(folded.program):
             end = f"→{name}"
-            vertices.append(Vertex(end, Line(_output(folded, name)), shape="none"))
+            vertices.append(Vertex(end, TextLine(_output(folded, name)), shape="none"))
             edges.append(Edge(folded.name(folded.owner[node]), end))
     return Picture(tuple(vertices), tuple(edges), title, _description(folded))
 
@@ -262,27 +270,29 @@ def _output(folded: Folded, name: str) -> str:
 def _vertex(folded: Folded, box: Box, below: Callable[[Node], Lines]) -> Vertex:
     name = folded.name(box)
     if not box.single:
-        told = [Line(labels.cut(text, 44), code=True) for text in box.title.split("\n")]
-        told += [Line(amount(box), "times" if box.times > 1 else "quiet")]
-        told += [Line(line.text, line.tone) for line in below(box.nodes[-1])[-1:]]
+        told = [TextLine(labels.shorten(text, 44), code=True) for text in box.title.split("\n")]
+        told += [TextLine(describe_amount(box), "times" if box.times > 1 else "quiet")]
+        told += [TextLine(line.text, line.tone) for line in below(box.nodes[-1])[-1:]]
         return Vertex(name, told[0], tuple(told[1:]), "box", hint=f'unfold("{name}")')
     node = box.nodes[0]
     tone = "input" if node.primitive is None else ""
     hint = folded.program.lines.get(node, "")
-    return Vertex(name, Line(name), below(node), tone=tone, hint=hint)
+    return Vertex(name, TextLine(name), below(node), tone=tone, hint=hint)
 
 
 def _description(folded: Folded) -> str:
     program = folded.program
     inputs = [program.names[node] for node in program.inputs]
     shown = [node for node in program.nodes if node.primitive is not None]
-    steps = [f"{program.names[node]} = {labels.symbolic(program, node)}" for node in shown[:20]]
+    steps = [
+        f"{program.names[node]} = {labels.write_symbolic(program, node)}" for node in shown[:20]
+    ]
     more = f"; and {len(shown) - 20:,} more steps" * (len(shown) > 20)
-    return f"Inputs {labels.cut(', '.join(inputs), 200)}; {'; '.join(steps)}{more}."
+    return f"Inputs {labels.shorten(', '.join(inputs), 200)}; {'; '.join(steps)}{more}."
 
 
-def chosen(folded: Folded, wrt: str | None) -> str:
-    """Return the node that derivatives are with respect to: the first input if none is named."""
+def choose_input(folded: Folded, wrt: str | None) -> str:
+    """Return the node that derivatives are with respect to: by default the first input."""
     program = folded.program
     if wrt is None:
         return program.names[program.inputs[0]]
@@ -292,15 +302,15 @@ def chosen(folded: Folded, wrt: str | None) -> str:
 
 
 def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Picture]:
-    """Return what a figure shows: one picture, or one for each step of a construction."""
+    """Return the pictures of a figure: one, or one for each step of a construction."""
     kinds: dict[str, Callable[[], Any]] = {
         "plain": lambda: [plain(folded)],
         "values": lambda: [values(folded)],
-        "tangents": lambda: [tangents(folded, chosen(folded, wrt))],
+        "tangents": lambda: [tangents(folded, choose_input(folded, wrt))],
         "adjoints": lambda: [adjoints(folded, output)],
         "construction": lambda: construction(folded),
-        "reachable": lambda: [reachable(folded, chosen(folded, wrt))],
-        "order": lambda: [order(folded, chosen(folded, wrt))],
+        "reachable": lambda: [reachable(folded, choose_input(folded, wrt))],
+        "order": lambda: [order(folded, choose_input(folded, wrt))],
     }
     if show not in kinds:
         raise ArgumentError(f"show is one of {', '.join(map(repr, kinds))}; got {show!r}")

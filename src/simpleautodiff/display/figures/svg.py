@@ -1,4 +1,4 @@
-"""Figures as SVG: one file that needs nothing else, light or dark as the reader's screen is."""
+"""Figures as SVG: self-contained, light or dark as the reader's screen is."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from simpleautodiff.display.figures.picture import (
     LEADING,
     RADIUS,
     Edge,
-    Line,
     Picture,
+    TextLine,
     Vertex,
 )
-from simpleautodiff.display.notation.rich_text import SMALL, runs
+from simpleautodiff.display.notation.rich_text import SCRIPT_SIZE, split_runs
 
 _SERIF = "'STIX Two Text','Latin Modern Roman','Times New Roman','Liberation Serif',serif"
 _MONO = "'JetBrains Mono','DejaVu Sans Mono',Menlo,Consolas,monospace"
-# What is coloured: its property, its colour by day, its colour by night.
-_COLOURS = (
+# What is coloured: its property, its light colour, its dark colour.
+_SVG_COLOURS = (
     ("paper", "fill", "#ffffff", "#15191e"),
     ("body", "stroke", "#2b3440", "#c9d3de"),
     ("body", "fill", "#ffffff", "#1d232b"),
@@ -80,7 +80,7 @@ def svg(picture: Picture, layout: Layout) -> str:
     height = layout.height + _LEGEND_ROW * len(picture.legend)
     width = max(layout.width, _legend_width(picture))
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    kept = 'xml:space="preserve"'  # the spaces between the parts of a formula
+    kept = 'xml:space="preserve"'  # retain the spaces between the parts of a formula
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="ad-figure" role="img" {kept} {size}>',
         f"<title>{escape(picture.title)}</title>",
@@ -88,19 +88,23 @@ def svg(picture: Picture, layout: Layout) -> str:
         f"<style>{_style()}</style>",
         '<rect class="ad-paper" width="100%" height="100%" rx="6"/>',
     ]
-    names = {vertex.name for vertex in picture.shown}
+    names = {vertex.name for vertex in picture.visible}
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if edge.tail in names and edge.head in names:
             lines += _edge(edge, route)
-    for vertex in picture.shown:
-        lines += _vertex(vertex, layout.places[vertex.name])
+    for vertex in picture.visible:
+        lines += _vertex(vertex, layout.positions[vertex.name])
     lines += _legend(picture, layout)
     return "\n".join([*lines, "</svg>", ""])
 
 
 def _style() -> str:
-    day = "".join(f".ad-figure .ad-{what}{{{how}:{light}}}\n" for what, how, light, _ in _COLOURS)
-    night = "".join(f".ad-figure .ad-{what}{{{how}:{dark}}}\n" for what, how, _, dark in _COLOURS)
+    day = "".join(
+        f".ad-figure .ad-{what}{{{how}:{light}}}\n" for what, how, light, _ in _SVG_COLOURS
+    )
+    night = "".join(
+        f".ad-figure .ad-{what}{{{how}:{dark}}}\n" for what, how, _, dark in _SVG_COLOURS
+    )
     return f"\n{day}@media (prefers-color-scheme:dark){{\n{night}}}{_FIXED}"
 
 
@@ -188,7 +192,7 @@ def _body(vertex: Vertex, place: Point) -> Iterator[str]:
     yield f'<rect class="{tone}" {where} {size} rx="{corner:g}"/>'
 
 
-def _text(line: Line, x: float, y: float, tone: str = "", face: bool = False) -> str:
+def _text(line: TextLine, x: float, y: float, tone: str = "", face: bool = False) -> str:
     kinds = ["ad-dim" if tone == "faded" else f"ad-{line.tone or 'text'}"]
     kinds += ["ad-face"] * face + ["ad-code"] * line.code
     size = FACE if face else LABEL
@@ -197,14 +201,15 @@ def _text(line: Line, x: float, y: float, tone: str = "", face: bool = False) ->
 
 
 def _spans(text: str, size: float) -> str:
-    """Write a formula: italic names, and what stands lower or higher in small letters."""
+    """Write a formula: italic names, and subscripts and superscripts in small letters."""
     parts = []
     shift = 0.0
-    for run in runs(text):
+    for run in split_runs(text):
         wanted = -run.level * size * (0.22 if run.level < 0 else 0.35)
         attributes = ' class="ad-i"' if run.style == "italic" else ""
         if run.level:
-            attributes += f' font-size="{size * SMALL:.1f}" style="font-size:{size * SMALL:.1f}px"'
+            small = f"{size * SCRIPT_SIZE:.1f}"
+            attributes += f' font-size="{small}" style="font-size:{small}px"'
         if wanted != shift:
             attributes += f' dy="{wanted - shift:.1f}"'
             shift = wanted
@@ -214,7 +219,7 @@ def _spans(text: str, size: float) -> str:
 
 
 def _legend_width(picture: Picture) -> float:
-    return max((Line(text).width(LABEL) + 84 for _, text in picture.legend), default=0.0)
+    return max((TextLine(text).width(LABEL) + 84 for _, text in picture.legend), default=0.0)
 
 
 def _legend(picture: Picture, layout: Layout) -> Iterator[str]:

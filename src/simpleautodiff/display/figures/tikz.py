@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from simpleautodiff.display.figures.layout.layout import Layout, Point
-from simpleautodiff.display.figures.picture import RADIUS, Edge, Line, Picture, Vertex
-from simpleautodiff.display.notation.rich_text import latex, latex_code
+from simpleautodiff.display.figures.picture import RADIUS, Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 
 _PIXELS = RADIUS / 0.6  # in a centimetre: a circle is 1.2 cm wide
 _HEAD = r"""\documentclass[border=6pt]{standalone}
@@ -37,15 +37,15 @@ _HEAD = r"""\documentclass[border=6pt]{standalone}
   edge-reverse/.style={edge,dashed,adjoint}]
 """
 _TAIL = "\\end{tikzpicture}\n\\end{document}\n"
-_COLOURS = {"tangent": "tangent", "adjoint": "adjoint", "times": "reached", "quiet": "gray"}
+_TIKZ_COLOURS = {"tangent": "tangent", "adjoint": "adjoint", "times": "reached", "quiet": "gray"}
 
 
 def tikz(picture: Picture, layout: Layout) -> str:
     """Write a picture as a LaTeX document of its own; its `tikzpicture` can be used in another."""
-    names = {vertex.name for vertex in picture.shown}
+    names = {vertex.name for vertex in picture.visible}
     lines = [f"% {picture.title}"]
-    for vertex in picture.shown:
-        lines += _vertex(vertex, layout.places[vertex.name])
+    for vertex in picture.visible:
+        lines += _vertex(vertex, layout.positions[vertex.name])
     for edge, route in zip(picture.edges, layout.routes, strict=True):
         if edge.tail in names and edge.head in names:
             lines.append(_edge(edge, route))
@@ -53,8 +53,8 @@ def tikz(picture: Picture, layout: Layout) -> str:
     return _HEAD + "\n".join(lines) + "\n" + _TAIL
 
 
-def _at(point: Point) -> str:
-    """Write a place in centimetres, upwards."""
+def _write_position(point: Point) -> str:
+    """Write a position in centimetres, with the y axis upwards."""
     return f"({_cm(point[0])},{_cm(-point[1])})"
 
 
@@ -78,28 +78,28 @@ def _vertex(vertex: Vertex, place: Point) -> Iterator[str]:
         style = ["wide", f"minimum width={_cm(2 * wide)}cm"]
     style += [vertex.tone] if vertex.tone else []
     body = r"\\".join(_line(line) for line in lines)
-    yield f"\\node[{','.join(style)}] {name} at {_at(place)} {{{body}}};"
+    yield f"\\node[{','.join(style)}] {name} at {_write_position(place)} {{{body}}};"
     if vertex.below and vertex.shape != "box":
         faded = ",text=gray!60" if vertex.tone == "faded" else ""
         note = r"\\".join(_line(line) for line in vertex.below)
         below = place[0], place[1] + high + 3
-        yield f"\\node[note{faded}] at {_at(below)} {{{note}}};"
+        yield f"\\node[note{faded}] at {_write_position(below)} {{{note}}};"
     if vertex.badge:
         corner = place[0] + wide - 7, place[1] - high + 6
-        yield f"\\node[badge] at {_at(corner)} {{{vertex.badge}}};"
+        yield f"\\node[badge] at {_write_position(corner)} {{{vertex.badge}}};"
 
 
-def _line(line: Line) -> str:
-    text = latex_code(line.text) if line.code else f"${latex(line.text)}$"
-    colour = _COLOURS.get(line.tone)
+def _line(line: TextLine) -> str:
+    text = latex_code(line.text) if line.code else f"${to_latex(line.text)}$"
+    colour = _TIKZ_COLOURS.get(line.tone)
     return f"\\textcolor{{{colour}}}{{{text}}}" if colour else text
 
 
 def _edge(edge: Edge, route: list[Point]) -> str:
     style = (f"edge-{edge.tone}" if edge.tone else "edge") + ",-" * edge.bare
-    path = _at(route[0])
+    path = _write_position(route[0])
     for i in range(1, len(route), 3):
-        first, second, end = map(_at, route[i : i + 3])
+        first, second, end = map(_write_position, route[i : i + 3])
         path += f" .. controls {first} and {second} .. {end}"
     return f"\\draw[{style}] {path};"
 
@@ -111,9 +111,10 @@ def _legend(picture: Picture, layout: Layout) -> Iterator[str]:
         if tone != "text":
             ends = [(x, y), (x + 34, y)]
             start, end = ends[::-1] if tone == "reverse" else ends
-            yield f"\\draw[{f'edge-{tone}' if tone else 'edge'}] {_at(start)} -- {_at(end)};"
+            style = f"edge-{tone}" if tone else "edge"
+            yield f"\\draw[{style}] {_write_position(start)} -- {_write_position(end)};"
             x += 36
-        yield f"\\node[legend] at {_at((x, y))} {{{_prose(text)}}};"
+        yield f"\\node[legend] at {_write_position((x, y))} {{{_prose(text)}}};"
         y += 20
 
 
@@ -121,5 +122,5 @@ def _prose(text: str) -> str:
     """Write words as words, and what looks like a name or a sign as a formula."""
     head, colon, formula = text.rpartition(": ")
     if colon:
-        return f"{head}: ${latex(formula)}$"
-    return f"${latex(text)}$" if "=" in text else text
+        return f"{head}: ${to_latex(formula)}$"
+    return f"${to_latex(text)}$" if "=" in text else text

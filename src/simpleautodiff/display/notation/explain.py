@@ -1,4 +1,4 @@
-"""The derivative of one step in words: what it is, why, and how the numbers come together."""
+"""The derivative of one step in words: what it is, why, and how its value is computed."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from simpleautodiff.core.primitive import SIGN, SUM, Primitive
 from simpleautodiff.display.notation.formulas import (
     adjoint_term,
     adjoint_terms,
-    barred,
     derivative_term,
-    dotted,
-    quietly,
+    suppress_warnings,
     tangent_terms,
     value_terms,
+    write_bar,
+    write_dot,
 )
-from simpleautodiff.display.tables.tables import output_names, together
-from simpleautodiff.program.notation import Term, short, shown
+from simpleautodiff.display.tables.tables import output_names, sweeps_all_elements
+from simpleautodiff.program.notation import Term, write_result, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.transforms.kinks import happens
 
@@ -39,13 +39,13 @@ class Words(str):
     __slots__ = ()
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        shown = "".join(f"<p>{escape(line)}</p>" for line in self.splitlines())
-        return {"text/html": shown, "text/plain": str(self)}
+        html = "".join(f"<p>{escape(line)}</p>" for line in self.splitlines())
+        return {"text/html": html, "text/plain": str(self)}
 
 
-@quietly()
+@suppress_warnings()
 def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Words:
-    """Say in words how the derivatives of one step come about, forward and in reverse.
+    """Explain in words how the derivatives of one step are computed, forward and in reverse.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
     name
         The step, by its name or by the user's own name for it.
     wrt, output
-        The input that forward mode starts from and the output that reverse mode does; the first
-        ones if not given.
+        The input that forward mode starts from and the output that reverse mode starts from; by
+        default the first ones.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
 
 
 def _value(program: Program, node: Node) -> str:
-    name, value = program.names[node], shown(node.value)
+    name, value = program.names[node], write_result(node.value)
     if node.primitive is None:
         return f"{name} = {value} is an input."
     line = program.lines.get(node, "")
@@ -86,21 +86,21 @@ def _value(program: Program, node: Node) -> str:
 
 
 def _reason(program: Program, node: Node) -> str:
-    """Give the reason of a rule, and say what its letters stand for here."""
+    """Return the reason of a rule, and what its letters stand for here."""
     assert node.primitive is not None
     row, own = node.primitive, program.names[node]
-    names = [program.names[arg] if type(arg) is Node else short(arg) for arg in node.args]
+    names = [program.names[arg] if type(arg) is Node else write_short(arg) for arg in node.args]
     result, *letters = _letters(row) or [""]
     meant = [
         f"{letter} is {name}"
         for letter, name in (*zip(letters, names, strict=False), (result, own))
         if letter != name and _mentions(row.reason, letter)
     ]
-    return f"{row.reason}; here {_and(meant)}" if meant else row.reason
+    return f"{row.reason}; here {_join_with_and(meant)}" if meant else row.reason
 
 
 def _letters(row: Primitive) -> list[str]:
-    """Return what a rule calls the result and the arguments: v, x, y; of matrices V, A, B."""
+    """Return the letters that a rule uses for the result and the arguments: v, x, y; or V, A, B."""
     for rule in row.partials:
         if not callable(rule) and not isinstance(rule, LinearRule):
             continue
@@ -113,7 +113,7 @@ def _letters(row: Primitive) -> list[str]:
 
 
 def _mentions(reason: str, letter: str) -> bool:
-    """Tell whether a letter, or d before it, stands in a reason; the word "a" is no letter."""
+    """Tell whether a letter, or d before it, occurs in a reason; the word "a" is no letter."""
     word = r"(?! [a-z]{2})" if letter == "a" else ""
     return (
         bool(letter) and re.search(rf"(?<![^\W\d_d]){letter}(?![^\W\d_]){word}", reason) is not None
@@ -121,7 +121,7 @@ def _mentions(reason: str, letter: str) -> bool:
 
 
 def _kinks(node: Node) -> list[str]:
-    """Say where the derivative is a choice, if this is such a place."""
+    """Return sentences that say where the derivative is a choice, if it is one here."""
     if node.primitive is None:
         return []
     return [
@@ -132,16 +132,15 @@ def _kinks(node: Node) -> list[str]:
 
 
 def _forward(program: Program, node: Node, wrt: str) -> str:
-    """Say how the tangent of a step follows from those of its parents."""
-    whole = ", all elements together" if together(program, wrt) else ""
+    """Explain how the tangent of a step follows from those of its parents."""
+    whole = ", all elements together" if sweeps_all_elements(program, wrt) else ""
     name, head = program.names[node], f"Forward from {wrt}{whole}: "
     if node.primitive is None:
         same = name == wrt.partition("[")[0]
         reason = f"{name} is where the sweep starts" if same else f"{name} is another input"
-        return (
-            f"{head}{reason}, so its derivative is {shown(Program.tangents(program, wrt)[name])}."
-        )
-    dot, reached = Program.tangents(program, wrt), _reached(program, wrt)
+        derivative = write_result(Program.tangents(program, wrt)[name])
+        return f"{head}{reason}, so its derivative is {derivative}."
+    dot, reached = Program.tangents(program, wrt), _find_reached(program, wrt)
     derivatives = node.local_derivatives()
     parts = [
         f"{name} = {value_terms(program, node)[0].text}, so {_slopes(program, node, derivatives)}"
@@ -161,37 +160,40 @@ def _slopes(program: Program, node: Node, derivatives: list[tuple[int, Any]]) ->
     name = program.names[node]
     if derivatives and all(isinstance(derivative, Linear) for _, derivative in derivatives):
         maps = [f"∂{name}/∂{program.names[node.args[k]]}" for k, _ in derivatives]
-        return f"{_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+        return (
+            f"{_join_with_and(maps)} {'is a linear map' if len(maps) == 1 else 'are linear maps'}"
+        )
     twice = len({node.args[k] for k, _ in derivatives}) < len(derivatives)
     said = []
     for k, derivative in derivatives:
         place = f" (as argument {k + 1})" if twice else ""
         said.append(f"{_slope(program, node, name, k, derivative)}{place}")
-    return _and(said)
+    return _join_with_and(said)
 
 
 def _slope(program: Program, node: Node, name: str, k: int, derivative: Any) -> str:
-    """Write ∂v/∂u = formula = number; of a linear map, what it does to a tangent."""
+    """Write ∂v/∂u = formula = number; for a linear map, what it does to a tangent."""
     parent = program.names[node.args[k]]
     partial = f"∂{name}/∂{parent}"
     if derivative is ZERO:
         return f"{partial} is known to be 0, whatever it is multiplied by"
     if isinstance(derivative, Linear):
         return f"{partial} is a linear map"
-    formula, number = derivative_term(program, node, k, derivative).text, short(derivative)
+    formula, number = derivative_term(program, node, k, derivative).text, write_short(derivative)
     return f"{partial} = {number}" if formula == number else f"{partial} = {formula} = {number}"
 
 
 def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot: Any) -> str:
-    """Write the sum of products that the tangent is."""
+    """Write the tangent as a sum of products."""
     name = program.names[node]
     live = [(k, d) for k, d in derivatives if d is not ZERO]
     if not live:
         return f"so the derivative of {name} is 0"
     if any(isinstance(d, Linear) for _, d in live):
-        return f"{dotted(name)} = {tangent_terms(program, node, dot)[0].text} = {shown(dot[name])}"
+        symbols = tangent_terms(program, node, dot)[0].text
+        return f"{write_dot(name)} = {symbols} = {write_result(dot[name])}"
     products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
-    return f"{' + '.join(products)} = {shown(dot[name])}"
+    return f"{' + '.join(products)} = {write_result(dot[name])}"
 
 
 def _times(slope: Any, derivative: Any) -> str:
@@ -202,7 +204,7 @@ def _times(slope: Any, derivative: Any) -> str:
 
 
 def _reverse(program: Program, node: Node, output: str) -> str:
-    """Say how the adjoint of a step follows from those of its children."""
+    """Explain how the adjoint of a step follows from those of its children."""
     output = output or program.names[program.outputs[0]]
     place, seed = program.seed(output)
     ends = {program.names[end]: name for name, end in output_names(program)}
@@ -212,14 +214,14 @@ def _reverse(program: Program, node: Node, output: str) -> str:
     bar = Program.adjoints(program, output)
     items = [item for item in program.accumulations(output) if item.parent == name]
     if name == base and not items:
-        return f"{head}{name} is {end}, so its adjoint is {shown(seed)}."
+        return f"{head}{name} is {end}, so its adjoint is {write_result(seed)}."
     if not items:
         return f"{head}no way leads from {name} to {end} that counts, so its adjoint is 0."
     terms = []
     for item in items:
         child = program.node(item.child)
         terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
-    children = _and(list(dict.fromkeys(item.child for item in items)))
+    children = _join_with_and(list(dict.fromkeys(item.child for item in items)))
     chain = " + ".join(
         f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
     )
@@ -227,13 +229,13 @@ def _reverse(program: Program, node: Node, output: str) -> str:
         " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
     )
     return (
-        f"{head}{name} goes into {children}, so {barred(name)} = {chain} = {symbols} = {numbers} = "
-        f"{shown(bar[name])}."
+        f"{head}{name} goes into {children}, so {write_bar(name)} = {chain} = {symbols} = "
+        f"{numbers} = {write_result(bar[name])}."
     )
 
 
-def _reached(program: Program, wrt: str) -> set[Node]:
-    """Return the nodes that a change of `wrt` can change."""
+def _find_reached(program: Program, wrt: str) -> set[Node]:
+    """Return the nodes that depend on `wrt`."""
     reached = {program.nodes[program.seed(wrt)[0]]}
     for node in program.nodes:
         if any(type(arg) is Node and arg in reached for arg in node.args):
@@ -241,5 +243,5 @@ def _reached(program: Program, wrt: str) -> set[Node]:
     return reached
 
 
-def _and(parts: Sequence[str]) -> str:
+def _join_with_and(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

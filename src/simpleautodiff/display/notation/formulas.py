@@ -1,7 +1,7 @@
-"""Values and derivatives in symbols: what stands on the right-hand sides of the tables.
+"""Values and derivatives in symbols: the right-hand sides of the tables.
 
-A rule is given terms in place of numbers, so a formula is what the rule itself says. Where a rule
-is more than a formula, its number or ∂v/∂u is written instead.
+A rule is called with terms in place of numbers, so a formula is what the rule itself says. Where a
+rule is more than a formula, its value or ∂v/∂u is written instead.
 """
 
 from __future__ import annotations
@@ -30,52 +30,52 @@ _NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError,
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
-    """Show infinite slopes without warning of them: they are there to be seen."""
+def suppress_warnings() -> Iterator[None]:
+    """Suppress warnings about infinite slopes: they are there to be seen."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", DomainWarning)
         yield
 
 
-def dotted(name: str) -> str:
+def write_dot(name: str) -> str:
     """Write ẋ1: the tangent of x1."""
     return unicodedata.normalize("NFC", name[0] + DOT + name[1:])
 
 
-def barred(name: str) -> str:
+def write_bar(name: str) -> str:
     """Write x̄1: the adjoint of x1."""
     return unicodedata.normalize("NFC", name[0] + BAR + name[1:])
 
 
 def tangent_term(name: str, value: Any = None) -> Term:
     """Return ẋ1 as a term."""
-    return Term(dotted(name), value=value, latex=lambda: latex_name(name, "dot"))
+    return Term(write_dot(name), value=value, latex=lambda: latex_name(name, "dot"))
 
 
 def adjoint_term(name: str, value: Any = None) -> Term:
     """Return x̄1 as a term."""
-    return Term(barred(name), value=value, latex=lambda: latex_name(name, "bar"))
+    return Term(write_bar(name), value=value, latex=lambda: latex_name(name, "bar"))
 
 
 def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
-    """Return the right-hand side of a step in symbols, and with the numbers put in."""
+    """Return the right-hand side of a step in symbols, and with numbers."""
     assert node.primitive is not None
     symbols = render(node.primitive, tuple(_names(program, node)))
     return symbols, render(node.primitive, tuple(_numbers(node)))
 
 
 def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
-    """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with the numbers put in."""
+    """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with numbers."""
     symbols: list[Term] = []
     numbers: list[Term] = []
     for k, derivative in node.local_derivatives():
         if derivative is ZERO:
             continue
         name = program.names[node.args[k]]
-        seed = fit(dot[name], node.args[k].value)  # of what was not reached it is a plain 0
+        seed = fit(dot[name], node.args[k].value)  # a plain 0 for a node that was not reached
         named = tangent_term(name, seed)
-        symbols.append(_pushed(program, node, k, derivative, named, False))
-        numbers.append(_pushed(program, node, k, derivative, Term(seed), True))
+        symbols.append(_push_formula(program, node, k, derivative, named, False))
+        numbers.append(_push_formula(program, node, k, derivative, Term(seed), True))
     nothing = Term("0", value=0, latex="0")
     return (_sum(symbols), _sum(numbers)) if symbols else (nothing, Term("", latex=""))
 
@@ -83,16 +83,16 @@ def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple
 def adjoint_terms(
     program: Program, child: Node, k: int, derivative: Any, bar: Any
 ) -> tuple[Term, Term]:
-    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with the numbers put in."""
+    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with numbers."""
     named = adjoint_term(program.names[child], bar)
     return (
-        _pulled(program, child, k, derivative, named, False),
-        _pulled(program, child, k, derivative, Term(bar), True),
+        _pull_formula(program, child, k, derivative, named, False),
+        _pull_formula(program, child, k, derivative, Term(bar), True),
     )
 
 
 def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Term:
-    """Return the local derivative ∂v/∂u as a formula; of a linear map, its name."""
+    """Return the local derivative ∂v/∂u as a formula; for a linear map, its name."""
     if derivative is ZERO:
         return Term("0", value=0, latex="0")
     return as_term(_symbolic(program, node, k, derivative, False))
@@ -123,7 +123,7 @@ def _constant(arg: Any) -> Any:
 
 
 def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers: bool) -> Any:
-    """Return ∂node/∂args[k] as a term, by giving its rule terms for numbers."""
+    """Return ∂node/∂args[k] as a term, by calling its rule with terms for numbers."""
     assert node.primitive is not None
     if isinstance(derivative, Linear):
         return partial_name(program.names[node], program.names[node.args[k]])
@@ -133,13 +133,13 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
         slope = node.primitive.partial(k, value, tuple(args))
     except _NO_FORMULA:
         return Term(derivative)  # a rule that is more than a formula
-    known = isinstance(slope, int) or (isinstance(slope, Term) and _same(slope.value, derivative))
+    known = isinstance(slope, int) or (isinstance(slope, Term) and _agrees(slope.value, derivative))
     return slope if known else Term(derivative)
 
 
-def _same(value: Any, expected: Any) -> bool:
+def _agrees(value: Any, expected: Any) -> bool:
     if value is None:
-        return True  # nobody knows better
+        return True  # it cannot be checked
     if type(value) is float is type(expected):
         return math.isclose(value, expected) or value == expected or value != value
     try:
@@ -148,20 +148,20 @@ def _same(value: Any, expected: Any) -> bool:
         return bool(value == expected)
 
 
-class Writer(Level):
-    """A level on which operations write themselves down: rules of arrays as formulas."""
+class FormulaLevel(Level):
+    """A level on which operations write themselves down, so that array rules become formulas."""
 
     def result(
         self, primitive: Primitive, args: tuple[Any, ...], values: tuple[Any, ...], value: Any
-    ) -> Written:
+    ) -> FormulaValue:
         """Return the value together with its formula."""
-        terms = [arg.term if isinstance(arg, Written) else arg for arg in args]
-        return Written(value, render(primitive, tuple(terms)), self)
+        terms = [arg.term if isinstance(arg, FormulaValue) else arg for arg in args]
+        return FormulaValue(value, render(primitive, tuple(terms)), self)
 
 
 @final
-class Written(Traced):
-    """A value that knows the formula it was computed by."""
+class FormulaValue(Traced):
+    """A value with the formula it was computed by."""
 
     __slots__ = ("term",)
 
@@ -171,20 +171,20 @@ class Written(Traced):
         self.level = level
 
 
-_LONGEST = 72  # a formula of more characters says less than ∂v/∂u
+_MAX_FORMULA = 72  # a formula of more characters tells less than ∂v/∂u
 
 
-def _mapped(
+def _apply_map(
     program: Program, node: Node, k: int, seed: Term, in_numbers: bool, forward: bool
 ) -> Term:
     """Return what a linear map makes of a seed, as its rule says; or seed × ∂v/∂u.
 
-    The symbols decide which, so that the numbers beside them say the same.
+    The symbols decide which one, so that the numbers beside them say the same.
     """
     own, parent = program.names[node], program.names[node.args[k]]
     named = tangent_term(parent, seed.value) if forward else adjoint_term(own, seed.value)
     symbols = _formula(program, node, k, named, False, forward)
-    if symbols is None or len(symbols.text) > _LONGEST:
+    if symbols is None or len(symbols.text) > _MAX_FORMULA:
         return _named_product(program, node, k, seed)
     if not in_numbers:
         return symbols
@@ -199,27 +199,31 @@ def _formula(
     assert node.primitive is not None
     named = _numbers(node) if in_numbers else _names(program, node)
     own = Term(node.value) if in_numbers else Term(program.names[node], value=node.value)
-    level = Writer()
+    level = FormulaLevel()
     with level:
-        args = [Written(t.value, t, level) if isinstance(t, Term) else t for t in named]
+        args = [FormulaValue(t.value, t, level) if isinstance(t, Term) else t for t in named]
         try:
-            linear = node.primitive.partial(k, Written(node.value, own, level), tuple(args))
-            start = Written(seed.value, seed, level)
+            linear = node.primitive.partial(k, FormulaValue(node.value, own, level), tuple(args))
+            start = FormulaValue(seed.value, seed, level)
             result = filled(linear.push(start) if forward else linear.pull(start))
         except _NO_FORMULA:
             return None
-    return result.term if isinstance(result, Written) else None
+    return result.term if isinstance(result, FormulaValue) else None
 
 
-def _pushed(program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool) -> Term:
+def _push_formula(
+    program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool
+) -> Term:
     if isinstance(derivative, Linear):
-        return _mapped(program, node, k, seed, n, forward=True)
+        return _apply_map(program, node, k, seed, n, forward=True)
     return _product(seed, _symbolic(program, node, k, derivative, n))
 
 
-def _pulled(program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool) -> Term:
+def _pull_formula(
+    program: Program, node: Node, k: int, derivative: Any, seed: Term, n: bool
+) -> Term:
     if isinstance(derivative, Linear):
-        return _mapped(program, node, k, seed, n, forward=False)
+        return _apply_map(program, node, k, seed, n, forward=False)
     product: Term = seed * _symbolic(program, node, k, derivative, n)
     return product
 
@@ -230,7 +234,7 @@ def _named_product(program: Program, node: Node, k: int, seed: Term) -> Term:
 
 
 def _product(seed: Term, derivative: Any) -> Term:
-    """Write seed × derivative; a factor 1 or -1 is only a sign."""
+    """Write seed × derivative; a factor 1 or -1 becomes a sign."""
     if isinstance(derivative, int) and derivative in (1, -1):
         return seed if derivative == 1 else -seed
     product: Term = seed * derivative
@@ -238,11 +242,11 @@ def _product(seed: Term, derivative: Any) -> Term:
 
 
 def _sum(terms: Sequence[Term]) -> Term:
-    return reduce(joined, terms)
+    return reduce(join_terms, terms)
 
 
-def joined(a: Term, b: Term) -> Term:
-    """Write a + b, or a - b where b begins with a minus."""
+def join_terms(a: Term, b: Term) -> Term:
+    """Write a + b, or a - b if b begins with a minus."""
 
     def both(first: str, second: str) -> str:
         return f"{first} - {second[1:]}" if second.startswith("-") else f"{first} + {second}"

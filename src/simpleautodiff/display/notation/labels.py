@@ -1,4 +1,4 @@
-"""What is written on a figure: formulas, numbers and names of one step, each short enough."""
+"""The text on a figure: formulas, numbers and names of one step, each short enough."""
 
 from __future__ import annotations
 
@@ -6,37 +6,45 @@ import re
 from typing import Any
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.notation.formulas import barred as barred, dotted as dotted
+from simpleautodiff.display.notation.formulas import write_bar as write_bar, write_dot as write_dot
 from simpleautodiff.display.tables.tables import output_names as output_names
-from simpleautodiff.program.notation import Term, render, short
+from simpleautodiff.program.notation import Term, render, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import shape
 
-LONG = 30  # letters of a line
-_UNSET = re.compile(r"(, (None|False))+\)$")  # settings that nobody has set
-_SIGNS = {"add": "+", "sub": "−", "mul": "×", "div": "/", "neg": "−", "matmul": "@", "power": "^"}
+MAX_LABEL = 30  # characters of a line
+_UNSET = re.compile(r"(, (None|False))+\)$")  # settings with their default values
+_OPERATOR_SIGNS = {
+    "add": "+",
+    "sub": "−",
+    "mul": "×",
+    "div": "/",
+    "neg": "−",
+    "matmul": "@",
+    "power": "^",
+}
 
 
-def cut(text: str, most: int = LONG) -> str:
+def shorten(text: str, most: int = MAX_LABEL) -> str:
     """Shorten a text that is too long for a label."""
     return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
 
 
-def brief(value: Any) -> str:
-    """Write a value in a few letters; an array by its shape, a short one by its elements.
+def write_brief(value: Any) -> str:
+    """Write a value in a few characters; an array by its shape, a short one by its elements.
 
     Examples
     --------
     >>> import numpy as np
-    >>> brief(0.6931471), brief(np.zeros((3, 4))), brief(np.array([0.5, 1.0]))
+    >>> write_brief(0.6931471), write_brief(np.zeros((3, 4))), write_brief(np.array([0.5, 1.0]))
     ('0.693', 'array(3, 4)', '[0.5, 1]')
     """
     size = shape(value)
     if not size:
-        return cut(short(value), 24)
+        return shorten(write_short(value), 24)
     if len(size) == 1 and size[0] <= 3:
-        text = f"[{', '.join(short(element) for element in value)}]"
-        if len(text) <= LONG:
+        text = f"[{', '.join(write_short(element) for element in value)}]"
+        if len(text) <= MAX_LABEL:
             return text
     return f"array{_shape(value)}"
 
@@ -46,50 +54,52 @@ def _shape(value: Any) -> str:
 
 
 def shape_label(value: Any) -> str:
-    """Return the shape of an array, or an empty text for a single number."""
+    """Return the shape of an array, or the empty string for a scalar."""
     return _shape(value) if shape(value) else ""
 
 
-def sign(node: Node) -> str:
+def operator_sign(node: Node) -> str:
     """Return the sign or the name of an operation: × for mul."""
-    return _SIGNS.get(node.operator, node.operator)
+    return _OPERATOR_SIGNS.get(node.operator, node.operator)
 
 
-def symbolic(program: Program, node: Node) -> str:
+def write_symbolic(program: Program, node: Node) -> str:
     """Write the right-hand side of a step in names: ``v4 - v3``."""
-    return cut(_UNSET.sub(")", _filled(node, [_named(program, arg) for arg in node.args]).text))
+    return shorten(
+        _UNSET.sub(")", _fill_in(node, [_name_argument(program, arg) for arg in node.args]).text)
+    )
 
 
-def numeric(node: Node) -> str:
-    """Write it in numbers: ``10.693 - (-0.959)``; nothing where an array is put in."""
+def write_numeric(node: Node) -> str:
+    """Write it in numbers: ``10.693 - (-0.959)``; empty if an argument is an array."""
     if any(shape(arg.value if type(arg) is Node else arg) for arg in node.args):
         return ""
-    text = _filled(node, [Term(arg.value) if type(arg) is Node else arg for arg in node.args])
-    return text.text if len(text.text) <= LONG else ""
+    text = _fill_in(node, [Term(arg.value) if type(arg) is Node else arg for arg in node.args])
+    return text.text if len(text.text) <= MAX_LABEL else ""
 
 
-def expanded(program: Program) -> dict[Node, str]:
-    """Write each step in the inputs, as far as that is short: ``log(x1) + x1 × x2``."""
+def expand_all(program: Program) -> dict[Node, str]:
+    """Write each step in terms of the inputs, as far as that is short: ``log(x1) + x1 × x2``."""
     terms: dict[Node, Term] = {}
     for node in program.nodes:
         if node.primitive is None:
             terms[node] = Term(program.names[node])
             continue
-        term = _filled(
-            node, [terms[a] if type(a) is Node else _named(program, a) for a in node.args]
+        term = _fill_in(
+            node, [terms[a] if type(a) is Node else _name_argument(program, a) for a in node.args]
         )
-        if len(term.text) > LONG:
-            term = _filled(node, [_named(program, arg) for arg in node.args])
+        if len(term.text) > MAX_LABEL:
+            term = _fill_in(node, [_name_argument(program, arg) for arg in node.args])
         terms[node] = term
-    return {node: cut(term.text) for node, term in terms.items()}
+    return {node: shorten(term.text) for node, term in terms.items()}
 
 
-def _named(program: Program, arg: Any) -> Any:
+def _name_argument(program: Program, arg: Any) -> Any:
     if type(arg) is Node:
         return Term(program.names[arg])
-    return Term(brief(arg)) if shape(arg) else arg
+    return Term(write_brief(arg)) if shape(arg) else arg
 
 
-def _filled(node: Node, args: list[Any]) -> Term:
+def _fill_in(node: Node, args: list[Any]) -> Term:
     assert node.primitive is not None
     return render(node.primitive, tuple(args))

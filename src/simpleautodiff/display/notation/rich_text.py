@@ -1,4 +1,4 @@
-"""Short formulas as runs of letters: what is italic, what stands lower, and how wide it will be.
+"""Short formulas as runs of text: italics, subscripts, superscripts, and widths.
 
 A label is plain text, such as ``v4 = log(x1) + 2``. SVG, TeX and the terminal print its runs.
 """
@@ -9,7 +9,7 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-# Widths of a Times face in thousandths of its size; the other faces used are close to it.
+# Widths of a Times face in thousandths of the font size; the other faces used are close to it.
 _CLASSES = {
     250: " .,",
     278: "/ijlt:;",
@@ -22,19 +22,21 @@ _CLASSES = {
     722: "ABCDGHKNOQRUVXYw",
     889: "mMW%@&…→",
 }
-_WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
+_WIDTHS = {
+    letter: text_width for text_width, count_columns in _CLASSES.items() for letter in count_columns
+}
 _UNKNOWN, _CODE = 620, 602
-_SLACK = 1.06  # for a reader's serif face that runs wider
-SMALL = 0.72  # the size of what stands lower or higher
+_SLACK = 1.06  # for a reader's serif face that is wider
+SCRIPT_SIZE = 0.72  # the relative font size of subscripts and superscripts
 
-_FUNCTIONS = {"log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "det", "min", "max"}
+_FUNCTION_NAMES = {"log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "det", "min", "max"}
 _WITHOUT_PARENTHESES = re.compile(r"\b(log|sin|cos|tan|sinh|cosh|tanh)\((\w+(?:\.\d+)?)\)")
 _TOKEN = re.compile(
     r"(?P<name>[^\W\d_][\u0304\u0307]?\w*)|(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?)"
     r"|(?P<space>\s+)|(?P<sign>.)"
 )
-_WORD = re.compile(r"([A-Za-z][\u0304\u0307]?\w+|[A-Za-z][\u0304\u0307])")
-_SIGNS = {
+_NAME_PATTERN = re.compile(r"([A-Za-z][\u0304\u0307]?\w+|[A-Za-z][\u0304\u0307])")
+_LATEX_SIGNS = {
     "×": r"\times ",
     "−": "-",
     "∂": r"\partial ",
@@ -57,19 +59,19 @@ _ACCENTS = {"\u0304": r"\bar", "\u0307": r"\dot"}
 
 
 class Run(NamedTuple):
-    """Letters of one style; `level` is -1 for what stands lower, 1 for what stands higher."""
+    """Text of one style; `level` is -1 for a subscript, 1 for a superscript."""
 
     text: str
     style: str = "roman"
     level: int = 0
 
 
-def runs(text: str) -> list[Run]:
-    """Cut a formula into runs.
+def split_runs(text: str) -> list[Run]:
+    """Split a formula into runs.
 
     Examples
     --------
-    >>> [run.text for run in runs("v4 = log(x1)")]
+    >>> [run.text for run in split_runs("v4 = log(x1)")]
     ['v', '4', ' = log ', 'x', '1']
     """
     text = _WITHOUT_PARENTHESES.sub(r"\1 \2", text)
@@ -83,7 +85,7 @@ def runs(text: str) -> list[Run]:
         some = _name(token) if match.lastgroup == "name" else [Run(_minus(token))]
         found += [run._replace(level=1) for run in some] if raised else some
         raised = raised and token == "-"
-    return _joined(found)
+    return _join_runs(found)
 
 
 def _minus(token: str) -> str:
@@ -91,7 +93,7 @@ def _minus(token: str) -> str:
 
 
 def _name(name: str) -> list[Run]:
-    """Cut a name: a letter is italic, digits after it stand lower; a word is upright."""
+    """Split a name: a letter is italic, digits after it are a subscript; a word is upright."""
     letter = re.match(r"[^\W\d_][\u0304\u0307]?", name)
     assert letter is not None
     rest = name[letter.end() :]
@@ -102,8 +104,8 @@ def _name(name: str) -> list[Run]:
     return [Run(name, "roman" if rest else "italic")]
 
 
-def _joined(found: list[Run]) -> list[Run]:
-    """Join neighbours of one style; a name that stands alone keeps its run."""
+def _join_runs(found: list[Run]) -> list[Run]:
+    """Join neighbouring runs of one style; a name keeps a run of its own."""
     result: list[Run] = []
     for run in found:
         last = result[-1] if result else None
@@ -114,48 +116,48 @@ def _joined(found: list[Run]) -> list[Run]:
     return result
 
 
-def width(text: str, size: float, code: bool = False) -> float:
-    """Return how wide a formula will be, in the unit of `size`; never too little.
+def text_width(text: str, size: float, code: bool = False) -> float:
+    """Return the width of a formula, in the unit of `size`; never too small.
 
     Examples
     --------
-    >>> width("x1", 10) < width("x1 + x2", 10) < width("x1 + x2", 12)
+    >>> text_width("x1", 10) < text_width("x1 + x2", 10) < text_width("x1 + x2", 12)
     True
     """
     if code:
-        return letters(text) * _CODE / 1000 * size
+        return count_columns(text) * _CODE / 1000 * size
     total = 0.0
-    for run in runs(text):
-        scale = SMALL if run.level else 1.0
-        total += scale * sum(_WIDTHS.get(letter, _UNKNOWN) for letter in _seen(run.text))
+    for run in split_runs(text):
+        scale = SCRIPT_SIZE if run.level else 1.0
+        total += scale * sum(_WIDTHS.get(letter, _UNKNOWN) for letter in _drop_accents(run.text))
     return total / 1000 * size * _SLACK
 
 
-def letters(text: str) -> int:
-    """Return how many places a text takes in a terminal."""
-    return len(_seen(text))
+def count_columns(text: str) -> int:
+    """Return how many columns a text takes in a terminal."""
+    return len(_drop_accents(text))
 
 
-def _seen(text: str) -> str:
+def _drop_accents(text: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFC", text) if not unicodedata.combining(c))
 
 
-def latex(text: str) -> str:
+def to_latex(text: str) -> str:
     r"""Write a formula for TeX's math mode.
 
     Examples
     --------
-    >>> print(latex("v4 = log(x1) + x2^2"))
+    >>> print(to_latex("v4 = log(x1) + x2^2"))
     v_{4} = \log x_{1} + x_{2}^{2}
     """
-    return re.sub(r"\s+", " ", "".join(map(_latex_run, runs(text)))).strip()
+    return re.sub(r"\s+", " ", "".join(map(_latex_run, split_runs(text)))).strip()
 
 
 def _latex_run(run: Run) -> str:
     if run.style == "italic":
         body = _latex_letter(run.text)
     else:
-        words = _WORD.split(unicodedata.normalize("NFD", run.text))
+        words = _NAME_PATTERN.split(unicodedata.normalize("NFD", run.text))
         body = "".join(map(_latex_word, words))
         body = re.sub(r"(?<=[\d,.)]) (?=\\mathrm)", r"\\ ", body)  # else TeX drops it
     return {0: body, -1: f"_{{{body}}}", 1: f"^{{{body}}}"}[run.level]
@@ -171,7 +173,7 @@ def _latex_letter(name: str) -> str:
 
 
 def _latex_greek(letter: str) -> str:
-    """Write α as TeX does; other letters stand for themselves."""
+    """Write α as TeX does; return other letters as they are."""
     kind, _, rest = unicodedata.name(letter, "").partition(" LETTER ")
     if kind not in ("GREEK SMALL", "GREEK CAPITAL") or " " in rest:
         return _latin(letter)
@@ -179,18 +181,18 @@ def _latex_greek(letter: str) -> str:
 
 
 def _latex_word(word: str) -> str:
-    if word in _FUNCTIONS:
+    if word in _FUNCTION_NAMES:
         return f"\\{word}"
     if word[1:2] in _ACCENTS:
         return f"{_ACCENTS[word[1]]}{{{_latex_word(word[0] + word[2:])}}}"
     if len(word) > 1 and word[0].isalpha():
         return f"\\mathrm{{{word.replace('_', chr(92) + '_')}}}"
-    signs = "".join(_SIGNS.get(letter) or _latin(letter) for letter in word)
+    signs = "".join(_LATEX_SIGNS.get(letter) or _latin(letter) for letter in word)
     return re.sub(r"(?<=\d),(?=\d)", "{,}", signs)  # inside a number
 
 
 def _latin(letter: str) -> str:
-    """Keep what every TeX can print."""
+    """Return a letter if every TeX can print it."""
     return letter if letter.isascii() else "?"
 
 

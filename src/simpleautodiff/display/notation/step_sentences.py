@@ -2,83 +2,86 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
+from simpleautodiff.display.notation.formulas import write_bar, write_dot
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import Term, render, short
+from simpleautodiff.program.notation import Term, render, write_short
 from simpleautodiff.program.program import Program
 from simpleautodiff.values.functions import shape
 
-DOT, BAR = "\u0307", "\u0304"
 
-
-def marked(name: str, mode: str) -> str:
+def write_accented(name: str, mode: str) -> str:
     """Write ẋ1, the tangent of x1, or x̄1, its adjoint."""
-    return unicodedata.normalize("NFC", name[0] + (DOT if mode == "forward" else BAR) + name[1:])
+    return write_dot(name) if mode == "forward" else write_bar(name)
 
 
-def brief(number: Any) -> str:
-    """Write a number in a few digits; an array as its shape, its kind and its first elements.
+def describe_value(number: Any) -> str:
+    """Write a number in a few digits; an array as its shape, dtype and first elements.
 
     Examples
     --------
-    >>> brief(2 / 3), brief(np.arange(6.0).reshape(2, 3))
+    >>> describe_value(2 / 3), describe_value(np.arange(6.0).reshape(2, 3))
     ('0.667', '(2, 3) float64: 0, 1, 2, 3, …')
     """
     size = shape(number)
     if not size:
-        return short(number[()] if isinstance(number, np.ndarray) else number)
+        return write_short(number[()] if isinstance(number, np.ndarray) else number)
     kind = getattr(number, "dtype", type(number).__name__)
     try:
-        first = [short(x) for x in np.asarray(number).ravel()[:5]]
+        first = [write_short(x) for x in np.asarray(number).ravel()[:5]]
     except (TypeError, ValueError):
         return f"{size} {kind}"
     return f"{size} {kind}: {', '.join(first[:4])}{', …' * (len(first) > 4)}"
 
 
-def symbols(program: Program, node: Node) -> str:
+def write_symbols(program: Program, node: Node) -> str:
     """Write the right-hand side of a node in names."""
     if node.primitive is None:
         return ""
     args = [
-        Term(program.names[arg], value=_single(arg.value)) if type(arg) is Node else _constant(arg)
+        Term(program.names[arg], value=_unwrap_scalar(arg.value))
+        if type(arg) is Node
+        else _constant(arg)
         for arg in node.args
     ]
     return render(node.primitive, tuple(args)).text
 
 
-def numbers(node: Node) -> str:
-    """Write the right-hand side of a node in numbers; empty where they are arrays."""
+def write_numbers(node: Node) -> str:
+    """Write the right-hand side of a node in numbers; empty if they are arrays."""
     if node.primitive is None or any(shape(value) for value in node.values()):
         return ""
     return render(node.primitive, tuple(map(_constant, node.values()))).text
 
 
-def _single(value: Any) -> Any:
+def _unwrap_scalar(value: Any) -> Any:
     return None if shape(value) else value
 
 
 def _constant(arg: Any) -> Any:
     if isinstance(arg, (float, int, complex, np.number)) and not isinstance(arg, bool):
         return arg
-    return Term(brief(arg) if shape(arg) else str(arg))
+    return Term(describe_value(arg) if shape(arg) else str(arg))
 
 
 def value_line(program: Program, name: str) -> str:
-    """Say how a value came about, in one line."""
+    """Say in one line how a value was computed."""
     node = program.node(name)
     return " = ".join(
-        filter(None, (name, symbols(program, node), numbers(node), brief(node.value)))
+        filter(
+            None,
+            (name, write_symbols(program, node), write_numbers(node), describe_value(node.value)),
+        )
     )
 
 
 def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> str:
-    """Write ∂node/∂args[k] in names, as its rule says it; a linear map as the quotient itself."""
+    """Write ∂node/∂args[k] in names, as its rule says; for a linear map, the quotient itself."""
     quotient = f"∂{program.names[node]}/∂{program.names[node.args[k]]}"
     if isinstance(derivative, Linear) or shape(derivative) or node.primitive is None:
         return quotient
@@ -90,34 +93,34 @@ def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> st
         term = node.primitive.partial(k, value, tuple(args))
     except (AutodiffError, TypeError, ValueError, AttributeError):
         return quotient
-    return "0" if term is ZERO else term.text if isinstance(term, Term) else short(term)
+    return "0" if term is ZERO else term.text if isinstance(term, Term) else write_short(term)
 
 
 def derivative_line(program: Program, mode: str, name: str, event: Any, result: Any) -> str:
-    """Say how a tangent or an adjoint came about, in one line; a seed has no event."""
-    left = marked(name, mode)
+    """Say in one line how a tangent or an adjoint was computed; a seed has no event."""
+    left = write_accented(name, mode)
     if event is None:
         return f"{left} = {result}, the seed"
     if mode == "forward":
-        return f"{left} = {_tangent(program, program.node(name))} = {brief(result)}"
+        return f"{left} = {_write_tangent(program, program.node(name))} = {describe_value(result)}"
     child = program.node(event.child)
     derivative = dict(child.local_derivatives())[event.index]
     before = "" if event.first else f"{left} + "
     partial = partial_symbols(program, child, event.index, derivative)
-    product = f"{marked(event.child, mode)} × {_inside(partial)}"
-    return f"{left} = {before}{product} = {brief(result)}"
+    product = f"{write_accented(event.child, mode)} × {_parenthesize(partial)}"
+    return f"{left} = {before}{product} = {describe_value(result)}"
 
 
-def _tangent(program: Program, node: Node) -> str:
+def _write_tangent(program: Program, node: Node) -> str:
     terms = [
-        f"{marked(program.names[node.args[k]], 'forward')} × "
-        f"{_inside(partial_symbols(program, node, k, derivative))}"
+        f"{write_accented(program.names[node.args[k]], 'forward')} × "
+        f"{_parenthesize(partial_symbols(program, node, k, derivative))}"
         for k, derivative in node.local_derivatives()
         if derivative is not ZERO
     ]
     return " + ".join(terms) or "0"
 
 
-def _inside(text: str) -> str:
-    """Put what is more than one symbol into parentheses."""
+def _parenthesize(text: str) -> str:
+    """Put a text of more than one symbol into parentheses."""
     return f"({text})" if " " in text or text.startswith("-") else text

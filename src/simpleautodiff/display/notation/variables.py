@@ -1,4 +1,4 @@
-"""The user's own names for steps: ``hidden = np.tanh(...)`` calls its node `hidden`."""
+"""The user's own names for steps: ``hidden = np.tanh(...)`` names its node `hidden`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ Span = tuple[int | None, ...]  # where an expression begins and ends
 
 
 def variables_of(nodes: Sequence[Node], instructions: Sequence[Instruction]) -> dict[Node, str]:
-    """Return the variables that nodes were assigned to, as far as the user's source tells.
+    """Return the variables that nodes were assigned to, as far as the user's source shows.
 
-    An instruction may make several nodes, as the call of np.var does; the last of them is what was
-    assigned. One that runs in a loop makes the same nodes again and again.
+    An instruction may make several nodes, as a call of np.var does; the last of them is what was
+    assigned. An instruction in a loop makes the same nodes again and again.
     """
     found: dict[Node, str] = {}
     for instruction, group in groupby(
         zip(nodes, instructions, strict=True), key=lambda pair: pair[1]
     ):
-        name = _target(instruction) if instruction else ""
+        name = _find_target(instruction) if instruction else ""
         if name:
             made = [node for node, _ in group]
             period = _period([node.operator for node in made])
@@ -34,14 +34,14 @@ def variables_of(nodes: Sequence[Node], instructions: Sequence[Instruction]) -> 
 
 
 def _period(operators: list[str]) -> int:
-    """Return after how many steps a list repeats itself; its length if it does not."""
+    """Return the period with which a list repeats itself; its length if it does not."""
     size = len(operators)
     return next(
         n for n in range(1, size + 1) if size % n == 0 and operators == operators[:n] * (size // n)
     )
 
 
-def _target(instruction: tuple[CodeType, int]) -> str:
+def _find_target(instruction: tuple[CodeType, int]) -> str:
     """Return the variable that the result of an instruction is assigned to; empty if none is."""
     code, offset = instruction
     line, end_line, column, end_column = next(
@@ -51,21 +51,23 @@ def _target(instruction: tuple[CodeType, int]) -> str:
 
 
 @lru_cache(maxsize=64)
-def _parsed(filename: str, text: str) -> dict[Span, str]:
+def _parse_assignments(filename: str, text: str) -> dict[Span, str]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return {}
-    return {span: name for statement in ast.walk(tree) for span, name in _named_values(statement)}
+    return {
+        span: name for statement in ast.walk(tree) for span, name in _find_named_values(statement)
+    }
 
 
 def _assignments(filename: str) -> dict[Span, str]:
-    """Return every expression of a file that is assigned to a variable, by its place."""
+    """Return the variables of a file by the source span of the expression assigned to them."""
     text = "".join(linecache.getlines(filename))
-    return _parsed(filename, text) if text else {}
+    return _parse_assignments(filename, text) if text else {}
 
 
-def _named_values(statement: ast.AST) -> Iterator[tuple[Span, str]]:
+def _find_named_values(statement: ast.AST) -> Iterator[tuple[Span, str]]:
     match statement:
         case ast.Assign(targets=targets, value=value):
             for target in targets:

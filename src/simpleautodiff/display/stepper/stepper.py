@@ -1,4 +1,4 @@
-"""A derivative one step at a time, forward and back: build the graph, order it, sweep along it.
+"""A derivative one step at a time, forward and backward: build the graph, order it, sweep along it.
 
 The numbers are those of the program and its sweeps; a step only shows the next of them.
 """
@@ -14,8 +14,12 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.notation.step_sentences import brief, derivative_line, value_line
-from simpleautodiff.display.tables.formats import grid
+from simpleautodiff.display.notation.step_sentences import (
+    derivative_line,
+    describe_value,
+    value_line,
+)
+from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program, trace
 
@@ -24,11 +28,11 @@ MODES = ("forward", "reverse")
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One step of a derivative: in which phase, of which kind, to which node.
+    """One step of a derivative: its phase, its kind, and its node.
 
     `phase` is "build", "order" or "sweep". `kind` is "value" in the first; "visit" and "place" in
-    the second; "seed", "tangent" and "accumulate" in the third. `number` is what the step found;
-    an accumulation came from `child`, whose argument number `index` the node is.
+    the second; "seed", "tangent" and "accumulate" in the third. `number` is the result of the
+    step; an accumulation came from `child`, whose argument number `index` the node is.
     """
 
     phase: str
@@ -42,7 +46,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """Where to stop: at a node, at a source line, at a large number, at a number that is nan."""
+    """Where to stop: at a node, at a source line, at a large number, at a nan."""
 
     node: str = ""
     line: int | str = ""
@@ -50,7 +54,7 @@ class Breakpoint:
     nan: bool = False
 
     def meets(self, event: Event, line: str) -> bool:
-        """Tell whether an event, on a source line, is one to stop at."""
+        """Tell whether to stop at an event, which is on a source line."""
         return (
             (self.node != "" and event.name == self.node)
             or (self.line != "" and _is_on(line, self.line))
@@ -75,7 +79,7 @@ class Stepper:
     Parameters
     ----------
     program
-        What is stepped through.
+        The program to step through.
     mode
         "forward", with respect to the input `wrt` (the first if not given); or "reverse", from
         `output` (the first if not given).
@@ -113,7 +117,7 @@ class Stepper:
         self.visited: dict[str, bool] = {}
         self.placed: dict[str, bool] = {}
         self.derivatives: dict[str, Any] = {}
-        self._before: list[Any] = []  # what each step done has replaced
+        self._before: list[Any] = []  # what each completed step has replaced
         self._lines = {step.name: step.line for step in program.steps}
 
     def __len__(self) -> int:
@@ -135,7 +139,7 @@ class Stepper:
         return list(self.placed)[:: -1 if self.mode == "forward" else 1]
 
     def next(self, steps: int = 1) -> Event | None:
-        """Go on by some steps, or to the end, and return the last one done."""
+        """Advance by some steps, or to the end, and return the last one done."""
         for _ in range(min(steps, len(self.events) - self.position)):
             event = self.events[self.position]
             table, value = self._change(event)
@@ -145,7 +149,7 @@ class Stepper:
         return self.event
 
     def back(self, steps: int = 1) -> Event | None:
-        """Undo some steps, or all of them, and return the last one that still stands."""
+        """Undo some steps, or all of them, and return the last one that remains."""
         for _ in range(min(steps, self.position)):
             self.position -= 1
             event = self.events[self.position]
@@ -168,7 +172,7 @@ class Stepper:
         return self.derivatives, event.number
 
     def run(self) -> Event | None:
-        """Go on to the next breakpoint, or to the end, and return the last step done."""
+        """Advance to the next breakpoint, or to the end, and return the last step done."""
         while not self.done:
             event = self.next()
             if event and any(b.meets(event, self._lines[event.name]) for b in self.breakpoints):
@@ -186,7 +190,7 @@ class Stepper:
         over: float | None = None,
         nan: bool = False,
     ) -> None:
-        """Let `run` stop after steps of a node, on a source line, to a large number, or to a nan.
+        """Add a breakpoint, at which `run` stops.
 
         Parameters
         ----------
@@ -211,7 +215,7 @@ class Stepper:
         return {step.name: self.derivatives.get(step.name, 0) for step in self.program.steps}
 
     def tell(self, event: Event | None) -> str:
-        """Say in one line what a step does, in symbols and in numbers."""
+        """Describe a step in one line, in symbols and in numbers."""
         if event is None:
             return "Nothing is done yet."
         match event.kind:
@@ -227,11 +231,11 @@ class Stepper:
         return derivative_line(self.program, self.mode, event.name, event, number)
 
     def __str__(self) -> str:
-        """Write where the stepper stands: the step, then everything known so far."""
+        """Write the state: the step, then everything known so far."""
         lines = [self._head()]
         lines += [
             f"  {name:<4} {value}" + (f"   derivative {derivative}" if derivative else "")
-            for name, value, derivative in self._known()
+            for name, value, derivative in self._collect_known()
         ]
         if self.placed:
             lines.append(f"  order: {' '.join(self.order)}")
@@ -243,17 +247,17 @@ class Stepper:
         where = phase[event.phase] if event else "start"
         return f"[{self.position}/{len(self)}] {where}: {self.tell(event)}"
 
-    def _known(self) -> list[tuple[str, str, str]]:
+    def _collect_known(self) -> list[tuple[str, str, str]]:
         """Return what is known so far: names, values and derivatives."""
         found = self.derivatives
         return [
-            (name, brief(value), brief(found[name]) if name in found else "")
+            (name, describe_value(value), describe_value(found[name]) if name in found else "")
             for name, value in self.values.items()
         ]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         order = f"<p>order: {escape(' '.join(self.order))}</p>" if self.placed else ""
-        table = grid("html", "", ("name", "value", "derivative"), self._known())
+        table = write_grid("html", "", ("name", "value", "derivative"), self._collect_known())
         head = f"<p>{escape(self._head())}</p>\n"
         return {"text/html": head + table + order, "text/plain": str(self)}
 
@@ -262,7 +266,7 @@ class Stepper:
 
 
 def events(program: Program, mode: str, root: str) -> Iterator[Event]:
-    """Yield every step of a program: its building, its order, one sweep along it."""
+    """Yield every step of a program: building it, ordering it, and one sweep along it."""
     for step in program.steps:
         yield Event("build", "value", step.name, step.value)
     search = search_down if mode == "forward" else search_up
@@ -273,7 +277,7 @@ def events(program: Program, mode: str, root: str) -> Iterator[Event]:
             order.append(name)
     yield Event("sweep", "seed", root, 1)
     if mode == "forward":
-        tangents = Program.tangents(program, root)  # the numbers; a trace makes a table of them
+        tangents = Program.tangents(program, root)  # the numbers: Trace.tangents would make a table
         for name in order[-2::-1]:
             yield Event("sweep", "tangent", name, tangents[name])
         return
@@ -284,10 +288,10 @@ def events(program: Program, mode: str, root: str) -> Iterator[Event]:
 
 
 def search_down(program: Program, root: str) -> Iterator[tuple[str, str]]:
-    """Walk the paper's depth-first search from a node to its children, and theirs.
+    """Yield the paper's depth-first search from a node to its descendants.
 
-    Yields ("visit", name) when a node is entered and ("place", name) when it is left, all of its
-    children having been placed; the reverse of the latter is a topological order.
+    Yields ("visit", name) when a node is entered and ("place", name) when it is left, after all of
+    its children have been placed; the reverse of the latter is a topological order.
     """
     names = program.names
     children: dict[str, dict[str, None]] = {name: {} for name in names.values()}
@@ -310,7 +314,7 @@ def search_down(program: Program, root: str) -> Iterator[tuple[str, str]]:
 
 
 def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
-    """Walk from a node to its parents, and theirs; then place those found, as they are numbered.
+    """Yield the search from a node to its ancestors; then place those found, in numbered order.
 
     The numbers are a topological order already: a reverse sweep reads it from its end.
     """
@@ -340,7 +344,7 @@ def step(
     Parameters
     ----------
     f, args
-        A function, and where to differentiate it.
+        A function, and the point at which to differentiate it.
     mode
         "forward", with respect to the input `wrt`; or "reverse", from `output`.
     numbering

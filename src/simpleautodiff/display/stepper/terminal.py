@@ -1,4 +1,4 @@
-"""The stepper in a terminal: one key for each step, forward and back."""
+"""The stepper in a terminal: one key for each step, forward and backward."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def interact(stepper: Stepper, keys: TextIO | None = None, screen: TextIO | None
     stepper
         What `step` returned.
     keys, screen
-        Where keys come from and text goes to; the standard streams if not given.
+        The streams of keys and text; by default the standard streams.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def interact(stepper: Stepper, keys: TextIO | None = None, screen: TextIO | None
         file=screen,
         flush=True,
     )
-    with _single_keys(keys) as (key, rest_of_line):
+    with _open_keys(keys) as (key, rest_of_line):
         while (pressed := key()) not in ("", "q", "\x03", "\x04"):
-            print(_answer(stepper, pressed, rest_of_line), file=screen, flush=True)
+            print(_handle_key(stepper, pressed, rest_of_line), file=screen, flush=True)
     return stepper
 
 
-def _answer(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> str:
-    """Do what a key says, and say what happened."""
+def _handle_key(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> str:
+    """Carry out a key, and return what to print."""
     if key in NEXT and not stepper.done:
         stepper.next()
     elif key in NEXT:
@@ -79,7 +79,7 @@ def _answer(stepper: Stepper, key: str, rest_of_line: Callable[[], str]) -> str:
 
 
 def _set_breakpoint(stepper: Stepper, text: str) -> str:
-    """Read `v4`, `line 12`, `> 100` or `nan`."""
+    """Set the breakpoint that the text describes: `v4`, `line 12`, `> 100` or `nan`."""
     kind, _, rest = text.partition(" ")
     try:
         if kind == "nan":
@@ -101,8 +101,8 @@ Reader = tuple[Callable[[], str], Callable[[], str]]
 
 
 @contextmanager
-def _single_keys(keys: TextIO) -> Iterator[Reader]:
-    """Give a function that reads one key, and one that reads a line, of a terminal or a pipe."""
+def _open_keys(keys: TextIO) -> Iterator[Reader]:
+    """Return a function that reads one key, and one that reads a line, of a terminal or a pipe."""
     if not keys.isatty():
         yield lambda: _character(keys), keys.readline
         return
@@ -124,7 +124,7 @@ def _single_keys(keys: TextIO) -> Iterator[Reader]:
 
     try:
         tty.setcbreak(handle, termios.TCSADRAIN)
-        yield lambda: _named(keys.read(1), lambda: keys.read(1)), line
+        yield lambda: _read_arrow(keys.read(1), lambda: keys.read(1)), line
     finally:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)
 
@@ -136,8 +136,8 @@ def _character(keys: TextIO) -> str:
     return key
 
 
-def _named(key: str, more: Callable[[], str]) -> str:
-    """Read the arrow keys, which are sent as three characters, as n and p."""
+def _read_arrow(key: str, more: Callable[[], str]) -> str:
+    """Return n or p for the arrow keys, which are sent as three characters."""
     if key != "\x1b":
         return key
     more()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import html as markup
+import html
 import io
-import json as _json
+import json
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,29 +16,25 @@ import numpy as np
 from simpleautodiff.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from simpleautodiff.display.tables.tables import Row, Table
-
-FORMATS = ("text", "rich", "markdown", "latex", "html", "json")
+    from simpleautodiff.display.tables.tables import Table, TableRow
 
 
-def write(table: Table, format: str) -> str:
-    """Write a table in one of `FORMATS`."""
-    check_format(format, FORMATS)
-    writer: Any = globals()[format]
-    written: str = writer(table)
-    return written
+def write_table(table: Table, format: str) -> str:
+    """Write a table in one of the formats of `TABLE_WRITERS`."""
+    check_format(format, tuple(TABLE_WRITERS))
+    return TABLE_WRITERS[format](table)
 
 
 def check_format(format: str, known: Sequence[str]) -> None:
-    """Refuse a format that there is not."""
+    """Reject an unknown format."""
     if format not in known:
         raise ArgumentError(f"the format is one of {', '.join(known)}; got {format!r}")
 
 
-def text(table: Table) -> str:
-    """Align the columns with = signs between them, and draw lines across.
+def write_text(table: Table) -> str:
+    """Align the columns with = signs between them, and draw horizontal lines.
 
-    The user's own variables and source lines stand at the right, where they are known.
+    The user's own variables and source lines are at the right, if they are known.
     """
     columns = _columns(table)
     widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
@@ -50,18 +46,18 @@ def text(table: Table) -> str:
         if lines:
             lines.append(rule)
         for row in section:
-            line = _aligned([row.cells[i].text for i in columns], widths)
+            line = _align([row.cells[i].text for i in columns], widths)
             note = next(notes_left)
             lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
     return "\n".join(lines)
 
 
 def _columns(table: Table) -> list[int]:
-    """Return which columns have anything in them."""
+    """Return the columns that are not empty."""
     return [i for i in range(len(table.heads)) if any(row.cells[i].text for row in table.rows)]
 
 
-def _aligned(cells: list[str], widths: list[int]) -> str:
+def _align(cells: list[str], widths: list[int]) -> str:
     parts = [_pad(cells[0], widths[0]) + " "]
     for cell, width in zip(cells[1:], widths[1:], strict=True):
         parts.append(f" = {_pad(cell, width)}" if cell else " " * (width + 3))
@@ -69,9 +65,9 @@ def _aligned(cells: list[str], widths: list[int]) -> str:
 
 
 def _notes(table: Table) -> list[str]:
-    """Write the user's own names and lines beside the rows, each line once in a run of rows.
+    """Return the user's names and source lines of the table rows, each line once in a run.
 
-    Where all was done on one line, as in a lambda, that line tells nothing apart.
+    If everything is on one line, as in a lambda, that line is left out.
     """
     lines = {row.line for row in table.rows if row.line}
     notes, last = [], ""
@@ -90,13 +86,13 @@ def _pad(cell: str, width: int) -> str:
     return cell + " " * (width - _width(cell))
 
 
-def rich(table: Table) -> str:
-    """Write the table in colours for a terminal; as plain text where `rich` is not installed."""
+def write_rich(table: Table) -> str:
+    """Write the table in colours for a terminal; as plain text if `rich` is not installed."""
     try:
         from rich.console import Console
         from rich.table import Table as RichTable
     except ImportError:
-        return text(table)
+        return write_text(table)
     drawn = RichTable(title=table.title, title_justify="left", header_style="bold")
     columns, notes = _columns(table), _notes(table)
     noted = any(notes)
@@ -107,7 +103,9 @@ def rich(table: Table) -> str:
         drawn.add_column("source", style="dim", overflow="fold")
     ends = {id(section[-1]) for section in table.sections if section}
     for row, note in zip(table.rows, notes, strict=True):
-        cells = [_plain(row.cells[i].text) for i in columns] + [_plain(note)] * noted
+        cells = [_escape_brackets(row.cells[i].text) for i in columns] + [
+            _escape_brackets(note)
+        ] * noted
         drawn.add_row(*cells, end_section=id(row) in ends)
     console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
     console.print(drawn)
@@ -115,7 +113,7 @@ def rich(table: Table) -> str:
     return written.rstrip("\n")
 
 
-def _plain(cell: str) -> str:
+def _escape_brackets(cell: str) -> str:
     """Keep square brackets from being read as colours."""
     return re.sub(r"(\[)(?=[a-z/#@])", r"\\\1", cell)
 
@@ -126,23 +124,28 @@ def _terminal_width() -> int:
     return shutil.get_terminal_size((100, 24)).columns
 
 
-def markdown(table: Table) -> str:
+def write_markdown(table: Table) -> str:
     """Write a Markdown table under its title."""
     columns, notes = _columns(table), _notes(table)
     noted = any(notes)
     heads = [table.heads[i] for i in columns] + ["source"] * noted
-    lines = [f"**{table.title}**", "", _bars(heads), _bars(["---"] * len(heads))]
+    lines = [
+        f"**{table.title}**",
+        "",
+        _join_with_bars(heads),
+        _join_with_bars(["---"] * len(heads)),
+    ]
     for row, note in zip(table.rows, notes, strict=True):
-        cells = [_marked(row.cells[i].text) for i in columns]
-        lines.append(_bars(cells + [_code(note)] * noted))
+        cells = [_escape_bars(row.cells[i].text) for i in columns]
+        lines.append(_join_with_bars(cells + [_code(note)] * noted))
     return "\n".join(lines)
 
 
-def _bars(cells: list[str]) -> str:
+def _join_with_bars(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _marked(cell: str) -> str:
+def _escape_bars(cell: str) -> str:
     return re.sub(r"([\\`*_{}\[\]|<>])", r"\\\1", cell)
 
 
@@ -150,11 +153,11 @@ def _code(note: str) -> str:
     return f"`{note.replace('|', chr(0x2502)).replace('`', chr(39))}`" if note else ""
 
 
-def latex(table: Table) -> str:
-    r"""Write a tabular of booktabs in the look of the paper, with its arrow at the left.
+def write_latex(table: Table) -> str:
+    r"""Write a booktabs tabular in the style of the paper, with its arrow at the left.
 
-    The document needs ``\usepackage{booktabs}``. Columns that would run off the page are as wide as
-    there is room, and their lines are broken.
+    The document needs ``\usepackage{booktabs}``. Columns that would run off the page share the line
+    width, and their text is broken.
     """
     columns = _columns(table)
     shapes = _column_shapes(table, columns)
@@ -170,16 +173,16 @@ def latex(table: Table) -> str:
             cells = [row.cells[i].latex for i in columns]
             written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
             pairs = zip(written, broken, strict=True)
-            cells = [_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
+            cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
             lines.append(f"  {' & '.join(cells)} {end}")
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
 
 
-_WIDE, _NARROW = 84, 18  # characters that a line has room for; of a column that is left as it is
+_WIDE, _NARROW = 84, 18  # characters that fit in a line; in a column that is never broken
 
 
 def _column_shapes(table: Table, columns: list[int]) -> list[str]:
-    """Return the shape of each column: l, or a share of the line where the table is too wide."""
+    """Return the type of each column: l, or a share of the line width if the table is too wide."""
     widths = [max((_width(row.cells[i].text) for row in table.rows), default=0) for i in columns]
     if sum(widths) + 4 * len(widths) <= _WIDE:
         return ["l"] * len(columns)
@@ -189,46 +192,46 @@ def _column_shapes(table: Table, columns: list[int]) -> list[str]:
     return [rf"p{{{share:.2f}\linewidth}}" if share else "l" for share in shares]
 
 
-def _breakable(cell: str) -> str:
+def _make_breakable(cell: str) -> str:
     """Let a formula be broken after its commas, and not be stretched."""
     return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
 
 
-def html(table: Table) -> str:
-    """Write an HTML table with a caption and heads; names have their digits as subscripts."""
+def write_html(table: Table) -> str:
+    """Write an HTML table with a caption and heads; digits of names are subscripts."""
     columns, notes = _columns(table), _notes(table)
     noted = any(notes)
     heads = [table.heads[i] for i in columns] + ["source"] * noted
-    lines = ['<table class="simpleautodiff">', f"<caption>{markup.escape(table.title)}</caption>"]
-    head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
+    lines = ['<table class="simpleautodiff">', f"<caption>{html.escape(table.title)}</caption>"]
+    head = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
     lines.append(f"<thead><tr>{head}</tr></thead>")
     notes_left = iter(notes)
     for section in table.sections:
         lines.append("<tbody>")
         for row in section:
-            note = markup.escape(next(notes_left))
+            note = html.escape(next(notes_left))
             last = f"<td><code>{note}</code></td>" if note else "<td></td>" * noted
             lines.append(_html_row(row, columns, last))
         lines.append("</tbody>")
     return "\n".join([*lines, "</table>"])
 
 
-def _html_row(row: Row, columns: list[int], last: str) -> str:
-    texts = [_subscripted(row.cells[i].text) for i in columns]
+def _html_row(row: TableRow, columns: list[int], last: str) -> str:
+    texts = [_add_subscripts(row.cells[i].text) for i in columns]
     cells = [f'<th scope="row">{texts[0]}</th>']
     cells += [f"<td>{'= ' if cell else ''}{cell}</td>" for cell in texts[1:]]
-    return f'<tr data-node="{markup.escape(row.node)}">{"".join(cells)}{last}</tr>'
+    return f'<tr data-node="{html.escape(row.node)}">{"".join(cells)}{last}</tr>'
 
 
-def _subscripted(cell: str) -> str:
-    """Write x1 as x with a subscript; two letters and more, such as log2, stay as they are."""
+def _add_subscripts(cell: str) -> str:
+    """Write x1 as x with a subscript; longer names, such as log2, stay as they are."""
     return re.sub(
-        r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", markup.escape(cell)
+        r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", html.escape(cell)
     )
 
 
-def json(table: Table) -> str:
-    """Write the table as JSON, with the full numbers; of arrays the kind, the shape and a slice."""
+def write_json(table: Table) -> str:
+    """Write the table as JSON, with the full numbers; arrays by dtype, shape and a slice."""
     rows = [
         {
             "node": row.node,
@@ -242,16 +245,16 @@ def json(table: Table) -> str:
         }
         for row in table.rows
     ]
-    return dumped({"title": table.title, "rows": rows})
+    return dump_json({"title": table.title, "rows": rows})
 
 
-def dumped(data: Any) -> str:
-    """Write data as JSON that people can read."""
-    return _json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+def dump_json(data: Any) -> str:
+    """Write data as indented JSON."""
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def json_value(value: Any) -> Any:
-    """Return a number as JSON has it; what JSON does not have becomes text."""
+    """Return a number as JSON has it; what JSON lacks becomes text."""
     if isinstance(value, np.ndarray) and value.ndim:
         few = np.ravel(value)[:5]
         return {
@@ -266,25 +269,25 @@ def json_value(value: Any) -> Any:
     return value if isinstance(value, float) and math.isfinite(value) else str(value)
 
 
-def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a plain table of texts as text, markdown, latex or html."""
+def write_grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Write a plain table of strings as text, markdown, latex or html."""
     if format == "markdown":
-        lines = [_bars(list(heads)), _bars(["---"] * len(heads))]
-        lines += [_bars([_marked(cell) for cell in row]) for row in rows]
+        lines = [_join_with_bars(list(heads)), _join_with_bars(["---"] * len(heads))]
+        lines += [_join_with_bars([_escape_bars(cell) for cell in row]) for row in rows]
         return "\n".join([f"**{title}**", "", *lines])
     if format == "latex":
         lines = [rf"\begin{{tabular}}{{{' '.join('l' * len(heads))}}}", r"  \toprule"]
-        body = [[latex_text(cell) for cell in row] for row in (heads, *rows)]
+        body = [[escape_latex(cell) for cell in row] for row in (heads, *rows)]
         written = [f"  {' & '.join(row)} \\\\" for row in body]
         lines += [written[0], r"  \midrule", *written[1:], r"  \bottomrule", r"\end{tabular}"]
         return "\n".join(lines)
     if format == "html":
-        head = "".join(f'<th scope="col">{markup.escape(head)}</th>' for head in heads)
+        head = "".join(f'<th scope="col">{html.escape(head)}</th>' for head in heads)
         body_rows = [
-            "<tr>" + "".join(f"<td>{markup.escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>"
             for row in rows
         ]
-        caption = f"<caption>{markup.escape(title)}</caption>" if title else ""
+        caption = f"<caption>{html.escape(title)}</caption>" if title else ""
         top = ['<table class="simpleautodiff">', caption]
         return "\n".join(
             [*top, f"<thead><tr>{head}</tr></thead>", "<tbody>", *body_rows, "</tbody></table>"]
@@ -297,7 +300,17 @@ def grid(format: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[
     return "\n".join([title, "", lines[0], "─" * (sum(widths) + 2 * len(widths) - 2), *lines[1:]])
 
 
-def latex_text(cell: str) -> str:
-    """Write plain text so that LaTeX prints it."""
+def escape_latex(cell: str) -> str:
+    """Escape plain text for LaTeX."""
     cell = re.sub(r"([_$%&#{}])", r"\\\1", cell.replace("\\", r"\textbackslash "))
     return cell.replace("…", r"\ldots{}")
+
+
+TABLE_WRITERS: dict[str, Callable[[Table], str]] = {
+    "text": write_text,
+    "rich": write_rich,
+    "markdown": write_markdown,
+    "latex": write_latex,
+    "html": write_html,
+    "json": write_json,
+}

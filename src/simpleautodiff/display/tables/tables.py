@@ -1,7 +1,7 @@
 """The paper's three tables for any program: values, tangents, adjoints; in any format.
 
-Each row is a name, the right-hand side in symbols, the same with the numbers put in, and the
-result; beside them the user's own variable and source line, where they are known.
+Each table row has a name, the right-hand side in symbols, the same with numbers, and the result;
+beside them the user's own variable and source line, if they are known.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import (
     adjoint_term,
     adjoint_terms,
-    joined,
+    join_terms,
     partial_name,
-    quietly,
+    suppress_warnings,
     tangent_term,
     tangent_terms,
     value_terms,
 )
 from simpleautodiff.display.tables import formats
-from simpleautodiff.program.notation import Term, latex_number, shown
+from simpleautodiff.program.notation import Term, latex_number, write_result
 from simpleautodiff.program.program import Accumulation, Program, output_names as output_names
 from simpleautodiff.values.functions import shape
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One line of a table.
+class TableRow:
+    """One row of a table.
 
-    `cells` are the columns as terms, which know their text and their LaTeX; `name`, `symbolic`,
-    `numeric` and `result` are what the paper's columns hold, as text.
+    `cells` are the columns as terms, which have text and LaTeX; `name`, `symbolic`, `numeric` and
+    `result` are the paper's columns, as text.
     """
 
     cells: tuple[Term, ...]
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def numeric(self) -> str:
-        """The right-hand side with the numbers put in."""
+        """The right-hand side with numbers."""
         return self.cells[-2].text
 
     @property
@@ -65,7 +65,7 @@ class Row:
 class Table(Mapping[str, Any]):
     """One of the paper's tables; as a mapping, the full numbers by name.
 
-    `sections` are groups of rows, with a line across the table between them.
+    `sections` are groups of rows, with a horizontal line between them.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class Table(Mapping[str, Any]):
         self,
         title: str,
         heads: tuple[str, ...],
-        sections: tuple[tuple[Row, ...], ...],
+        sections: tuple[tuple[TableRow, ...], ...],
         numbers: Mapping[str, Any],
     ) -> None:
         self.title = title
@@ -92,7 +92,7 @@ class Table(Mapping[str, Any]):
         self._numbers = dict(numbers)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[TableRow, ...]:
         """All rows, from top to bottom."""
         return tuple(row for section in self.sections for row in section)
 
@@ -107,14 +107,14 @@ class Table(Mapping[str, Any]):
 
     def __str__(self) -> str:
         """Write the table as aligned text."""
-        return formats.text(self)
+        return formats.write_text(self)
 
     def __repr__(self) -> str:
         return f"<Table {self.title!r}, {len(self.rows)} rows>"
 
     def to(self, format: str) -> str:
         """Write the table as text, rich (coloured text), markdown, latex, html or json."""
-        return formats.write(self, format)
+        return formats.write_table(self, format)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {
@@ -145,15 +145,21 @@ def values_table(program: Program) -> Table:
     y   = v5                          = 11.652
     """
     inputs = [
-        _row(program, node, (Term(program.names[node]), EMPTY, EMPTY), node.value)
+        _table_row(program, node, (Term(program.names[node]), EMPTY, EMPTY), node.value)
         for node in program.inputs
     ]
     steps = [
-        _row(program, node, (Term(program.names[node]), *value_terms(program, node)), node.value)
+        _table_row(
+            program, node, (Term(program.names[node]), *value_terms(program, node)), node.value
+        )
         for node in program.nodes[len(program.inputs) :]
     ]
     ends = [
-        Row((Term(name), Term(program.names[node]), EMPTY, _result(node.value)), node.value, name)
+        TableRow(
+            (Term(name), Term(program.names[node]), EMPTY, _result_term(node.value)),
+            node.value,
+            name,
+        )
         for name, node in output_names(program)
     ]
     numbers = {program.names[node]: node.value for node in program.nodes}
@@ -161,14 +167,14 @@ def values_table(program: Program) -> Table:
     return Table("Values", heads, (tuple(inputs), tuple(steps), tuple(ends)), numbers)
 
 
-@quietly()
+@suppress_warnings()
 def tangents_table(program: Program, wrt: str) -> Table:
     """Return the tangents: the forward sweep from one input."""
     dot = Program.tangents(program, wrt)
-    whole = together(program, wrt)
+    whole = sweeps_all_elements(program, wrt)
     start = Term("all ones", latex=r"\text{all ones}")
     inputs = [
-        _row(
+        _table_row(
             program,
             node,
             (
@@ -178,17 +184,19 @@ def tangents_table(program: Program, wrt: str) -> Table:
             ),
             dot[name],
         )
-        for node, name in _named(program, program.inputs)
+        for node, name in _name_nodes(program, program.inputs)
     ]
     steps = [
-        _row(program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name])
-        for node, name in _named(program, program.nodes[len(program.inputs) :])
+        _table_row(
+            program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name]
+        )
+        for node, name in _name_nodes(program, program.nodes[len(program.inputs) :])
     ]
     ends = []
     for end, node in output_names(program):
         name = program.names[node]
-        cells = (tangent_term(end), tangent_term(name), EMPTY, _result(dot[name]))
-        ends.append(Row(cells, dot[name], end))
+        cells = (tangent_term(end), tangent_term(name), EMPTY, _result_term(dot[name]))
+        ends.append(TableRow(cells, dot[name], end))
     title = f"Forward mode: derivatives with respect to {wrt}"
     if whole:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
@@ -196,39 +204,41 @@ def tangents_table(program: Program, wrt: str) -> Table:
     return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
 
 
-def together(program: Program, wrt: str) -> bool:
-    """Tell whether a sweep moves all elements of an array at once: one was not chosen."""
+def sweeps_all_elements(program: Program, wrt: str) -> bool:
+    """Tell whether a sweep is from all elements of an array at once, as none was selected."""
     return any(name == wrt and shape(node.value) for node, name in program.names.items())
 
 
-@quietly()
+@suppress_warnings()
 def adjoints_table(program: Program, output: str = "") -> Table:
-    """Return the adjoints: the reverse sweep from one output, each accumulation in its turn."""
+    """Return the adjoints: the reverse sweep from one output, each accumulation in its order."""
     output = output or program.names[program.outputs[0]]
     place, seed = program.seed(output)
     base = program.steps[place].name
     end = {program.names[node]: name for name, node in output_names(program)}.get(base, base)
     end += output.removeprefix(base)
-    first = Row((adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result(seed)), seed, base)
+    first = TableRow(
+        (adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result_term(seed)), seed, base
+    )
     totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
     nodes = {name: node for node, name in program.names.items()}
     sweep = []
     for item in program.accumulations(output):
-        sweep.append(_accumulation(program, nodes, item, totals))
+        sweep.append(_accumulation_row(program, nodes, item, totals))
         totals[item.parent] = item.total
     inputs = []
-    for node, name in _named(program, program.inputs):
+    for node, name in _name_nodes(program, program.inputs):
         cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
-        inputs.append(_row(program, node, cells, totals[name]))
+        inputs.append(_table_row(program, node, cells, totals[name]))
     title = f"Reverse mode: derivatives of {end}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
     return Table(title, heads, ((first,), tuple(sweep), tuple(inputs)), totals)
 
 
-def _accumulation(
+def _accumulation_row(
     program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
-) -> Row:
-    """Return the row of one accumulation: ū = ū + v̄ ∂v/∂u."""
+) -> TableRow:
+    """Return the table row of one accumulation: ū = ū + v̄ ∂v/∂u."""
     bar, old = totals[item.child], totals[item.parent]
     partial = partial_name(item.child, item.parent)
     symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
@@ -236,24 +246,24 @@ def _accumulation(
     chain = Term(f"{child.text} {partial.text}", latex=lambda: f"{child.latex} {partial.latex}")
     if not item.first:
         before = adjoint_term(item.parent)
-        chain, symbols = joined(before, chain), joined(before, symbols)
-        numbers = joined(Term(old), numbers)
+        chain, symbols = join_terms(before, chain), join_terms(before, symbols)
+        numbers = join_terms(Term(old), numbers)
     cells = (adjoint_term(item.parent), chain, symbols, numbers)
-    return _row(program, nodes[item.parent], cells, item.total)
+    return _table_row(program, nodes[item.parent], cells, item.total)
 
 
 EMPTY = Term("", latex="")
 
 
-def _row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> Row:
+def _table_row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> TableRow:
     line, variable = program.lines.get(node, ""), program.variables.get(node, "")
-    return Row((*cells, _result(value)), value, program.names[node], line, variable)
+    return TableRow((*cells, _result_term(value)), value, program.names[node], line, variable)
 
 
-def _result(value: Any) -> Term:
-    text = shown(value)
+def _result_term(value: Any) -> Term:
+    text = write_result(value)
     return Term(text, value=value, latex=lambda: latex_number(text))
 
 
-def _named(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
+def _name_nodes(program: Program, nodes: list[Node]) -> list[tuple[Node, str]]:
     return [(node, program.names[node]) for node in nodes]

@@ -44,7 +44,7 @@ cumsum: Wrapping = linear(
 def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put elements into an array of zeros; what falls on one place is added up."""
     if type(x) is Foreign:
-        return x.scattered(index, new)
+        return x.scatter(index, new)
     out = np.zeros(new, x.dtype if type(x) is np.ndarray else np.result_type(x))
     if is_basic(index):
         out[index] = x
@@ -185,7 +185,7 @@ scatter: Wrapping = linear(
 def _set_item(x: Any, value: Any, index: Any) -> Any:
     foreign = x if type(x) is Foreign else value
     if type(foreign) is Foreign:
-        return Foreign(foreign.own(x), foreign.xp).with_item(value, index)
+        return Foreign(foreign.convert(x), foreign.xp).with_item(value, index)
     out = np.array(x, dtype=np.result_type(x, value))
     out[index] = value
     return out

@@ -30,13 +30,13 @@ from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.python_code import (
-    FEW,
+    MAX_INLINE_ELEMENTS,
     Piece,
-    expression,
+    find_public_name,
     index_text,
-    listed,
-    literal,
-    spelled_name,
+    join_arguments,
+    write_expression,
+    write_literal,
 )
 
 _GIVEN = '''def given(name, x, dtype, shape):
@@ -198,20 +198,20 @@ class _Writer:
             return f"{pieces[0].text}[{pieces[1].text}]"
         if what in _SIGNS:
             return f"{pieces[0].text} {_SIGNS[what]} {pieces[1].text}"
-        spelled = spelled_name(what)
+        spelled = find_public_name(what)
         if not spelled:
             raise _refusal(line)
         settings = [f"{key}={self._piece(arg).text}" for key, arg in line.kwargs.items()]
-        return f"{spelled}({', '.join([listed(pieces), *settings])})"
+        return f"{spelled}({', '.join([join_arguments(pieces), *settings])})"
 
     def _row(self, line: Line) -> str:
         pieces = [self._piece(arg) for arg in line.args]
         if line.name == "getitem":
             return f"{pieces[0].text}[{index_text(line.args[1], self._piece)}]"
         if line.name == "where":
-            return f"np.where({listed(pieces)}){'[()]' * (not line.shape)}"
+            return f"np.where({join_arguments(pieces)}){'[()]' * (not line.shape)}"
         values, value = tuple([self._like(arg) for arg in line.args]), _like(line)
-        written = expression(
+        written = write_expression(
             line.what, pieces, values, value, lambda row, pieces: self._other(line, pieces)
         )
         return written.text
@@ -224,14 +224,14 @@ class _Writer:
         if name in _WRITTEN:
             self.helpers[name] = _WRITTEN[name]
         if name in OWN or name in _WRITTEN:
-            return Piece(f"{name}({listed(pieces)})")
+            return Piece(f"{name}({join_arguments(pieces)})")
         if can_lower(line.what, line.dtype):
             own = name if dtype == "float64" else f"{name}_{dtype}"
             self.helpers[own] = _lowered(line, own)
-            return Piece(f"{own}({listed(pieces)})")
+            return Piece(f"{own}({join_arguments(pieces)})")
         if not line.what.arrays and hasattr(_special(), _SCIPY.get(name, name)):
             kind = f".astype({dtype!r})" * (dtype != "float64")
-            return Piece(f"special.{_SCIPY.get(name, name)}({listed(pieces)}){kind}")
+            return Piece(f"special.{_SCIPY.get(name, name)}({join_arguments(pieces)}){kind}")
         raise _refusal(line)
 
     def _of_rows(self, line: Line) -> str:
@@ -256,8 +256,8 @@ class _Writer:
         if type(arg) in (tuple, list):
             inside = [self._piece(part).text for part in arg]
             return Piece(_tuple(inside) if type(arg) is tuple else f"[{', '.join(inside)}]")
-        piece = literal(arg)
-        if not isinstance(arg, np.ndarray) or arg.size <= FEW:
+        piece = write_literal(arg)
+        if not isinstance(arg, np.ndarray) or arg.size <= MAX_INLINE_ELEMENTS:
             return piece
         return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
 

@@ -1,1 +1,1 @@
-"""Where the boxes of a figure stand."""
+"""Layout of figures: layers, crossings, heights."""

@@ -1,4 +1,4 @@
-"""The order of the vertices in each layer: as few crossings as medians and exchanges can find."""
+"""The order of the vertices in each layer: few crossings, by medians and exchanges."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Link = tuple[str, str]
 Columns = list[list[str]]
 
 
-def crossings(columns: Sequence[Sequence[str]], links: Sequence[Link]) -> int:
+def count_crossings(columns: Sequence[Sequence[str]], links: Sequence[Link]) -> int:
     """Count the pairs of links that cross between neighbouring layers.
 
     Examples
     --------
-    >>> crossings([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
+    >>> count_crossings([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
     1
     """
     place = {name: i for column in columns for i, name in enumerate(column)}
@@ -37,14 +37,14 @@ def _inversions(pairs: list[tuple[int, int]]) -> int:
     return total
 
 
-def arranged(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Columns:
-    """Return the layers in an order with few crossings, as close to the given one as that allows.
+def arrange(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> Columns:
+    """Return the layers in an order with few crossings, as close to the given one as possible.
 
-    Small graphs are tried from some more beginnings, `starts`, the same ones every time.
+    For small graphs the search has several `starts`, which are always the same.
 
     Examples
     --------
-    >>> arranged([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
+    >>> arrange([["a", "b"], ["c", "d"]], [("a", "d"), ("b", "c")])
     [['a', 'b'], ['d', 'c']]
     """
     before: dict[str, list[str]] = {name: [] for column in columns for name in column}
@@ -52,11 +52,11 @@ def arranged(columns: Columns, links: Sequence[Link], starts: int = STARTS) -> C
     for a, b in links:
         before[b].append(a)
         after[a].append(b)
-    best, least = columns, crossings(columns, links)
+    best, least = columns, count_crossings(columns, links)
     for start in _starts(columns, starts):
         if least == 0:
             break
-        found, count = _improved(start, links, before, after)
+        found, count = _improve(start, links, before, after)
         if count < least:
             best, least = found, count
     return best
@@ -70,24 +70,24 @@ def _starts(columns: Columns, more: int) -> list[Columns]:
     return starts
 
 
-def _improved(
+def _improve(
     start: Columns,
     links: Sequence[Link],
     before: dict[str, list[str]],
     after: dict[str, list[str]],
 ) -> tuple[Columns, int]:
     columns = [list(column) for column in start]
-    best, least, since = [list(c) for c in columns], crossings(columns, links), 0
+    best, least, since = [list(c) for c in columns], count_crossings(columns, links), 0
     for sweep in range(SWEEPS):
-        turned = sweep % 4 > 1  # so that what is equal is seen in both orders
+        turned = sweep % 4 > 1  # so that ties are seen in both orders
         if sweep % 2:
             for i in range(len(columns) - 2, -1, -1):
-                columns[i] = _by_median(columns[i], columns[i + 1], after, turned)
+                columns[i] = _sort_by_median(columns[i], columns[i + 1], after, turned)
         else:
             for i in range(1, len(columns)):
-                columns[i] = _by_median(columns[i], columns[i - 1], before, turned)
+                columns[i] = _sort_by_median(columns[i], columns[i - 1], before, turned)
         _exchange(columns, before, after, turned)
-        count = crossings(columns, links)
+        count = count_crossings(columns, links)
         since += 1
         if count < least:
             best, least, since = [list(c) for c in columns], count, 0
@@ -96,10 +96,10 @@ def _improved(
     return best, least
 
 
-def _by_median(
+def _sort_by_median(
     column: list[str], fixed: list[str], near: dict[str, list[str]], turned: bool
 ) -> list[str]:
-    """Sort a layer by the medians of its neighbours; who has none keeps the place."""
+    """Sort a layer by the medians of its neighbours; a vertex without any stays."""
     place = {name: i for i, name in enumerate(fixed)}
     median = {}
     for name in column:
@@ -115,7 +115,7 @@ def _by_median(
 def _exchange(
     columns: Columns, before: dict[str, list[str]], after: dict[str, list[str]], turned: bool
 ) -> None:
-    """Exchange neighbours while that lessens the crossings; once also where it costs nothing."""
+    """Exchange neighbours while that reduces the crossings; once also if it changes nothing."""
     place = {name: i for column in columns for i, name in enumerate(column)}
     better, least = True, 0 if turned else 1
     while better:
@@ -132,6 +132,6 @@ def _exchange(
 
 
 def _gain(a: str, b: str, near: dict[str, list[str]], place: dict[str, int]) -> int:
-    """Return how many crossings on one side go away when b stands before a."""
+    """Return how many crossings on one side disappear when b is placed before a."""
     mine, other = [place[n] for n in near[a]], [place[n] for n in near[b]]
     return sum((p > q) - (p < q) for p in mine for q in other)

@@ -1,7 +1,7 @@
-"""How high the vertices of each layer stand: close to their neighbours, none overlapping.
+"""The heights of the vertices of each layer: close to their neighbours, without overlap.
 
-In one layer this is least squares with fixed order and least distances, which is solved exactly by
-pooling: whoever would overlap is moved as one block.
+In one layer this is least squares with a fixed order and minimum distances, which is solved exactly
+by pooling: vertices that would overlap are moved as one block.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ ROUNDS = 16
 
 
 class Item(NamedTuple):
-    """Something in a layer, and how much room it needs above and below its middle."""
+    """A vertex or lane of a layer, with the room it needs above and below its centre."""
 
     name: str
     up: float
     down: float
 
 
-def settled(
+def settle(
     columns: Sequence[Sequence[Item]],
     links: Sequence[tuple[str, str, float]],
     chains: Sequence[Sequence[str]] = (),
 ) -> dict[str, float]:
-    """Return the height of each item; links pull their ends together, the heavier the more.
+    """Return the height of each item; links pull their ends together, by their weights.
 
-    The inner items of a chain are put on one level where there is room for that.
+    The inner items of a chain are put on one level if there is room for that.
 
     Examples
     --------
-    >>> settled([[Item("a", 1, 1), Item("b", 1, 1)], [Item("c", 1, 1)]],
+    >>> settle([[Item("a", 1, 1), Item("b", 1, 1)], [Item("c", 1, 1)]],
     ...         [("a", "c", 1.0), ("b", "c", 1.0)])
     {'a': 0.0, 'b': 2.0, 'c': 1.0}
     """
@@ -44,13 +44,13 @@ def settled(
         after.setdefault(a, []).append((b, pull))
     y: dict[str, float] = {}
     for column in columns:
-        _settle(column, y, [before])
+        _settle_layer(column, y, [before])
     for i in range(ROUNDS):
         last = i >= ROUNDS // 2
         for column in reversed(columns):
-            _settle(column, y, [after, before] if last else [after])
+            _settle_layer(column, y, [after, before] if last else [after])
         for column in columns:
-            _settle(column, y, [before, after] if last else [before])
+            _settle_layer(column, y, [before, after] if last else [before])
     _straighten(columns, chains, y)
     top = min(y.values(), default=0.0)
     return {name: height - top for name, height in y.items()}
@@ -79,12 +79,12 @@ def _straighten(
             y |= dict.fromkeys(lanes, min(max(wanted, low), high))
 
 
-def _settle(
+def _settle_layer(
     column: Sequence[Item],
     y: dict[str, float],
     sides: Sequence[dict[str, list[tuple[str, float]]]],
 ) -> None:
-    """Place one layer, the others standing."""
+    """Place one layer, with the others fixed."""
     wanted, weights = [], []
     least = 0.0
     shifts = [0.0]
@@ -97,11 +97,11 @@ def _settle(
         at = sum(h * pull for h, pull in near) / weight if weight else y.get(item.name, shift)
         wanted.append(at - shift)
         weights.append(weight or 0.01)
-    for item, shift, height in zip(column, shifts, _increasing(wanted, weights), strict=True):
+    for item, shift, height in zip(column, shifts, _pool_increasing(wanted, weights), strict=True):
         y[item.name] = height + shift
 
 
-def _increasing(wanted: list[float], weights: list[float]) -> list[float]:
+def _pool_increasing(wanted: list[float], weights: list[float]) -> list[float]:
     """Return the increasing numbers closest to the wanted ones: neighbours are pooled."""
     blocks: list[tuple[float, float, int]] = []
     for value, weight in zip(wanted, weights, strict=True):

@@ -1,4 +1,4 @@
-"""Which vertex stands in which layer, and in which order: as few crossings as a search can find."""
+"""The layer of each vertex, and the order in each layer: few crossings, by local search."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from simpleautodiff.display.figures.layout.crossings import (
     STARTS,
     Columns,
     Link,
-    arranged,
-    crossings,
+    arrange,
+    count_crossings,
 )
 
 SMALL, VERY_SMALL = 30, 15  # vertices up to which other layers are tried, too
-TRIED = 200  # other layers that are tried before the search ends
+MAX_TRIES = 200  # other layers that are tried before the search ends
 
 
 class Layering(NamedTuple):
-    """The layers in order, with the lanes of long edges in them; what each edge passes."""
+    """The layers in order, with the lanes of long edges; and the path of each edge."""
 
     layer: dict[str, int]
     columns: Columns
@@ -31,12 +31,12 @@ class Layering(NamedTuple):
             yield from pairwise(chain)
 
 
-def layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, int]:
+def assign_layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, int]:
     """Return the layer of each vertex: inputs in the first, the others as late as costs nothing.
 
     Examples
     --------
-    >>> layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
+    >>> assign_layers(["a", "b", "c", "d"], [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d")])
     {'a': 0, 'b': 1, 'c': 2, 'd': 3}
     """
     parents, children = _neighbours(vertices, edges)
@@ -60,41 +60,43 @@ def _neighbours(
     return parents, children
 
 
-def layered(vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True) -> Layering:
-    r"""Put vertices into layers and order them.
+def make_layering(
+    vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True
+) -> Layering:
+    r"""Assign vertices to layers and order them.
 
-    In a small graph a vertex moves to another layer, an input too, where that saves crossings;
-    not where the layout is to be quick rather than `thorough`.
+    In a small graph a vertex, or an input, moves to another layer if that saves crossings; not if
+    the layout is to be quick rather than `thorough`.
 
     Examples
     --------
-    >>> layered(["a", "b", "c"], [("a", "b"), ("a", "c"), ("b", "c")]).columns
+    >>> make_layering(["a", "b", "c"], [("a", "b"), ("a", "c"), ("b", "c")]).columns
     [['a'], ['b', 'a\nc\n1'], ['c']]
     """
-    layer = layers(vertices, edges)
-    best, least = _arranged(layer, edges)
+    layer = assign_layers(vertices, edges)
+    best, least = _arrange(layer, edges)
     better = thorough and len(vertices) <= SMALL
     while least and better:
         better = False
-        for other in islice(_tried(vertices, edges, best.layer), TRIED):
-            if _arranged(other, edges, 0)[1] < least:
-                best, least = _arranged(other, edges)
+        for other in islice(_try_moves(vertices, edges, best.layer), MAX_TRIES):
+            if _arrange(other, edges, 0)[1] < least:
+                best, least = _arrange(other, edges)
                 better = True
                 break
     return best
 
 
-def _tried(
+def _try_moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield the layers after one move; of very small graphs, then after two."""
+    """Yield the layers after one move; for very small graphs, then after two."""
     yield from _moves(vertices, edges, layer)
     if len(vertices) <= VERY_SMALL:
         for other in _moves(vertices, edges, layer):
             yield from _moves(vertices, edges, other)
 
 
-def _arranged(
+def _arrange(
     layer: dict[str, int], edges: Sequence[Link], starts: int = STARTS
 ) -> tuple[Layering, int]:
     chains = {edge: _chain(*edge, layer) for edge in edges}
@@ -105,12 +107,12 @@ def _arranged(
         for i, lane in enumerate(chain[1:-1], layer[tail] + 1):
             columns[i].append(lane)
     links = [link for chain in chains.values() for link in pairwise(chain)]
-    columns = arranged(columns, links, starts)
-    return Layering(layer, columns, chains), crossings(columns, links)
+    columns = arrange(columns, links, starts)
+    return Layering(layer, columns, chains), count_crossings(columns, links)
 
 
 def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
-    """Return what an edge passes: its tail, a lane in each layer between, its head."""
+    """Return the path of an edge: its tail, a lane in each layer between, its head."""
     between = range(layer[tail] + 1, layer[head])
     return [tail, *[f"{tail}\n{head}\n{i}" for i in between], head]
 
@@ -118,7 +120,7 @@ def _chain(tail: str, head: str, layer: dict[str, int]) -> list[str]:
 def _moves(
     vertices: Sequence[str], edges: Sequence[Link], layer: dict[str, int]
 ) -> Iterator[dict[str, int]]:
-    """Yield the layers with one vertex moved: inside its room, or later with all below it."""
+    """Yield the layers with one vertex moved: within its range, or later with all below it."""
     parents, children = _neighbours(vertices, edges)
     for name in vertices:
         if not children[name]:

@@ -1,8 +1,8 @@
-"""Where everything stands: a layered layout, from left to right, the same every time.
+"""A layered layout, from left to right, which is deterministic.
 
 Layers by the longest path from the inputs; few crossings by medians and exchanges of neighbours;
-heights by least squares under the condition that nothing overlaps. Between layers an edge is a
-smooth curve, inside one it is level, so that it never runs through a label.
+heights by least squares without overlap. Between layers an edge is a smooth curve, inside one it is
+horizontal, so that it never runs through a label.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
-from simpleautodiff.display.figures.layout.heights import Item, settled
-from simpleautodiff.display.figures.layout.layering import layered
+from simpleautodiff.display.figures.layout.heights import Item, settle
+from simpleautodiff.display.figures.layout.layering import make_layering
 from simpleautodiff.display.figures.picture import Edge, Picture, Vertex
 
 Point = tuple[float, float]
@@ -22,35 +22,35 @@ LANES, TWINS = 13.0, 8.0  # between edges at one side of a vertex; between edges
 
 @dataclass(frozen=True)
 class Layout:
-    """Places of vertices (the middle of the circle), one route for each edge, and the size.
+    """The positions of vertices (the centre of the circle), one route for each edge, and the size.
 
     A route is a point and then, three by three, the control points and ends of cubic curves.
     """
 
-    places: dict[str, Point]
+    positions: dict[str, Point]
     routes: list[list[Point]]
     width: float
     height: float
 
 
-def laid_out(picture: Picture, thorough: bool = True) -> Layout:
-    """Lay a picture out; quickly, with perhaps a few more crossings, if not thoroughly.
+def lay_out(picture: Picture, thorough: bool = True) -> Layout:
+    """Lay out a picture; if not `thorough`, quickly, with perhaps a few more crossings.
 
     Examples
     --------
-    >>> from simpleautodiff.display.picture import Edge, Line, Picture, Vertex
-    >>> vertices = tuple(Vertex(name, Line(name)) for name in ("x1", "v1"))
-    >>> layout = laid_out(Picture(vertices, (Edge("x1", "v1"),), "one step"))
+    >>> from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+    >>> vertices = tuple(Vertex(name, TextLine(name)) for name in ("x1", "v1"))
+    >>> layout = lay_out(Picture(vertices, (Edge("x1", "v1"),), "one step"))
     >>> layout.places["x1"][0] < layout.places["v1"][0]
     True
     >>> layout.places["x1"][1] == layout.places["v1"][1]
     True
     """
-    return _Plan(picture, thorough).layout()
+    return _LayoutPlan(picture, thorough).layout()
 
 
-class _Plan:
-    """One layout in the making: vertices and, where an edge passes a layer, its lanes."""
+class _LayoutPlan:
+    """A layout in progress: vertices and, where an edge passes a layer, its lanes."""
 
     def __init__(self, picture: Picture, thorough: bool) -> None:
         self.picture = picture
@@ -59,7 +59,7 @@ class _Plan:
         self.twins = {pair: 0 for pair in self.pairs}
         for edge in picture.edges:
             self.twins[_pair(edge)] += 1
-        layering = layered([v.name for v in picture.vertices], self.pairs, thorough)
+        layering = make_layering([v.name for v in picture.vertices], self.pairs, thorough)
         self.layer, self.columns, self.chains = layering
         self.links = list(layering.links())
         self.y = self._heights()
@@ -68,7 +68,7 @@ class _Plan:
     def _heights(self) -> dict[str, float]:
         items = [[self._item(name) for name in column] for column in self.columns]
         links = [(a, b, self._pull(a, b)) for a, b in self.links]
-        return settled(items, links, list(self.chains.values()))
+        return settle(items, links, list(self.chains.values()))
 
     def _item(self, name: str) -> Item:
         if name in self.vertex:
@@ -78,11 +78,11 @@ class _Plan:
         return Item(name, LANE_GAP / 2 + spread, LANE_GAP / 2 + spread)
 
     def _pull(self, a: str, b: str) -> float:
-        """Long edges are kept straight before short ones."""
+        """Return the weight of a link: long edges are straightened before short ones."""
         return (1.0, 2.0, 8.0)[(a not in self.vertex) + (b not in self.vertex)]
 
     def _across(self) -> tuple[dict[str, float], list[tuple[float, float]]]:
-        """Return the middle of each column, and where it begins and ends."""
+        """Return the centre of each column, and where it begins and ends."""
         x: dict[str, float] = {}
         bounds = []
         left = 0.0
@@ -94,7 +94,7 @@ class _Plan:
         return x, bounds
 
     def _gap(self, layer: int) -> float:
-        """Leave room between two layers: more where edges must climb."""
+        """Return the room between two layers: more where edges are steep."""
         here = set(self.columns[layer])
         climbs = [abs(self.y[a] - self.y[b]) for a, b in self.links if a in here]
         return min(48 + 0.25 * max(climbs, default=0.0), 130.0)
@@ -116,7 +116,7 @@ class _Plan:
         return ports
 
     def layout(self) -> Layout:
-        """Put places and routes together, with a margin around them."""
+        """Assemble positions and routes, with a margin around them."""
         out = {name: self._ports(name, False) for name in self.vertex}
         into = {name: self._ports(name, True) for name in self.vertex}
         count = dict.fromkeys(self.pairs, 0)
@@ -128,7 +128,7 @@ class _Plan:
             leaves, arrives = out[pair[0]][pair] + shift, into[pair[1]][pair] + shift
             route = self._route(pair, leaves, arrives, shift)
             routes.append(route[::-1] if edge.back else route)
-        return self._framed(routes)
+        return self._add_margin(routes)
 
     def _route(
         self, pair: tuple[str, str], leaves: float, arrives: float, shift: float
@@ -150,7 +150,7 @@ class _Plan:
     def _layer_of(self, name: str) -> int:
         return self.layer[name] if name in self.layer else int(name.rpartition("\n")[2])
 
-    def _framed(self, routes: list[list[Point]]) -> Layout:
+    def _add_margin(self, routes: list[list[Point]]) -> Layout:
         boxes = [self._box(vertex) for vertex in self.picture.vertices]
         ys = [y for route in routes for _, y in route]
         top = min([*(box[1] for box in boxes), *ys], default=0.0)
@@ -158,12 +158,12 @@ class _Plan:
         right = max((box[2] for box in boxes), default=0.0)
         dx, dy = MARGIN, MARGIN - top
 
-        def moved(point: Point) -> Point:
+        def move(point: Point) -> Point:
             return round(point[0] + dx, 2), round(point[1] + dy, 2)
 
-        places = {name: moved((self.x[name], self.y[name])) for name in self.vertex}
-        moved_routes = [[moved(point) for point in route] for route in routes]
-        return Layout(places, moved_routes, right + 2 * MARGIN, bottom - top + 2 * MARGIN)
+        positions = {name: move((self.x[name], self.y[name])) for name in self.vertex}
+        moved_routes = [[move(point) for point in route] for route in routes]
+        return Layout(positions, moved_routes, right + 2 * MARGIN, bottom - top + 2 * MARGIN)
 
     def _box(self, vertex: Vertex) -> tuple[float, float, float, float]:
         x, y = self.x[vertex.name], self.y[vertex.name]
@@ -181,7 +181,7 @@ def _ends(lane: str) -> tuple[str, str]:
 
 
 def _reach(vertex: Vertex, offset: float) -> float:
-    """Return how far from its middle the outline of a vertex is, `offset` above or below it."""
+    """Return how far the outline of a vertex is from its centre, `offset` above or below it."""
     wide, high = vertex.body
     if vertex.shape != "circle" or abs(offset) >= high:
         return wide
@@ -189,7 +189,7 @@ def _reach(vertex: Vertex, offset: float) -> float:
 
 
 def _level(route: list[Point], x: float) -> None:
-    """Continue a route on its level."""
+    """Continue a route horizontally."""
     (x0, y), third = route[-1], (x - route[-1][0]) / 3
     if abs(third) > 0.01:
         route += [(x0 + third, y), (x0 + 2 * third, y), (x, y)]

@@ -1,9 +1,10 @@
-"""Many examples at once: a level on which every operation is done for a whole batch.
+"""The level of `vmap`, on which every operation acts on a whole batch of examples.
 
-A *batch* looks to the code that uses it like one example; its value has one more axis, in front. An
-operation on numbers is done elementwise with the axes lined up, one on arrays by the `batch` of its
-row, and what has no such rule example by example. Batches may hold nodes and be held by them, so
-`vmap(grad(f))`, `grad(vmap(f))` and Jacobians swept many rows at a time all follow.
+A *batch* looks like one example to the code that uses it; its value has one more axis, in front. A
+scalar operation is elementwise, with the ranks of the examples aligned; an array operation uses the
+`batch` rule of its row; what has no such rule runs once per example. Batches may hold nodes and
+nodes may hold batches, so `vmap(grad(f))`, `grad(vmap(f))` and Jacobians with many rows per sweep
+all follow.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.indices import is_single
-from simpleautodiff.arrays.batch.opaque import Many, ManyLevel, highest
-from simpleautodiff.arrays.lost_derivatives import known_to_lose
+from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel, highest_level
+from simpleautodiff.arrays.lost_derivatives import scipy_error
 from simpleautodiff.arrays.numpy.shaping import stack
-from simpleautodiff.arrays.random_hints import drawn_with
+from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.writes.views import note, twin
-from simpleautodiff.arrays.writes.writable import part_of
+from simpleautodiff.arrays.writes.writable import get_item
 from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
@@ -30,7 +31,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 @final
-class BatchLevel(ManyLevel):
+class BatchLevel(OpaqueLevel):
     """A level on which operations act on a batch of `size` examples."""
 
     def __init__(self, size: int) -> None:
@@ -41,46 +42,46 @@ class BatchLevel(ManyLevel):
         """Run a primitive on all examples."""
         which = tuple([_is_batch(arg, self) for arg in args])
         if any(which[i] for i in primitive.settings) and primitive.arrays:
-            return self._by_own_settings(primitive, args)
+            return self._run_with_own_settings(primitive, args)
         values = [arg.value if is_batch else arg for arg, is_batch in zip(args, which, strict=True)]
         if not primitive.arrays:
-            return Batch(apply(primitive, *self._lined_up(values, which)), self)
+            return Batch(apply(primitive, *self._align_ranks(values, which)), self)
         if primitive.batch is None:
             return self.one_by_one(lambda *one: apply(primitive, *one), args)
         return Batch(primitive.batch(self.size, which, *values), self)
 
-    def _by_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-        """Run a primitive whose settings differ from example to example."""
+    def _run_with_own_settings(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+        """Run a primitive whose settings, such as an index, differ between examples."""
         if primitive is getitem.primitive:  # type: ignore[attr-defined]
-            return _chosen(self, *args)
+            return _getitem_per_example(self, *args)
         if primitive is scatter.primitive:  # type: ignore[attr-defined]
-            return _put(self, *args)
+            return _scatter_per_example(self, *args)
         if primitive is set_item.primitive:  # type: ignore[attr-defined]
-            return _overwritten(self, *args)
+            return _set_item_per_example(self, *args)
         return self.one_by_one(lambda *one: apply(primitive, *one), args)
 
-    def _lined_up(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
-        """Give all examples one rank, so that the axis of the batch is in front of all others."""
+    def _align_ranks(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
+        """Give all examples the same rank, so that the batch axis is in front of all others."""
         ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
         return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """Apply a function of NumPy that has no derivative, such as a comparison."""
+        """Apply an elementwise function without a derivative, such as a comparison."""
         which = tuple([_is_batch(arg, self) for arg in args])
         values = [arg.value if b else arg for arg, b in zip(args, which, strict=True)]
-        result = function(*self._lined_up(values, which))
+        result = function(*self._align_ranks(values, which))
         if isinstance(result, tuple):
             return tuple([Batch(part, self) for part in result])
         return Batch(result, self)
 
     def answer(self, function: Any, args: Any, kwargs: Any) -> Any:
-        """Apply a function of arrays that has no derivative to every example."""
-        if function in _ALONG_AXES and type(args[0]) is Batch:
-            return _along_axes(function, *args, **kwargs)
+        """Apply an array function without a derivative, such as argmax, to every example."""
+        if function in _PLAIN_REDUCTIONS and type(args[0]) is Batch:
+            return _reduce_plainly(function, *args, **kwargs)
         return self.one_by_one(function, args, kwargs)
 
     def one_by_one(self, function: Callable[..., Any], args: Any, kwargs: Any = None) -> Any:
-        """Apply a function to one example after the other, and join the results."""
+        """Apply a function to each example in turn, and stack the results."""
         leaves, rebuild = flatten((args, kwargs or {}))
         results = []
         for i in range(self.size):
@@ -99,8 +100,8 @@ def _is_batch(x: Any, level: Level) -> bool:
 
 
 @final
-class Batch(Many):
-    """Many examples that look like one: `value` has an axis in front that the code does not see."""
+class Batch(Opaque):
+    """A batch of examples that looks like one: `value` has an extra axis in front."""
 
     __slots__ = ()
 
@@ -115,28 +116,28 @@ class Batch(Many):
 
     @property
     def dtype(self) -> Any:
-        """The kind of number."""
+        """The dtype."""
         return np.result_type(plain(self.value))
 
     def plainly(self) -> Batch:
-        """Return the batch of the innermost numbers."""
+        """Return the batch without its nodes: the innermost values."""
         inner = plain(self.value)
         return self if inner is self.value else Batch(inner, self.level)
 
     def astype(self, dtype: Any, copy: bool = True) -> Batch:
-        """Return the batch in another kind of number."""
+        """Return the batch in another dtype."""
         return Batch(self.value.astype(dtype), self.level)
 
     def __getitem__(self, index: Any) -> Any:
         parts = flatten(index)[0]
         if not any(type(part) is Batch for part in parts):
             return getitem(self, map_leaves(plain, index) if isinstance(index, tuple) else index)
-        part = _chosen(highest((self, index)), self, index)  # type: ignore[arg-type]
+        part = _getitem_per_example(highest_level((self, index)), self, index)  # type: ignore[arg-type]
         if is_single(index) and shape_of(part):
-            note(part, self, lambda array: part_of(array, index))
+            note(part, self, lambda array: get_item(array, index))
         return part
 
-    def _lost(self, conversion: str) -> LostDerivativeError:
+    def _conversion_error(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
             f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
@@ -145,20 +146,20 @@ class Batch(Many):
         )
 
     def __bool__(self) -> bool:
-        raise self._lost("the truth")
+        raise self._conversion_error("the truth")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise drawn_with(self) or known_to_lose() or self._lost("a plain array")
+        raise random_draw_error(self) or scipy_error() or self._conversion_error("a plain array")
 
     def __repr__(self) -> str:
         return f"Batch({self.value!r})"
 
 
-_ALONG_AXES = {np.argmax, np.argmin, np.argsort, np.any, np.all, np.count_nonzero}
+_PLAIN_REDUCTIONS = {np.argmax, np.argmin, np.argsort, np.any, np.all, np.count_nonzero}
 
 
-def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
-    """Answer a question about an axis with a plain array for each example."""
+def _reduce_plainly(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
+    """Answer a reduction without a derivative, such as argmax, for each example."""
     if args:
         kwargs["axis"], *args = args  # type: ignore[assignment]
     axis = kwargs.pop("axis", -1 if function is np.argsort else None)
@@ -167,44 +168,44 @@ def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
     return Batch(function(value, axis, *args, **kwargs), x.level)
 
 
-def _spread(x: Any, level: BatchLevel) -> Any:
-    """Return the array of all examples; what is no batch is the same for all."""
+def _broadcast(x: Any, level: BatchLevel) -> Any:
+    """Return the array of all examples; a value that is no batch is repeated."""
     return x.value if _is_batch(x, level) else broadcast_to(x, (level.size, *shape_of(x)))
 
 
-def _chosen(level: BatchLevel, x: Any, index: Any) -> Any:
-    """Choose elements by places that differ from example to example."""
+def _getitem_per_example(level: BatchLevel, x: Any, index: Any) -> Any:
+    """Select elements by indices that differ between examples."""
     own = _is_batch(x, level)
-    places = _own_places(level, index, shape_of(x), own)
-    return Batch(getitem(reshape(x.value if own else x, (-1,)), places), level)
+    indices = _flat_indices(level, index, shape_of(x), own)
+    return Batch(getitem(reshape(x.value if own else x, (-1,)), indices), level)
 
 
-def _put(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
-    """Put elements into zeros at places that differ from example to example."""
-    places = _own_places(level, index, new, True)
-    flat = scatter(_spread(x, level), places, (level.size * math.prod(new),))
+def _scatter_per_example(level: BatchLevel, x: Any, index: Any, new: tuple[int, ...]) -> Any:
+    """Scatter elements into zeros at indices that differ between examples."""
+    indices = _flat_indices(level, index, new, True)
+    flat = scatter(_broadcast(x, level), indices, (level.size * math.prod(new),))
     return Batch(reshape(flat, (level.size, *new)), level)
 
 
-def _overwritten(level: BatchLevel, x: Any, value: Any, index: Any) -> Any:
-    """Write elements at places that differ from example to example."""
+def _set_item_per_example(level: BatchLevel, x: Any, value: Any, index: Any) -> Any:
+    """Write elements at indices that differ between examples."""
     full = shape_of(x)
-    x, places = _spread(x, level), _own_places(level, index, full, True)
-    value = lead(value.value, len(shape_of(places)) - 1) if _is_batch(value, level) else value
-    return Batch(reshape(set_item(reshape(x, (-1,)), value, places), (level.size, *full)), level)
+    x, indices = _broadcast(x, level), _flat_indices(level, index, full, True)
+    value = lead(value.value, len(shape_of(indices)) - 1) if _is_batch(value, level) else value
+    return Batch(reshape(set_item(reshape(x, (-1,)), value, indices), (level.size, *full)), level)
 
 
-def _own_places(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
-    """Return the places of an index of batches, counted through the arrays of all examples."""
-    places = _simple_places(level, index, full)
-    if places is None:
-        places = _counted_places(level, index, full)
-    starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(places)) - 1))
-    return places + starts * math.prod(full) if own else places
+def _flat_indices(level: BatchLevel, index: Any, full: tuple[int, ...], own: bool) -> Any:
+    """Return an index of batches as flat indices into the array of all examples."""
+    indices = _integer_indices(level, index, full)
+    if indices is None:
+        indices = _general_indices(level, index, full)
+    starts = np.arange(level.size).reshape(-1, *(1,) * (len(shape_of(indices)) - 1))
+    return indices + starts * math.prod(full) if own else indices
 
 
-def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
-    """Return the places that whole numbers on the first axis choose; None of any other index."""
+def _integer_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the flat indices of integers on the first axis; None for any other index."""
     if not _is_batch(index, level) or type(index.value) is not np.ndarray or not full:
         return None
     if index.dtype.kind not in "iu" or np.any((index.value < -full[0]) | (index.value >= full[0])):
@@ -213,7 +214,7 @@ def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
     return rows if len(full) == 1 else np.arange(math.prod(full)).reshape(full)[rows]
 
 
-def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
+def _general_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
     try:
         return level.one_by_one(lambda one: flat_places(one, full), (index,)).value
     except ArgumentError:
@@ -230,6 +231,6 @@ def batch(value: Any, axis: int, level: BatchLevel) -> Batch:
 
 
 def unbatch(x: Any, axis: int, level: BatchLevel) -> Any:
-    """Return the array whose examples lie along an axis; what is no batch is the same for all."""
-    whole = _spread(x, level)
+    """Return the array with the examples along an axis; a value that is no batch is repeated."""
+    whole = _broadcast(x, level)
     return np.moveaxis(whole, 0, axis) if axis else whole

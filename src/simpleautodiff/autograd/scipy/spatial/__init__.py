@@ -1,1 +1,0 @@
-"""Distances of SciPy, answering for nodes: see `distance`."""
