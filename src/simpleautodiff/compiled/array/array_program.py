@@ -75,7 +75,7 @@ class ArrayProgram:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.ones(3))

@@ -43,7 +43,7 @@ def clean(recorded: Recorded, precise: bool = False) -> Recorded:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.arange(3.0))

@@ -34,8 +34,8 @@ def to_parts(kernel: Kernel, length: int) -> Parts:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> for _ in range(3):

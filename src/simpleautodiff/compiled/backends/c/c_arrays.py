@@ -55,7 +55,7 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sum(2 + np.sin(level.input(np.zeros(300))))

@@ -36,7 +36,7 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]

@@ -119,8 +119,8 @@ def to_tape(kernel: Kernel) -> Tape:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), x)]

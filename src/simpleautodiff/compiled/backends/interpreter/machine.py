@@ -79,7 +79,7 @@ class Machine:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
     >>> flat = Flat()
     >>> x, y = flat.input(), flat.input()
     >>> flat.outputs = [flat.add(flat.mul(x, y), y)]

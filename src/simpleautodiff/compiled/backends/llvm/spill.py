@@ -33,8 +33,8 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> program, module = Flat(), Module()
     >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
     >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))

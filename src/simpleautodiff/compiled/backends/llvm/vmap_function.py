@@ -50,7 +50,7 @@ def width_of(kernel: Kernel) -> int:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
     >>> program = Flat()
     >>> x = program.input("f")
     >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
@@ -65,7 +65,7 @@ def takes_columns(kernel: Kernel, size: int) -> bool:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
     >>> takes_columns(Kernel(Flat(), (), ()), 1)
     False
     """
@@ -109,8 +109,8 @@ def rows(
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> program = Flat()
     >>> program.outputs = [program.make("sqrt", program.input())]
     >>> text = rows(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
@@ -135,7 +135,7 @@ def write_rows(
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
     >>> program, module = Flat(), Module()
     >>> program.outputs = [program.input()]
     >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")

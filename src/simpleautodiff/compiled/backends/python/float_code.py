@@ -118,7 +118,7 @@ class Script:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.make("log", x)]

@@ -88,7 +88,7 @@ def to_python(recorded: Recorded, name: str) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sum(2 + np.sin(level.input(np.zeros(3))))

@@ -35,7 +35,7 @@ def to_python(kernel: Kernel, name: str) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
