@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import Phase, given, seed, settings, strategies as st
 
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import KINDS, OPERATIONS
+from simpleautodiff.compiled.scalar.operations import OPERATIONS, SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 
 INF, NAN = np.inf, np.nan
@@ -18,11 +18,15 @@ SPECIAL = {
 }
 COMPARE = ("lt", "le", "eq", "ne")
 LOGIC = ("and", "or", "xor", "not")
-CONVERT = ("to_double", "to_float", "to_whole")
-OF_WHOLE = ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "fmod", *COMPARE)
-OF_TRUTHS = (*LOGIC, "eq", "ne")
-OF_REALS = tuple(name for name in OPERATIONS if name not in (*LOGIC, *CONVERT, "select"))
-BY_KIND = {"d": OF_REALS, "f": OF_REALS, "l": OF_WHOLE, "?": OF_TRUTHS}
+CONVERT = ("to_float64", "to_float32", "to_int64")
+BY_KIND = {  # operations by the dtype that they take
+    dtype: tuple(
+        name
+        for name, row in OPERATIONS.items()
+        if row.code(dtype) and name not in (*CONVERT, "select")
+    )
+    for dtype in "dfl?"
+}
 
 # Functions that two C libraries may round differently; what follows such a step is not compared
 # to the last bit. All others are the same everywhere.
@@ -33,9 +37,9 @@ EXACT |= {"floor", "ceil", "trunc", "rint", "signbit", "select", *COMPARE, *LOGI
 def operations():
     """Return every operation with every kind of argument it takes."""
     pairs = [(name, kind) for kind, names in BY_KIND.items() for name in names]
-    conversions = [("to_double", kind) for kind in "f?l"]
-    conversions += [("to_float", kind) for kind in "d?l"]
-    conversions += [("to_whole", kind) for kind in "?"]
+    conversions = [("to_float64", kind) for kind in "f?l"]
+    conversions += [("to_float32", kind) for kind in "d?l"]
+    conversions += [("to_int64", kind) for kind in "?"]
     return pairs + [("select", kind) for kind in "df?l"] + conversions
 
 
@@ -65,7 +69,7 @@ class Case(NamedTuple):
         wrong = [n for n, (place, wanted) in enumerate(flat.guards) if values[place] != wanted]
         results = iter([values[place] for place in flat.outputs])
         leaves = [
-            np.array([next(results) for _ in range(leaf.size)], KINDS[leaf.kind])
+            np.array([next(results) for _ in range(leaf.size)], SCALAR_TYPES[leaf.kind])
             for leaf in kernel.outputs
         ]
         return (1 + wrong[0] if wrong else 0), leaves
@@ -129,11 +133,11 @@ def cases(draw, most=25, exact=True, without=()):
     """
     flat, inputs = Flat(draw(st.booleans())), draw(leaves())
     arguments = [
-        np.array([draw(numbers(leaf.kind)) for _ in range(leaf.size)], KINDS[leaf.kind])
+        np.array([draw(numbers(leaf.kind)) for _ in range(leaf.size)], SCALAR_TYPES[leaf.kind])
         for leaf in inputs
     ]
     places = [flat.input(leaf.kind) for leaf in inputs for _ in range(leaf.size)]
-    places += [flat.const(KINDS[kind](draw(numbers(kind))), kind) for kind in "df?l"]
+    places += [flat.const(SCALAR_TYPES[kind](draw(numbers(kind))), kind) for kind in "df?l"]
     for _ in range(draw(st.integers(1, most))):
         places.append(_step(draw, flat, places, exact, without))
     places = _defined(flat, places, arguments)

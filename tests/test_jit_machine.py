@@ -15,7 +15,7 @@ from simpleautodiff.compiled.backends.interpreter.machine import Machine
 from simpleautodiff.compiled.backends.python.float_code import Script
 from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import KINDS
+from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.errors import ArgumentError, ValueKindError
 
@@ -38,7 +38,7 @@ def points(kernel, seed=0):
 
 def case(kernel, point):
     arguments = [
-        np.array([number], KINDS[leaf.kind])
+        np.array([number], SCALAR_TYPES[leaf.kind])
         for number, leaf in zip(point, kernel.inputs, strict=True)
     ]
     return flats.Case(kernel, arguments)
@@ -61,7 +61,7 @@ def test_every_operation_is_that_of_numpy(name, kind, make):
 @pytest.mark.parametrize("number", [0.0, -3.0, 2.0**52, -(2.0**62)])
 def test_whole_floats_become_whole_numbers(number):
     for kind in "df":
-        one = case(flats.single("to_whole", kind), [number])
+        one = case(flats.single("to_int64", kind), [number])
         one.check(Machine(one.kernel).run(*one.arguments))
         one.check(Script(one.kernel).run(*one.arguments))
 

@@ -52,7 +52,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     with_values,
 )
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of
-from simpleautodiff.compiled.scalar.operations import fits_whole
+from simpleautodiff.compiled.scalar.operations import fits_int64
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
@@ -220,7 +220,7 @@ class Plan:
 
     def known(self, arg: Any) -> Known | None:
         """Return what is known of an argument that is the same number for all elements."""
-        if type(arg) is int and not fits_whole(arg):
+        if type(arg) is int and not fits_int64(arg):
             return None
         if type(arg) in (int, float, bool):
             return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)

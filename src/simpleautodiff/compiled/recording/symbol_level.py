@@ -19,7 +19,7 @@ import numpy as np
 from simpleautodiff.arrays.batch.opaque import Many, ManyLevel
 from simpleautodiff.compiled.recording.conditional_zero import partly
 from simpleautodiff.compiled.recording.symbols import (
-    FLOAT64,
+    FLOAT64_DTYPE,
     GETITEM,
     Single,
     Symbol,
@@ -73,7 +73,7 @@ class SymbolLevel(ManyLevel):
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan at another call
         if type(value) is float:
-            return self.single(Line(what, args, kwargs, (), FLOAT64), value)
+            return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
         symbol = Symbol()
         symbol.level, symbol.concrete, symbol.place = self, value, Place(len(self.lines))
         shape, dtype = getattr(value, "shape", ()), _dtype(value)

@@ -24,7 +24,7 @@ from simpleautodiff.rules.row import TABLE
 if TYPE_CHECKING:
     from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT64_DTYPE = np.dtype(np.float64)
 GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 
@@ -167,7 +167,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             )
         mine, theirs = self.place, number if number is other else other.place
         args = (theirs, mine) if swapped else (mine, theirs)
-        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64), value)
+        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64_DTYPE), value)
 
     return method
 
@@ -186,7 +186,7 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
             return apply(primitive, x)
         if type(value) is not float:
             return x.level.record(primitive, (x,), _NOTHING, value)
-        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64), value)
+        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64_DTYPE), value)
 
     return function
 

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, INT64, OPERATIONS
 from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.rules.row import TABLE
 
 Lowered = Callable[..., int]
 NUMBERS: dict[str, Lowered] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
@@ -26,8 +27,8 @@ def kind_of(dtype: Any) -> str | None:
     if dtype is None or not dtype.isnative:
         return None
     if dtype.kind in "iu":
-        return WHOLE if dtype.itemsize == 8 and dtype.kind == "i" else None
-    return {"d": DOUBLE, "f": FLOAT, "?": TRUTH}.get(dtype.char)
+        return INT64 if dtype.itemsize == 8 and dtype.kind == "i" else None
+    return {"d": FLOAT64, "f": FLOAT32, "?": BOOL}.get(dtype.char)
 
 
 def can_lower(what: Any, dtype: Any) -> bool:
@@ -39,8 +40,8 @@ def can_lower(what: Any, dtype: Any) -> bool:
     if name == "where":
         return True
     if name is None:
-        return what in TRUTHS and kind == TRUTH
-    return name in NUMBERS and kind in (DOUBLE, FLOAT)
+        return what in TRUTHS and kind == BOOL
+    return name in NUMBERS and kind in (FLOAT64, FLOAT32)
 
 
 def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, ...] = ()) -> int:
@@ -51,7 +52,7 @@ def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, .
     name = getattr(what, "name", None)
     if name == "where":
         condition, *rest = args
-        return flat.make("select", flat.to(TRUTH, condition), *[flat.to(kind, x) for x in rest])
+        return flat.make("select", flat.to(BOOL, condition), *[flat.to(kind, x) for x in rest])
     if name is not None:
         return NUMBERS[name](flat, kind, *[flat.to(kind, x) for x in args])
     common = _common([flat.kinds[x] for x in args])
@@ -60,10 +61,10 @@ def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, .
 
 def _common(kinds: list[str]) -> str:
     """Return the kind in which numbers are compared."""
-    for kind in (DOUBLE, FLOAT, WHOLE):
+    for kind in (FLOAT64, FLOAT32, INT64):
         if kind in kinds:
-            return DOUBLE if kind == FLOAT and WHOLE in kinds else kind
-    return TRUTH
+            return FLOAT64 if kind == FLOAT32 and INT64 in kinds else kind
+    return BOOL
 
 
 def _row(name: str) -> Callable[[Lowered], Lowered]:
@@ -74,49 +75,7 @@ def _row(name: str) -> Callable[[Lowered], Lowered]:
     return enter
 
 
-_ROWS_THAT_ARE_OPERATIONS = [
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "power",
-    "atan2",
-    "hypot",
-    "copysign",
-    "maximum",
-    "minimum",
-    "neg",
-    "abs",
-    "sqrt",
-    "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "erf",
-    "erfc",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-]
-for _name in _ROWS_THAT_ARE_OPERATIONS:
-    assert _name in OPERATIONS
+for _name in [name for name, row in OPERATIONS.items() if row.gives == "same" and name in TABLE]:
     NUMBERS[_name] = lambda flat, kind, *args, _name=_name: flat.make(_name, *args)
 for _name in ("pos", "conj", "real", "stop_gradient"):
     NUMBERS[_name] = lambda flat, kind, x: x
@@ -326,7 +285,7 @@ def _at_least(flat: Flat, kind: str, x: int, y: int) -> int:
 
 
 def _on_truths(operation: str) -> Lowered:
-    return lambda flat, kind, *args: flat.make(operation, *[flat.to(TRUTH, x) for x in args])
+    return lambda flat, kind, *args: flat.make(operation, *[flat.to(BOOL, x) for x in args])
 
 
 _CONNECTIVES: dict[str, tuple[Any, ...]] = {

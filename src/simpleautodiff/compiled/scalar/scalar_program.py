@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.scalar.operations import (
-    DOUBLE,
-    FLOAT,
-    KINDS,
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
     OPERATIONS,
-    TRUTH,
-    WHOLE,
+    SCALAR_TYPES,
 )
 
 Step = tuple[Any, ...]
@@ -76,17 +76,17 @@ class Flat:
             self.kinds.append(kind)
         return place
 
-    def input(self, kind: str = DOUBLE) -> int:
+    def input(self, kind: str = FLOAT64) -> int:
         """Take the next input."""
         place = self._new(("input", len(self.inputs)), kind)
         self.inputs.append(place)
         return place
 
-    def const(self, number: Any, kind: str = DOUBLE) -> int:
+    def const(self, number: Any, kind: str = FLOAT64) -> int:
         """Return the place of a constant."""
         return self._new(("const", to_bits(number, kind)), kind)
 
-    def zero(self, kind: str = DOUBLE) -> int:
+    def zero(self, kind: str = FLOAT64) -> int:
         """Return the place of the zero that is known by structure."""
         if kind not in self._zeros:
             self._zeros[kind] = len(self.steps)
@@ -120,7 +120,7 @@ class Flat:
         if steps[args[0]][0] == "const" and steps[args[-1]][0] == "const" and operation in FOLDED:
             self.folded += 1
             with np.errstate(all="ignore"):
-                return self.const(row.compute(*[self.number(arg) for arg in args]), kind)
+                return self.const(row.numpy(*[self.number(arg) for arg in args]), kind)
         if row.commutes and args[0] > args[1]:
             args = args[1], args[0]
         step = (operation, *args)
@@ -157,9 +157,9 @@ class Flat:
             return x
         if self.is_zero(x):
             return self.zero(kind)
-        if kind == TRUTH:
+        if kind == BOOL:
             return self.make("ne", x, self.const(0, self.kinds[x]))
-        return self.make({DOUBLE: "to_double", FLOAT: "to_float", WHOLE: "to_whole"}[kind], x)
+        return self.make({FLOAT64: "to_float64", FLOAT32: "to_float32", INT64: "to_int64"}[kind], x)
 
     # The whole. -----------------------------------------------------------------------------------
 
@@ -215,32 +215,32 @@ class Flat:
         with np.errstate(all="ignore"):
             for place, (operation, *args) in enumerate(self.steps):
                 if operation == "input":
-                    values.append(KINDS[self.kinds[place]](inputs[args[0]]))
+                    values.append(SCALAR_TYPES[self.kinds[place]](inputs[args[0]]))
                 elif operation == "const":
                     values.append(self.number(place))
                 elif operation == "select":
                     values.append(np.where(*[values[arg] for arg in args])[()])
                 else:
-                    values.append(OPERATIONS[operation].compute(*[values[arg] for arg in args]))
+                    values.append(OPERATIONS[operation].numpy(*[values[arg] for arg in args]))
         return [values[place] for place in self.outputs]
 
 
 def to_bits(number: Any, kind: str) -> int:
     """Return the bits of a number as a whole number."""
-    if kind == DOUBLE:
+    if kind == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
-    if kind == FLOAT:
+    if kind == FLOAT32:
         return int(struct.unpack("<i", struct.pack("<f", number))[0])
     return int(number)
 
 
 def from_bits(bits: int, kind: str) -> Any:
     """Return the number that has these bits, as NumPy's."""
-    if kind == DOUBLE:
+    if kind == FLOAT64:
         return np.float64(struct.unpack("<d", struct.pack("<q", bits))[0])
-    if kind == FLOAT:
+    if kind == FLOAT32:
         return np.float32(struct.unpack("<f", struct.pack("<i", bits))[0])
-    return KINDS[kind](bits)
+    return SCALAR_TYPES[kind](bits)
 
 
 # What is known without computing it. --------------------------------------------------------------

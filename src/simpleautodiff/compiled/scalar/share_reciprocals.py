@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT
+from simpleautodiff.compiled.scalar.operations import FLOAT32, FLOAT64
 from simpleautodiff.compiled.scalar.scalar_program import Flat, from_bits
 
 
@@ -26,7 +26,7 @@ def _root(flat: Flat, place: int) -> tuple[int, float]:
     """Return what a number is a multiple of, and how many times: a power of two."""
     step = flat.steps[place]
     for factor, other in (step[1:], step[:0:-1]) if step[0] == "mul" else ():
-        if flat.steps[factor][0] == "const" and flat.kinds[factor] in (DOUBLE, FLOAT):
+        if flat.steps[factor][0] == "const" and flat.kinds[factor] in (FLOAT64, FLOAT32):
             number = float(from_bits(flat.steps[factor][1], flat.kinds[factor]))
             if math.frexp(number)[0] == 0.5 and 2.0**-100 <= number <= 2.0**100:
                 return other, number

@@ -22,12 +22,12 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.lower_rows import NUMBERS, TRUTHS, can_lower, kind_of, lower
 from simpleautodiff.compiled.scalar.operations import (
-    DOUBLE,
-    KINDS,
+    BOOL,
+    FLOAT64,
+    INT64,
     OPERATIONS,
-    TRUTH,
-    WHOLE,
-    fits_whole,
+    SCALAR_TYPES,
+    fits_int64,
 )
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
@@ -39,7 +39,7 @@ from simpleautodiff.rules.row import TABLE
 LARGEST = 256  # elements of an array that is unrolled
 MOST = 40_000  # elements of all arrays of a program that is unrolled
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT64_DTYPE = np.dtype(np.float64)
 DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & NUMBERS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}
@@ -104,13 +104,13 @@ class _Unrolling:
         for line in lines[: self.recorded.inputs]:
             values.append(self._input(line))
         for line in lines[self.recorded.inputs :]:
-            found = quick(line) if line.what in DIRECT and line.dtype is FLOAT64 else None
+            found = quick(line) if line.what in DIRECT and line.dtype is FLOAT64_DTYPE else None
             values.append(self._of(line) if found is None else found)
         outputs = [place for place in self.recorded.outputs if type(place) is Place]
         flat = self.flat
         flat.outputs = [int(x) for place in outputs for x in np.ravel(self.values[place])]
         for guard in self.recorded.guards:
-            truth = flat.to(TRUTH, int(np.ravel(self.values[guard.place])[0]))
+            truth = flat.to(BOOL, int(np.ravel(self.values[guard.place])[0]))
             flat.guards.append((truth, guard.expected))
         return Kernel(
             share_reciprocals(flat).pruned(),
@@ -132,7 +132,7 @@ class _Unrolling:
         for arg in line.args:
             if type(arg) is Place:
                 place = self.values[arg]
-                if type(place) is not int or flat.kinds[place] != DOUBLE:
+                if type(place) is not int or flat.kinds[place] != FLOAT64:
                     return None
                 args.append(place)
             elif type(arg) is float or type(arg) is int:
@@ -182,10 +182,10 @@ class _Unrolling:
             found = [self.values[arg] for arg in line.args if type(arg) is Place]
             kinds = [self.flat.kinds[int(np.ravel(x)[0])] for x in found if np.size(x)]
             args = [self._value(arg, _compared(arg, kinds)) for arg in line.args]
-            return _each(lambda *xs: lower(self.flat, line.what, TRUTH, list(xs)), *args)
+            return _each(lambda *xs: lower(self.flat, line.what, BOOL, list(xs)), *args)
         if line.what in (np.all, np.any) and len(line.args) == 1 and not line.kwargs:
-            cells = [self.flat.to(TRUTH, int(x)) for x in np.ravel(self._value(line.args[0], None))]
-            result = self.flat.const(line.what is np.all, TRUTH)
+            cells = [self.flat.to(BOOL, int(x)) for x in np.ravel(self._value(line.args[0], None))]
+            result = self.flat.const(line.what is np.all, BOOL)
             for cell in cells:
                 result = self.flat.make("and" if line.what is np.all else "or", result, cell)
             return result
@@ -229,7 +229,7 @@ class _Unrolling:
             return _each(lambda x: self.flat.to(kind, x), found)
         if kind is None:
             kind = kind_of(np.result_type(arg)) or "d"
-        if kind == WHOLE and type(arg) is int and not fits_whole(arg):
+        if kind == INT64 and type(arg) is int and not fits_int64(arg):
             raise NotUnrolledError(f"{arg} has more than 64 bits")
         if arg is NOTHING:
             return self.flat.zero(kind)
@@ -260,7 +260,7 @@ def _compared(arg: Any, kinds: list[str]) -> str | None:
     """Return the kind in which one of Python's numbers is compared with others; None: its own."""
     if type(arg) not in (int, float) or not kinds:
         return None
-    return kind_of(np.result_type(KINDS[kinds[0]], arg))
+    return kind_of(np.result_type(SCALAR_TYPES[kinds[0]], arg))
 
 
 def _each(function: Any, *args: Any) -> Any:

@@ -145,8 +145,8 @@ class _Writer:
             if operation == "input":
                 text = self._element(self.loop.loads[args[0]])
             else:
-                kinds = flat.kinds[args[-1]], flat.kinds[place]
-                text = step_in_c(operation, *kinds, [self._name(arg) for arg in args])
+                names = [self._name(arg) for arg in args]
+                text = step_in_c(operation, flat.kinds[args[-1]], names)
             self.write(f"const {TYPES[flat.kinds[place]]} v{place} = {text};")
         for place, to in self.loop.stores:
             self.write(f"{self._element(to)} = {self._name(place)};")
@@ -195,7 +195,7 @@ def _first(fold: Fold) -> str:
 
 
 def _together(fold: Fold, x: str, y: str) -> str:
-    return step_in_c(fold.operation, fold.to.kind, fold.to.kind, [x, y])
+    return step_in_c(fold.operation, fold.to.kind, [x, y])
 
 
 def product_loop(kind: str, number: int, left: Any, right: Any) -> Loop:

@@ -13,7 +13,7 @@ from simpleautodiff.compiled.backends.c.c_steps import (
     step_in_c,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, TRUTH
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
 
@@ -161,7 +161,7 @@ def _part(file: File, kernel: Kernel, parts: Parts, part: Part, at: str) -> list
         for place in part.places
     ]
     for place in part.kept:
-        member = "d" if flat.kinds[place] in (DOUBLE, FLOAT) else "l"
+        member = "d" if flat.kinds[place] in (FLOAT64, FLOAT32) else "l"
         lines.append(f"at->w[{parts.slots[place]}].{member} = v{place};")
     lines += [
         f"if ({'!' * expected}{name(place)}) return {number + 1};"
@@ -176,11 +176,11 @@ def _elements(at: str, leaves: Sequence[Parameter]) -> list[str]:
 
 
 def _cell(slot: int, kind: str) -> str:
-    conversion = {FLOAT: "(float)", TRUTH: "(unsigned char)"}.get(kind, "")
-    return f"{conversion}at->w[{slot}].{'d' if kind in (DOUBLE, FLOAT) else 'l'}"
+    conversion = {FLOAT32: "(float)", BOOL: "(unsigned char)"}.get(kind, "")
+    return f"{conversion}at->w[{slot}].{'d' if kind in (FLOAT64, FLOAT32) else 'l'}"
 
 
 def _line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
     names = [name(arg) for arg in args]
-    return step_in_c(operation, flat.kinds[args[-1]], flat.kinds[place], names)
+    return step_in_c(operation, flat.kinds[args[-1]], names)

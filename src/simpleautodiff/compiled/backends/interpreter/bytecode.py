@@ -19,27 +19,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import OPERATIONS, TRUTH
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    TABLE,
+)
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.errors import ValueKindError
 
 Numbers = NDArray[Any]
 
-_EXACT = ("copysign", "maximum", "minimum", "fmod", "neg", "abs", "floor", "ceil", "trunc", "rint")
-_COMPARE = ("lt", "le", "eq", "ne")
-_LOGIC = ("and", "or", "xor", "not")
-_WHOLE = ("add", "sub", "mul", "maximum", "minimum", "fmod", "neg", "abs")
-_OTHER = (*_COMPARE, *_LOGIC, "signbit", "select", "to_double", "to_float", "to_whole")
-REAL = tuple(name for name in OPERATIONS if name not in _OTHER)
-ROUNDED = tuple(name for name in REAL if name not in _EXACT)
+# Operations with opcodes of the machine's own, because of how numbers stand in cells.
+_CONVERSIONS = {  # the opcodes for the dtypes d, f, ?, l
+    "select": ("select",) * 4,
+    "to_float64": ("copy", "copy", "int_to_double", "int_to_double"),
+    "to_float32": ("round", "copy", "int_to_float", "int_to_float"),
+    "to_int64": ("double_to_int", "double_to_int", "copy", "copy"),
+    "input": ("load.d", "load.f", "load.?", "load.l"),
+    "const": ("const", "const", "const", "const"),
+}
 
-# What the machine can do, by opcode: the letter after the dot is the kind that it is done to.
+
+def _operation_opcodes() -> dict[tuple[str, str], str]:
+    """Name the opcodes of the operations on each dtype: instructions that are the same share one.
+
+    Float32 numbers are computed as float64, and rounded where that is not exact; bools are
+    integers.
+    """
+    found: dict[tuple[str, str], str] = {}
+    shared: dict[str, str] = {}
+    for dtype in (FLOAT64, FLOAT32, INT64, BOOL):
+        for row in reversed(TABLE) if dtype == BOOL else TABLE:
+            code = row.code(dtype)
+            if code is None or row.name in _CONVERSIONS:
+                continue
+            rounds = row.gives == "same" and not row.exact
+            if dtype in (FLOAT64, FLOAT32):
+                found[row.name, dtype] = f"{row.name}.{dtype if rounds else FLOAT64}"
+            else:
+                found[row.name, dtype] = shared.setdefault(code.llvm, f"{row.name}.{dtype}")
+    return found
+
+
+OPERATION_OPCODES = _operation_opcodes()
+# What the machine can do, by opcode: the letter after the dot is the dtype that it is done to.
 OPCODES: tuple[str, ...] = (
-    *(f"{name}.d" for name in (*REAL, *_COMPARE, "signbit")),
-    *(f"{name}.f" for name in ROUNDED),
-    *(f"{name}.l" for name in (*_WHOLE, *_COMPARE, "signbit")),
-    *_LOGIC,
-    *("select", "muladd", "copy", "round", "whole_to_double", "whole_to_float", "double_to_whole"),
+    *dict.fromkeys(OPERATION_OPCODES.values()),
+    *("select", "muladd", "copy", "round", "int_to_double", "int_to_float", "double_to_int"),
     *(f"{verb}.{kind}" for verb in ("load", "store") for kind in "df?l"),
     *("const", "guard", "halt"),
 )
@@ -50,37 +79,23 @@ _ROW = {name: row for row, name in enumerate(_NAMES)}
 _LETTERS = "df?l"
 _KIND = np.zeros(128, np.int64)
 _KIND[[ord(letter) for letter in _LETTERS]] = range(4)
-_CONVERSIONS = {
-    "to_double": ("copy", "copy", "whole_to_double", "whole_to_double"),
-    "to_float": ("round", "copy", "whole_to_float", "whole_to_float"),
-    "to_whole": ("double_to_whole", "double_to_whole", "copy", "copy"),
-    "input": ("load.d", "load.f", "load.?", "load.l"),
-    "const": ("const", "const", "const", "const"),
-}
 _SHAPES = {  # what the words after the opcode are: cells to write or to read, plain numbers
     **dict.fromkeys(("select", "muladd"), "wrrr"),
     **dict.fromkeys(("load", "const"), "wii"),
     **dict.fromkeys(("store",), "rii"),
     **dict.fromkeys(("guard",), "ri"),
     **dict.fromkeys(("halt",), ""),
-    **dict.fromkeys(
-        ("copy", "round", "whole_to_double", "whole_to_float", "double_to_whole"), "wr"
-    ),
+    **dict.fromkeys(("copy", "round", "int_to_double", "int_to_float", "double_to_int"), "wr"),
     **{name: "w" + "r" * row.arity for name, row in OPERATIONS.items() if name != "select"},
 }
 SHORT = 2500  # steps: up to here their order is kept
 WINDOW = 1024  # so many steps are looked at together to find those with the same opcode
-_OF_TRUTHS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 
 
 def _opcode(name: str, letter: str) -> int:
     if name in _CONVERSIONS:
         return NUMBER[_CONVERSIONS[name][_LETTERS.index(letter)]]
-    if letter == TRUTH and name in _OF_TRUTHS:
-        return NUMBER[_OF_TRUTHS[name]]
-    like = {"d": ("d",), "f": ("f", "d"), "?": ("l",), "l": ("l",)}[letter]
-    found = [NUMBER[f"{name}.{each}"] for each in like if f"{name}.{each}" in NUMBER]
-    return found[0] if found else NUMBER.get(name, -1)
+    return NUMBER.get(OPERATION_OPCODES.get((name, letter), ""), -1)
 
 
 def shape(opcode: str) -> str:
@@ -162,7 +177,7 @@ def _computed(kernel: Kernel) -> _Steps:
     opcodes = _TABLE[rows, np.where(is_leaf, kinds, kinds[np.where(is_leaf, 0, last)])]
     _refuse(flat, opcodes)
     words = np.stack([np.arange(count), first, last, last], axis=1)
-    for place in np.flatnonzero(opcodes == NUMBER["select"]).tolist():
+    for place in np.flatnonzero(_READS[opcodes].sum(axis=1) == 3).tolist():
         words[place, 1:] = flat.steps[place][1:]
     _fill_constants(words, rows == _ROW["const"], kinds)
     is_input = rows == _ROW["input"]

@@ -9,8 +9,13 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from simpleautodiff.compiled.backends.interpreter.bytecode import OPCODES, REAL, shape
-from simpleautodiff.compiled.scalar.operations import OPERATIONS
+from simpleautodiff.compiled.backends.interpreter.bytecode import (
+    OPCODES,
+    OPERATION_OPCODES,
+    shape,
+)
+from simpleautodiff.compiled.backends.llvm.instructions import fill
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, INT64, OPERATIONS
 
 
 class _Body(NamedTuple):
@@ -25,73 +30,34 @@ def _compute(reads: str, makes: str, text: str) -> _Body:
     return _Body(reads, makes, f"%r = {text}")
 
 
-def _call(name: str, arity: int, kind: str = "double", more: str = "") -> _Body:
-    args = ", ".join(f"{kind} {name}" for name in ("%x", "%y")[:arity])
-    return _compute(kind, kind, f"call {kind} @{name}({args}{more})")
+def _operation(name: str, dtype: str) -> _Body:
+    """Return what an operation does, by its row; bools are integers in their cells."""
+    row = OPERATIONS[name]
+    code = row.code(dtype)
+    assert code is not None
+    type_ = "i64" if dtype in (INT64, BOOL) else "double"
+    names = ("%x", "%y", "%z")[: row.arity]
+    if not code.llvm:
+        args = ", ".join([f"{type_} {name}" for name in names])
+        return _compute(type_, type_, f"call {type_} @{row.in_c_library}({args})")
+    text = fill(code.llvm, INT64 if dtype == BOOL else dtype, 1, precise=True)
+    text = text.format("%r", *names)
+    is_truth = _COMPARES.search(text) if dtype == BOOL else row.gives == BOOL
+    return _Body(type_, "i1" if is_truth else type_, text)
 
 
-def _larger(relation: str) -> _Body:
-    """Choose x if it is larger (smaller) or nan, else y: of equal ones NumPy takes the second."""
-    text = f"""%more = fcmp {relation} double %x, %y
-  %nan = fcmp uno double %x, %x
-  %first = or i1 %more, %nan
-  %r = select i1 %first, double %x, double %y"""
-    return _Body("double", "double", text)
-
-
-_ARITHMETIC = ("add", "sub", "mul", "div", "neg", "maximum", "minimum")
-_INTRINSICS = {
-    **{name: f"llvm.{name}.f64" for name in ("sqrt", "floor", "ceil", "trunc", "rint", "copysign")},
-    "abs": "llvm.fabs.f64",
-    "power": "pow",
-}
-_LIBRARY = {  # functions that LLVM or the C library has, and how many numbers they take
-    name: (_INTRINSICS.get(name, name), OPERATIONS[name].arity)
-    for name in REAL
-    if name not in _ARITHMETIC
-}
-_WHOLE_LIBRARY = {
-    "llvm.smax.i64": "i64, i64",
-    "llvm.smin.i64": "i64, i64",
-    "llvm.abs.i64": "i64, i1",
-    "llvm.fptosi.sat.i64.f64": "double",
-}
-_FMOD_OF_WHOLE = """%next = add i64 %y, 1
-  %bad = icmp ult i64 %next, 2 ; by 0, and by -1, which may not fit: the result is 0
-  %by = select i1 %bad, i64 1, i64 %y
-  %r = srem i64 %x, %by"""
+_COMPARES = re.compile(r"%r = [fi]cmp ")
 _BODIES: dict[str, _Body] = {
-    **{f"{name}.d": _call(*called) for name, called in _LIBRARY.items()},
     **{
-        f"{name}.d": _compute("double", "double", f"f{name} double %x, %y")
-        for name in ("add", "sub", "mul", "div")
+        opcode: _operation(*opcode.split("."))
+        for opcode in dict.fromkeys(OPERATION_OPCODES.values())
+        if not opcode.endswith(FLOAT32)
     },
-    **{
-        f"{name}.d": _compute("double", "i1", f"fcmp {relation} double %x, %y")
-        for name, relation in {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}.items()
-    },
-    **{
-        f"{name}.l": _compute("i64", "i1", f"icmp {relation} i64 %x, %y")
-        for name, relation in {"lt": "slt", "le": "sle", "eq": "eq", "ne": "ne"}.items()
-    },
-    **{f"{name}.l": _compute("i64", "i64", f"{name} i64 %x, %y") for name in ("add", "sub", "mul")},
-    **{name: _compute("i64", "i64", f"{name} i64 %x, %y") for name in ("and", "or", "xor")},
-    "neg.d": _compute("double", "double", "fneg double %x"),
-    "maximum.d": _larger("ogt"),
-    "minimum.d": _larger("olt"),
-    "signbit.d": _compute("i64", "i1", "icmp slt i64 %x, 0"),
-    "neg.l": _compute("i64", "i64", "sub i64 0, %x"),
-    "abs.l": _compute("i64", "i64", "call i64 @llvm.abs.i64(i64 %x, i1 false)"),
-    "maximum.l": _compute("i64", "i64", "call i64 @llvm.smax.i64(i64 %x, i64 %y)"),
-    "minimum.l": _compute("i64", "i64", "call i64 @llvm.smin.i64(i64 %x, i64 %y)"),
-    "fmod.l": _Body("i64", "i64", _FMOD_OF_WHOLE),
-    "signbit.l": _compute("i64", "i1", "icmp slt i64 %x, 0"),
-    "not": _compute("i64", "i64", "xor i64 %x, 1"),
     "copy": _compute("i64", "i64", "add i64 %x, 0"),
     "round": _compute("double", "float", "fptrunc double %x to float"),
-    "whole_to_double": _compute("i64", "double", "sitofp i64 %x to double"),
-    "whole_to_float": _compute("i64", "float", "sitofp i64 %x to float"),
-    "double_to_whole": _compute("double", "i64", "call i64 @llvm.fptosi.sat.i64.f64(double %x)"),
+    "int_to_double": _compute("i64", "double", "sitofp i64 %x to double"),
+    "int_to_float": _compute("i64", "float", "sitofp i64 %x to float"),
+    "double_to_int": _compute("double", "i64", "call i64 @llvm.fptosi.sat.i64.f64(double %x)"),
     "muladd": _Body("double", "double", "%p = fmul double %x, %y\n  %r = fadd double %p, %z"),
     "select": _Body(
         "i64", "i64", "%take = icmp ne i64 %x, 0\n  %r = select i1 %take, i64 %y, i64 %z"
@@ -108,9 +74,11 @@ _OWN_NAME = re.compile(r"%(?!code\b|work\b|loop\b|failed\b)(\w+)")
 
 def text() -> str:
     """Return the machine in LLVM's language."""
-    names = dict.fromkeys(called for called in _LIBRARY.values())
-    declared = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in names]
-    declared += [f"declare i64 @{name}({arguments})" for name, arguments in _WHOLE_LIBRARY.items()]
+    declared = [
+        f"declare double @{row.in_c_library}({', '.join(['double'] * row.arity)})"
+        for row in OPERATIONS.values()
+        if row.real and (not row.real.llvm or row.name == "fmod")  # LLVM calls it for `frem`
+    ]
     blocks = [_block(number, name) for number, name in enumerate(OPCODES)]
     return "\n".join([*declared, *_opening(), *blocks, "}"])
 

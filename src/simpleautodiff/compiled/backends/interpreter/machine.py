@@ -21,7 +21,7 @@ from simpleautodiff.compiled.backends.interpreter.loop import text
 from simpleautodiff.compiled.native.background import later
 from simpleautodiff.compiled.native.compile import Code, build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import KINDS
+from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.errors import ArgumentError
 
 _made: list[Code] = []  # the machine, once it is there; what was made is never let go of
@@ -95,7 +95,7 @@ class Machine:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
         given = as_leaves(inputs, self.inputs)
         results: list[NDArray[Any]] = [
-            np.empty(leaf.size, KINDS[leaf.kind]) for leaf in self.outputs
+            np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in self.outputs
         ]
         work = np.empty(self.cells, np.int64)
         work[: len(given) + len(results)] = [leaf.ctypes.data for leaf in (*given, *results)]
@@ -139,7 +139,7 @@ _FREE = "call void @PyMem_RawFree(ptr %work)"
 def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
     """Return one array for each leaf, of its kind and side by side in memory."""
     arrays: list[NDArray[Any]] = [
-        np.ascontiguousarray(given, KINDS[leaf.kind]).reshape(-1)
+        np.ascontiguousarray(given, SCALAR_TYPES[leaf.kind]).reshape(-1)
         for given, leaf in zip(inputs, leaves, strict=True)
     ]
     for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
@@ -150,4 +150,4 @@ def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any
 
 def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
     """Return one array for each leaf, to be filled."""
-    return [np.empty(leaf.size, KINDS[leaf.kind]) for leaf in leaves]
+    return [np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in leaves]

@@ -5,18 +5,16 @@ from __future__ import annotations
 from simpleautodiff.compiled.backends.llvm import math as vectormath
 from simpleautodiff.compiled.backends.llvm.instructions import (
     ELEMENT,
-    INSTRUCTIONS,
-    LIBRARY,
     instruction,
     vector,
 )
-from simpleautodiff.compiled.scalar.operations import OPERATIONS
+from simpleautodiff.compiled.scalar.operations import FLOAT64, OPERATIONS
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 
 # Vectors of the host's full width stay whole, also where LLVM would rather halve them.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
-_CALLED = vectormath.NAMES - INSTRUCTIONS["d"].keys()
+_CALLED = vectormath.NAMES - {name for name in OPERATIONS if instruction(name, FLOAT64, 1)}
 INLINED = 16  # calls: more of them inlined take long to compile, and do not run faster
 
 
@@ -75,8 +73,8 @@ class Module:
             if operation == "fmod" and kind in "df":
                 self.library("fmod", kind)  # LLVM calls it for the remainder
             return "  " + row
-        if kind not in "df":
-            raise TypeError(f"{operation} is not for numbers of kind {kind!r}: convert them first")
+        if OPERATIONS[operation].code(kind) is None:
+            raise TypeError(f"{operation} is not for numbers of dtype {kind!r}: convert them first")
         number = vector(ELEMENT[kind], width)
         args = ", ".join([f"{number} {{{k + 1}}}" for k in range(OPERATIONS[operation].arity)])
         symbol = self._symbol(operation, kind, width)
@@ -97,7 +95,7 @@ class Module:
 
     def library(self, operation: str, kind: str) -> str:
         """Declare a function of the C library, and return its name."""
-        name = LIBRARY.get(operation, operation) + ("f" if kind == "f" else "")
+        name = OPERATIONS[operation].in_c_library + ("f" if kind == "f" else "")
         args = ", ".join([ELEMENT[kind]] * OPERATIONS[operation].arity)
         self.declare(f"{ELEMENT[kind]} @{name}({args}) nounwind willreturn memory(none)")
         return name

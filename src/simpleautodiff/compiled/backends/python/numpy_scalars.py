@@ -7,22 +7,29 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.c.c_steps import INFIX
 from simpleautodiff.compiled.backends.export_paths import OTHER_WAY
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    EachByMath,
+    Operation,
+    call,
+)
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.program.python_code import module_text
 
-DTYPES = {DOUBLE: "np.float64", FLOAT: "np.float32", TRUTH: "np.bool_", WHOLE: "np.int64"}
-_SIGNS = {name: sign for name, sign in INFIX.items() if name not in ("and", "or", "xor")}
-_CONVERSIONS = {"to_double": DOUBLE, "to_float": FLOAT, "to_whole": WHOLE}
+DTYPES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
 FOLLOWING = '"""Return 0 and the results, or 1 + the number of the guard that fails, and None."""'
 OWN = {
     name: f'''def {name}(x):
     """Return {name} of a number, or of each number of an array."""
     return np.vectorize(math.{name}, otypes=[float])(x)[()].astype(np.asarray(x).dtype)'''
-    for name in ("erf", "erfc")
+    for name, operation in OPERATIONS.items()
+    if isinstance(operation.numpy, EachByMath)
 }
 
 
@@ -165,22 +172,18 @@ def _typed(flat: Flat, place: int, name: Callable[[int], str]) -> str:
 
 def _python_constant(flat: Flat, place: int) -> str:
     kind, number = flat.kinds[place], flat.number(place).item()
-    if kind == DOUBLE and math.isfinite(number):
+    if kind == FLOAT64 and math.isfinite(number):
         return repr(number) if math.copysign(1, number) > 0 else f"({number!r})"
-    is_plain = kind in (TRUTH, WHOLE) or math.isfinite(number)
+    is_plain = kind in (BOOL, INT64) or math.isfinite(number)
     return f"{DTYPES[kind]}({number if is_plain else repr(str(number))})"
 
 
 def _python_line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
-    names = [name(arg) for arg in args]
-    if operation in _SIGNS:
-        return f"{names[0]} {_SIGNS[operation]} {names[1]}"
-    if operation == "select":
-        return f"np.where({', '.join(names)})[()]"
-    if operation == "neg":
-        return f"-{names[0]}"
-    if operation in _CONVERSIONS:
-        return f"{DTYPES[_CONVERSIONS[operation]]}({names[0]})"
-    called = operation if operation in OWN else f"np.{OPERATIONS[operation].compute.__name__}"
-    return f"{called}({', '.join(names)})"
+    return _code(OPERATIONS[operation]).format("", *[name(arg) for arg in args])
+
+
+def _code(row: Operation) -> str:
+    """Return how an operation is written with NumPy."""
+    function = row.name if row.name in OWN else f"np.{getattr(row.numpy, '__name__', '')}"
+    return row.numpy_code or call(function, row.arity)
