@@ -17,10 +17,7 @@ import weakref
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.native.callable import Slot, quick
-from simpleautodiff.compiled.native.object_offsets import layout
-from simpleautodiff.compiled.native.python_entry import (
+from simpleautodiff.compiled.backends.llvm.python_entry import (
     Array,
     Number,
     arrays_entry,
@@ -28,6 +25,9 @@ from simpleautodiff.compiled.native.python_entry import (
     entry_names,
     floats_entry,
 )
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.object_offsets import layout
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
 
 GRADIENT = """

@@ -21,8 +21,8 @@ def difference(x, y):
 
 new = (
     # of the C library, by its name there; Python writes it by its own means
-    Operation("fdim", 2, difference, real=Code("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2)),
-              numpy_code="np.maximum({1} - {2}, 0)"),
+    Operation("fdim", 2, difference, numpy_code="np.maximum({1} - {2}, 0)",
+              real=Code("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2))),
     # an instruction, for two dtypes
     Operation("between", 3, lambda x, low, high: (low < x) & (x < high), "?",
               real=Code("{0}.a = fcmp olt TYPE {2}, {1}\\n  {0}.b = fcmp olt TYPE {1}, {3}\\n"
@@ -76,9 +76,11 @@ for row, dtypes in zip(new, ("df", "dfl")):
                 folder = pathlib.Path(sys.argv[2])
                 (folder / "f.c").write_text(to_c(kernel, "f"))
                 library = folder / f"{row.name}{dtype}{order}.so"
-                subprocess.run([sys.argv[1], "-shared", "-fPIC", "-o", library, folder / "f.c", "-lm"], check=True)
+                command = [sys.argv[1], "-shared", "-fPIC", "-o", library, folder / "f.c", "-lm"]
+                subprocess.run(command, check=True)
                 leaves = [np.array([x]) for x in given] + [np.zeros(1, SCALAR_TYPES[gives])]
-                assert ctypes.CDLL(library).f(*[ctypes.c_void_p(x.ctypes.data) for x in leaves]) == 0
+                pointers = [ctypes.c_void_p(x.ctypes.data) for x in leaves]
+                assert ctypes.CDLL(library).f(*pointers) == 0
                 assert leaves[-1] == [wanted]
         assert build(rows(kernel, ["rows"] * row.arity, 4), level=1, names=["rows"]).address("rows")
 print("all backends")

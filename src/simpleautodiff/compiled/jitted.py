@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.backends.llvm.entry_points import Form
+from simpleautodiff.compiled.backends.llvm.python_entry import Array, Number, Structure
 from simpleautodiff.compiled.entered import Entered, Program
 from simpleautodiff.compiled.jit_function import Function, Options, Path
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import Slot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
 from simpleautodiff.compiled.native.object_offsets import is_known
-from simpleautodiff.compiled.native.python_entry import Array, Number, Structure
 from simpleautodiff.compiled.recording.trace_program import Place
 from simpleautodiff.compiled.recording.vmap_body import Rows
 from simpleautodiff.compiled.recording.vmap_program import RowsProgram

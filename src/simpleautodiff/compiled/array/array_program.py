@@ -23,6 +23,14 @@ from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import Plan
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.llvm.entry_points import ENTRY, Form
+from simpleautodiff.compiled.backends.llvm.module import Module
+from simpleautodiff.compiled.backends.llvm.python_entry import (
+    Array,
+    Number,
+    arrays_entry,
+    declarations,
+    entry_names,
+)
 from simpleautodiff.compiled.backends.llvm.segments import (
     BODY,
     CONSTANTS,
@@ -30,17 +38,9 @@ from simpleautodiff.compiled.backends.llvm.segments import (
     write_body,
     write_segments,
 )
-from simpleautodiff.compiled.backends.llvm.shared_code import Shared
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.callable import Slot, quick
 from simpleautodiff.compiled.native.object_offsets import is_known
-from simpleautodiff.compiled.native.python_entry import (
-    Array,
-    Number,
-    arrays_entry,
-    declarations,
-    entry_names,
-)
 from simpleautodiff.compiled.recording.trace_program import Place, Recorded
 
 _OWN = "own"  # the entry that `run` uses
@@ -104,7 +104,7 @@ class ArrayProgram:
         self.plan = Plan(self.program, exact=precise)
         self.work = prune(build_work(self.plan, precise), self.plan)
         self.memory = Memory(self.plan, self.work)
-        module = Shared(precise)
+        module = Module(precise)
         segments = write_segments(module, self.work, self.memory, lanes())
         names = [segment for segment in segments if isinstance(segment, str)]
         whole = len(segments) == len(names) == 1
@@ -125,7 +125,7 @@ class ArrayProgram:
             self._quick.point_to((self.code, _OWN))
         self.has_entry = ENTRY in own
 
-    def _entries(self, module: Shared, form: Form | None) -> list[str]:
+    def _entries(self, module: Module, form: Form | None) -> list[str]:
         """Write the entries from Python, if all inputs and results are floats and not too large."""
         lines = self.plan.lines
         inputs = [_passed(lines[n]) for n, how in enumerate(self.plan.how) if how == INPUT]

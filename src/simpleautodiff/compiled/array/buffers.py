@@ -77,18 +77,13 @@ class Memory:
         """Return how much of the block a result takes: whole lines."""
         return -(-self._exactly(root) // _LINE) * _LINE
 
-    def address(self, root: int, name: str) -> list[str]:
-        """Write what finds the address of a result, given the table."""
-        root = self.shared.get(root, root)
-        if root in self.offsets:
-            return [
-                f"  {name}.block = load ptr, ptr %table",
-                f"  {name} = getelementptr i8, ptr {name}.block, i64 {self.offsets[root]}",
-            ]
-        return [
-            f"  {name}.at = getelementptr ptr, ptr %table, i64 {self.table[root]}",
-            f"  {name} = load ptr, ptr {name}.at",
-        ]
+    def offset(self, root: int) -> int | None:
+        """Return where in the block a result begins; None if its address is in the table."""
+        return self.offsets.get(self.shared.get(root, root))
+
+    def row(self, root: int) -> int:
+        """Return where in the table the address of a result is."""
+        return self.table[self.shared.get(root, root)]
 
 
 def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]]:

@@ -14,10 +14,10 @@ from simpleautodiff.compiled.backends.llvm.entry_points import (
     Form,
     rows_entry,
 )
+from simpleautodiff.compiled.backends.llvm.python_entry import entry_names
 from simpleautodiff.compiled.backends.llvm.vmap_function import rows, width_of
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.background import attempt, later
-from simpleautodiff.compiled.native.python_entry import entry_names
 from simpleautodiff.compiled.native.threads import Kernel as RowsKernel, batch_call, run_threads
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol

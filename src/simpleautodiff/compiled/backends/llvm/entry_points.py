@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
-from simpleautodiff.compiled.native.compile import Code, build
-from simpleautodiff.compiled.native.python_entry import (
+from simpleautodiff.compiled.backends.llvm.python_entry import (
     Array,
     Number,
     Structure,
@@ -18,6 +17,8 @@ from simpleautodiff.compiled.native.python_entry import (
     entry_names,
     floats_entry,
 )
+from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
+from simpleautodiff.compiled.native.compile import Code, build
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
 INLINED = 400  # steps of a body that is written into every way in, rather than called
@@ -78,30 +79,23 @@ def text(kernel: Kernel, level: int, form: Form | None) -> str:
 
 def _from_tables(name: str, inputs: int, leaves: int) -> str:
     """Write the way in with a table of the addresses of the inputs, and one of the outputs."""
-    return _way_in(name, inputs, leaves, lambda k, at: [
-        f"  %at{k} = getelementptr ptr, ptr {at}",
-        f"  %leaf{k} = load ptr, ptr %at{k}",
-    ])  # fmt: skip
+    return _way_in(name, inputs, leaves, lambda body, table, k: body.get(table, k, "ptr"))
 
 
 def _from_numbers(name: str, inputs: int, leaves: int) -> str:
     """Write the way in with the inputs side by side, one number each, and so the outputs."""
-    return _way_in(
-        name, inputs, leaves, lambda k, at: [f"  %leaf{k} = getelementptr double, ptr {at}"]
-    )
+    return _way_in(name, inputs, leaves, lambda body, table, k: body.address(table, k, "double"))
 
 
-def _way_in(name: str, inputs: int, leaves: int, leaf: Any) -> str:
-    lines: list[str] = []
-    for k in range(leaves):
-        table, index = ("%in", k) if k < inputs else ("%out", k - inputs)
-        at = f"{table}, i64 {index}"
-        lines += leaf(k, at)
-    passed = ", ".join(f"ptr %leaf{k}" for k in range(leaves))
-    head = f"define i32 @{name}(ptr %in, ptr %out) {ATTRIBUTES} {{"
-    return "\n".join(
-        [head, *lines, f"  %status = call i32 @{BODY}({passed})", "  ret i32 %status", "}", ""]
-    )
+def _way_in(name: str, inputs: int, leaves: int, find: Callable[[Builder, str, int], str]) -> str:
+    builder = Builder()
+    found = [
+        find(builder, *(("%in", k) if k < inputs else ("%out", k - inputs))) for k in range(leaves)
+    ]
+    passed = ", ".join([f"ptr {leaf}" for leaf in found])
+    status = builder.new(f"call i32 @{BODY}({passed})")
+    head = f"i32 @{name}(ptr %in, ptr %out) {ATTRIBUTES}"
+    return builder.text(head, f"ret i32 {status}") + "\n"
 
 
 def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> str:
@@ -110,30 +104,20 @@ def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> 
     Input k of the kernel is argument `places[k]`; there are `size` rows.
     """
     leaves = [*kernel.inputs, *kernel.outputs]
-    lines = [f"  %table = alloca [{3 * len(leaves)} x i64]"]
+    builder = Builder()
+    builder.line(f"%table = alloca [{3 * len(leaves)} x i64]")
     for k, leaf in enumerate(leaves):
         is_input = k < len(kernel.inputs)
         table, at = ("%in", places[k]) if is_input else ("%out", k - len(kernel.inputs))
-        lines += [
-            f"  %at{k} = getelementptr ptr, ptr {table}, i64 {at}",
-            f"  %base{k} = load i64, ptr %at{k}",
-            *_stored(3 * k, f"%base{k}"),
-            *_stored(3 * k + 1, str(leaf.size)),
-            *_stored(3 * k + 2, "0"),
-        ]
-    head = f"define i32 @{CALL}(ptr %in, ptr %out) alwaysinline {ATTRIBUTES} {{"
-    end = [f"  call void @{ROWS_CODE}(i64 0, i64 {size}, ptr %table)", "  ret i32 0", "}", ""]
+        base = builder.load("i64", builder.address(table, at, "ptr"))
+        for n, word in enumerate((base, str(leaf.size), "0")):
+            builder.put("%table", 3 * k + n, "i64", word)
+    builder.line(f"call void @{ROWS_CODE}(i64 0, i64 {size}, ptr %table)")
+    call = builder.text(f"i32 @{CALL}(ptr %in, ptr %out) alwaysinline {ATTRIBUTES}", "ret i32 0")
     unlocked = size * len(kernel.flat) > LONG
     entry = arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
                          guarded=True, unlocked=unlocked, out=form.out)  # fmt: skip
-    return "\n".join([head, *lines, *end, declarations(arrays=True), entry])
-
-
-def _stored(at: int, value: str) -> list[str]:
-    return [
-        f"  %cell{at} = getelementptr i64, ptr %table, i64 {at}",
-        f"  store i64 {value}, ptr %cell{at}",
-    ]
+    return "\n".join([call, "", declarations(arrays=True), entry])
 
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)

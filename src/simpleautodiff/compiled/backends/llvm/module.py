@@ -54,6 +54,25 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._wanted: dict[tuple[str, int, str], None] = {}
         self._templates: dict[tuple[str, str, int], str] = {}
+        self._named: dict[str, str] = {}
+
+    def function(self, kind: str, text: str, gives: str = "void") -> str:
+        r"""Return the name of the function with a text, from its arguments on.
+
+        Equal functions are written once: a loop over time is full of them.
+
+        Examples
+        --------
+        >>> module = Module()
+        >>> module.function("copy", "() {\n  ret void\n}")
+        'copy0'
+        >>> module.function("copy", "() {\n  ret void\n}")
+        'copy0'
+        """
+        if text not in self._named:
+            name = self._named[text] = f"{kind}{len(self._named)}"
+            self.functions.append(f"define internal {gives} @{name}{text}")
+        return self._named[text]
 
     def count(self, flat: Flat) -> None:
         """Count the steps of a program that mathematical functions compute."""

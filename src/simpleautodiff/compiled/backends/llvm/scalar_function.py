@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
@@ -133,19 +134,20 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) ->
     parts = to_parts(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
-    whole = f"define i32 @{name}({pointers}) {ATTRIBUTES} {{"
-    writer = Writer(module, kernel, parts)
+    head = f"define i32 @{name}({pointers}) {ATTRIBUTES} "
+    writer = PartBuilder(module, kernel, parts)
     if writer.alone:
-        module.functions.append("\n".join([whole, *writer.write(parts.parts[0]), "}"]))
+        module.functions.append(head + "\n".join(writer.write(parts.parts[0])))
         return
     writer.write_all(name)
-    module.functions.append("\n".join([whole, *_calls(module, parts, name, len(leaves)), "}"]))
+    module.functions.append(head + "\n".join(_calls(module, parts, name, len(leaves))))
 
 
-class Writer:
+class PartBuilder(Builder):
     """The function of one part of a program: it reads and writes leaves and the work array."""
 
     def __init__(self, module: Module, kernel: Kernel, parts: Parts, width: int = 1) -> None:
+        super().__init__()
         self.module, self.kernel, self.parts, self.width = module, kernel, parts, width
         self.alone = width == 1 and len(parts.parts) == 1
         self.types = {kind: vector(element, width) for kind, element in ELEMENT.items()}
@@ -158,8 +160,7 @@ class Writer:
     def write(self, part: Part) -> list[str]:
         """Return the lines of a part."""
         flat, parts = self.kernel.flat, self.parts
-        self.head: list[str] = []
-        self.lines: list[str] = []
+        self.first, self.lines = [], []
         self.pointers: set[int] = set()
         names = Names(self._fetch)
         then = {
@@ -173,14 +174,14 @@ class Writer:
                 if flat.steps[place][0] in ("input", "const"):
                     self.lines += [line.format(names[place]) for line in self._kept(place)]
         result = failed(flat, [check[0] for check in part.checks], names, self.lines)
-        return [*self.head, *self.lines, f"  ret i32 {result}"]
+        return self.body(f"ret i32 {result}")
 
     def write_all(self, name: str) -> None:
         """Write a function for every part."""
         for k, part in enumerate(self.parts.parts):
             head = f"define internal i32 @{name}.{k}(ptr noalias %leaves, ptr noalias %work)"
-            lines = [f"{head} noinline {ATTRIBUTES} {{", *self.write(part), "}"]
-            self.module.functions.append("\n".join(lines))
+            lines = "\n".join(self.write(part))
+            self.module.functions.append(f"{head} noinline {ATTRIBUTES} {lines}")
 
     def _fetch(self, place: int) -> str:
         operation, number = self.kernel.flat.steps[place][:2]
@@ -189,17 +190,15 @@ class Writer:
         kind, name = self.kernel.flat.kinds[place], f"%w{place}"
         if operation != "input":
             self.lines.append(self._slot(f"{name}.p", place))
-            self.lines.append(f"  {name} = load {self.types[kind]}, ptr {name}.p, align 8")
+            self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align 8")
             return name
         leaf, k = self.inputs[number]
         self.lines.append(self._element(f"{name}.p", leaf, k, kind))
         if kind == "?":
-            self.lines.append(f"  {name}.b = load {self.bytes}, ptr {name}.p, align 1")
-            self.lines.append(f"  {name} = icmp ne {self.bytes} {name}.b, zeroinitializer")
+            self.line(f"{name}.b = load {self.bytes}, ptr {name}.p, align 1")
+            self.line(f"{name} = icmp ne {self.bytes} {name}.b, zeroinitializer")
         else:
-            self.lines.append(
-                f"  {name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}"
-            )
+            self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}")
         return name
 
     def _kept(self, place: int) -> list[str]:
@@ -228,8 +227,8 @@ class Writer:
     def _pointer(self, leaf: int) -> str:
         if not self.alone and leaf not in self.pointers:
             self.pointers.add(leaf)
-            self.head.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
-            self.head.append(f"  %leaf{leaf} = load ptr, ptr %leaf{leaf}.p")
+            self.first.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
+            self.line(f"%leaf{leaf} = load ptr, ptr %leaf{leaf}.p", first=True)
         return f"%leaf{leaf}"
 
 
@@ -269,19 +268,21 @@ def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list
 
 def _calls(module: Module, parts: Parts, name: str, leaves: int) -> list[str]:
     """Write the calls of all parts, with the work array that they share."""
-    lines = [f"  %leaves = alloca ptr, i64 {leaves}"]
+    builder = Builder()
+    builder.line(f"%leaves = alloca ptr, i64 {leaves}")
     for j in range(leaves):
-        lines.append(_address(f"%p{j}", "%leaves", 8 * j))
-        lines.append(f"  store ptr %leaf{j}, ptr %p{j}")
-    given_back, work = work_array(module, 8 * parts.size)
-    lines += work
+        builder.put("%leaves", j, "ptr", f"%leaf{j}")
+    give_back, take = work_array(module, 8 * parts.size)
+    builder.lines += take
     for k, part in enumerate(parts.parts):
-        lines.append(f"  %r{k} = call i32 @{name}.{k}(ptr %leaves, ptr %work)")
+        status = builder.new(f"call i32 @{name}.{k}(ptr %leaves, ptr %work)")
         if part.checks:
-            lines.append(f"  %c{k} = icmp eq i32 %r{k}, 0")
-            lines.append(f"  br i1 %c{k}, label %good{k}, label %bad{k}")
-            lines += [f"bad{k}:", *given_back, f"  ret i32 %r{k}", f"good{k}:"]
-    return [*lines, *given_back, "  ret i32 0"]
+            builder.branch(builder.new(f"icmp eq i32 {status}, 0"), f"good{k}", f"bad{k}")
+            builder.label(f"bad{k}")
+            builder.lines += [*give_back, f"  ret i32 {status}"]
+            builder.label(f"good{k}")
+    builder.lines += give_back
+    return builder.body("ret i32 0")
 
 
 def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.array.loops import Access
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import STORED, vector
 from simpleautodiff.compiled.backends.llvm.module import Module
 
@@ -11,25 +12,18 @@ _ENDING = {"double": "f64", "float": "f32", "i8": "i8", "i64": "i64"}
 _ALL = "splat (i1 true)"
 
 
-class Vectors:
+class VectorAccess(Builder):
     """Writes what loads and stores vectors of one width.
 
     A mask is a name or a constant that says which lanes count; it is empty if all do.
     """
 
     def __init__(self, module: Module, width: int) -> None:
+        super().__init__()
         self.module, self.width = module, width
-        self.lines: list[str] = []
         self.rows: dict[Access, str] = {}  # where the elements of an access begin, in this row
         self.in_rows: dict[Access, str] = {}  # whether this row is in the box of an access
         self.size = 0  # of the last axis
-        self.count = 0
-
-    def new(self, text: str) -> str:
-        """Write an instruction, and return the name of its result."""
-        self.count += 1
-        self.lines.append(f"  %t{self.count} = {text}")
-        return f"%t{self.count}"
 
     def splat(self, number: str, element: str) -> str:
         """Put one number into all lanes."""
@@ -48,7 +42,7 @@ class Vectors:
         mask = f"<{width // 2} x i32> <{chosen}>"
         return self.new(f"shufflevector {kind} {name}, {kind} poison, {mask}")
 
-    def load(self, access: Access, j: str, mask: str) -> str:
+    def load_elements(self, access: Access, j: str, mask: str) -> str:
         """Write what loads the elements from `j` on, and return their name."""
         found = self._bytes(access, j, mask)
         if access.kind != "?":
@@ -116,7 +110,7 @@ class Vectors:
         """Write where each element of a vector is."""
         stored, whole = STORED[access.kind], vector("i64", self.width)
         if access.is_apart and access.places:
-            far = self.load(access.places, j, mask)
+            far = self.load_elements(access.places, j, mask)
         else:
             start = self.new(f"mul nsw i64 {j}, {access.step}")
             far = self.splat(start, "i64")
@@ -138,7 +132,7 @@ class Vectors:
             return row
         return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {j}")
 
-    def store(self, name: str, access: Access, j: str, mask: str) -> None:
+    def store_elements(self, name: str, access: Access, j: str, mask: str) -> None:
         """Write what stores a vector from `j` on."""
         stored, width = STORED[access.kind], self.width
         kind, truth = vector(stored, width), vector("i1", width)
@@ -146,19 +140,19 @@ class Vectors:
             name = self.new(f"zext {truth} {name} to {kind}")
         if width == 1 or (access.step == 1 and not access.is_apart and not mask):
             at = self._all_places(access, j, "") if width == 1 else self._at(access, j)
-            self.lines.append(f"  store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
+            self.line(f"store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
         elif access.step == 1 and not access.is_apart:
             function = f"llvm.masked.store.v{width}{_ENDING[stored]}.p0"
             self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
             args = f"{kind} {name}, ptr {self._at(access, j)}, i32 {_SIZES[stored]}"
-            self.lines.append(f"  call void @{function}({args}, {truth} {mask})")
+            self.line(f"call void @{function}({args}, {truth} {mask})")
         else:
             pointers = vector("ptr", width)
             function = f"llvm.masked.scatter.v{width}{_ENDING[stored]}.v{width}p0"
             self.module.declare(f"void @{function}({kind}, {pointers}, i32, {truth})")
             where = self._all_places(access, j, mask)
             args = f"{kind} {name}, {pointers} {where}, i32 {_SIZES[stored]}"
-            self.lines.append(f"  call void @{function}({args}, {truth} {mask or _ALL})")
+            self.line(f"call void @{function}({args}, {truth} {mask or _ALL})")
 
 
 def _zero(width: int, stored: str = "i8") -> str:

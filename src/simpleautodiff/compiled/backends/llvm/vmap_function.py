@@ -158,7 +158,7 @@ class _Block:
     """The steps for one block of rows, all in registers."""
 
     def __init__(self, module: Module, kernel: Kernel, frame: Frame) -> None:
-        self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.lanes
+        self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
         self.flat, self.width = kernel.flat, frame.width
         self.inputs = numbered(kernel.inputs)
         self.names = Names(self._fetch)
@@ -185,10 +185,10 @@ class _Block:
             for k, column in enumerate(columns, start):
                 self.lanes.store_packed(column, self.frame.column(j, k), kind)
         else:
-            self.lanes.store(columns, self.frame.starts(j), kind, start)
+            self.lanes.store_columns(columns, self.frame.starts(j), kind, start)
 
     def _steps(self, places: Iterable[int]) -> None:
-        steps(self.module, self.flat, places, self.names, self.frame.body, self.width)
+        steps(self.module, self.flat, places, self.names, self.lanes.lines, self.width)
 
     def _stores(
         self, leaves: Iterable[int], order: dict[int, int]
@@ -214,7 +214,7 @@ class _Block:
             return self.lanes.packed(self.frame.column(j, column), kind)
         half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
         start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
-        columns = self.lanes.load(self.frame.starts(j), kind, start, count)
+        columns = self.lanes.load_columns(self.frame.starts(j), kind, start, count)
         for k, name in enumerate(columns, self.first[j] + start):
             self.names.setdefault(self.flat.inputs[k], name)
         return self.names[place]
@@ -229,15 +229,18 @@ class _Block:
     def _load_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].kind for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         self._choose("in", leaves)
         near = [self.lanes.packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)]
-        body.append("  br label %ready.in\nspread.in:")
+        lanes.jump("ready.in")
+        lanes.label("spread.in")
         far = [
-            self.lanes.load(rows, kind, 0, 1)[0] for rows, kind in zip(starts, kinds, strict=True)
+            self.lanes.load_columns(rows, kind, 0, 1)[0]
+            for rows, kind in zip(starts, kinds, strict=True)
         ]
-        body.append("  br label %ready.in\nready.in:")
+        lanes.jump("ready.in")
+        lanes.label("ready.in")
         for j, kind, x, y in zip(leaves, kinds, near, far, strict=True):
             both = f"[ {x}, %packed.in ], [ {y}, %spread.in ]"
             name = self.lanes.new(f"phi {vector(ELEMENT[kind], self.width)} {both}")
@@ -246,28 +249,28 @@ class _Block:
     def _store_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].kind for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         values = [self.names[self.flat.outputs[self.first[j]]] for j in leaves]
         self._choose("out", leaves)
         for value, rows, kind in zip(values, starts, kinds, strict=True):
             self.lanes.store_packed(value, rows[0], kind)
-        body.append("  br label %ready.out\nspread.out:")
+        lanes.jump("ready.out")
+        lanes.label("spread.out")
         for value, rows, kind in zip(values, starts, kinds, strict=True):
-            self.lanes.store([value], rows, kind, 0)
-        body.append("  br label %ready.out\nready.out:")
+            self.lanes.store_columns([value], rows, kind, 0)
+        lanes.jump("ready.out")
+        lanes.label("ready.out")
 
     def _choose(self, side: str, leaves: Iterable[int]) -> None:
         """Branch to code for rows side by side, if that is how all of these leaves are given."""
         before = self.frame.before
-        before.append(f"  %packed.{side}.all = icmp eq i64 %most, {self.width - 1}")
-        condition = f"%packed.{side}.all"
+        condition = before.new(f"icmp eq i64 %most, {self.width - 1}")
         for j in leaves:
-            before.append(f"  %packed{j}.step = icmp eq i64 %step{j}, 1")
-            before.append(f"  %packed{j} = and i1 {condition}, %packed{j}.step")
-            condition = f"%packed{j}"
-        branch = f"br i1 {condition}, label %packed.{side}, label %spread.{side}"
-        self.frame.body.append(f"  {branch}\npacked.{side}:")
+            alone = before.new(f"icmp eq i64 %step{j}, 1")
+            condition = before.new(f"and i1 {condition}, {alone}")
+        self.lanes.branch(condition, f"packed.{side}", f"spread.{side}")
+        self.lanes.label(f"packed.{side}")
 
 
 def _firsts(leaves: Iterable[Leaf]) -> list[int]:

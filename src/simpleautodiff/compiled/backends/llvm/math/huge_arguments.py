@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.backends.llvm.math.builder import KINDS, Lanes
 from simpleautodiff.compiled.backends.llvm.math.coefficients import DOUBLE, TWO_OVER_PI_WORDS
+from simpleautodiff.compiled.backends.llvm.math.lane_values import FORMATS, MathBuilder
 
 NAME = "@sad_far_remainder"
 RESULT = "{ double, double, i64 }"
@@ -96,7 +96,7 @@ def far_remainder() -> str:
     """Return the function that reduces one float64, of size 2**-10 or more to be of use."""
     words = ", ".join(f"i64 {word}" for word in (0, *TWO_OVER_PI_WORDS))
     count = len(TWO_OVER_PI_WORDS) + 1
-    scalar = Lanes(1, KINDS["double"])
+    scalar = MathBuilder(1, FORMATS["double"])
     first, second = (scalar.number(part).text for part in DOUBLE["HALF_PI"][:2])
     body = BODY.replace("{first}", first).replace("{second}", second).replace("{result}", RESULT)
     return (

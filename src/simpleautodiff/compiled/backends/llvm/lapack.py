@@ -11,40 +11,31 @@ import struct
 from collections.abc import Callable
 
 from simpleautodiff.compiled.array.build_loops import Factor
-from simpleautodiff.compiled.array.linalg.blas import Writer
 from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
+from simpleautodiff.compiled.backends.llvm.blas import BlasBuilder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
-from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES
-from simpleautodiff.compiled.backends.llvm.shared_code import Shared
+from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 
 FAILED = -3
 
 
-def write_factor(module: Shared, piece: Factor) -> tuple[str, list[int]]:
+def write_factor(module: Module, piece: Factor) -> tuple[str, list[int]]:
     """Write a call of LAPACK as a function of the addresses of its buffers, giving a status."""
-    writer = _Matrices(module, piece)
-    _CALLS[piece.what.name](writer)
+    builder = LapackBuilder(module, piece)
+    _CALLS[piece.what.name](builder)
     slots = [piece.number, *[view.root for view in piece.reads]]
     taken = ", ".join([f"ptr %base{k}" for k in range(len(slots))])
-    text = "\n".join([f"({taken}) {ATTRIBUTES} {{", *writer.text(), "}"])
+    text = "\n".join([f"({taken}) {ATTRIBUTES} {{", *builder.each(), "}"])
     return module.function(piece.what.name, text, "i32"), slots
 
 
-class _Matrices(Writer):
+class LapackBuilder(BlasBuilder):
     """Writes a loop over matrices: what is done with one, and a status where that fails."""
 
-    def __init__(self, module: Shared, piece: Factor) -> None:
+    def __init__(self, module: Module, piece: Factor) -> None:
         super().__init__(module, piece.kind)
         self.what, self.reads = piece.what, piece.reads
-        self.count = piece.what.count
-        self.body: list[str] = []
-        self.made = 0
-
-    def new(self, text: str) -> str:
-        """Write an instruction of the body, and return what its result is called."""
-        self.made += 1
-        self.body.append(f"  %v{self.made} = {text}")
-        return f"%v{self.made}"
+        self.matrices = piece.what.count
 
     def at(self, base: int, far: str | int, kind: str = "") -> str:
         """Return the address of an element of a buffer."""
@@ -62,7 +53,7 @@ class _Matrices(Writer):
 
     def working(self, beyond: int = 0) -> str:
         """Return the address of the elements to work in."""
-        return f"ptr {self.at(0, self.count * self.what.each + beyond)}"
+        return f"ptr {self.at(0, self.matrices * self.what.each + beyond)}"
 
     def said(self, letters: str) -> list[str]:
         """Return letters that say what is to be done."""
@@ -71,28 +62,26 @@ class _Matrices(Writer):
     def lapack(self, function: str, args: list[str], must: bool = True) -> None:
         """Call a function of LAPACK, which may fail."""
         info = self.given("i32", "0")
-        self.body.append("  " + self.called(function, [*args, info]))
+        self.line(self.called(function, [*args, info]))
         if must:
             self.require(f"icmp eq i32 {self.new(f'load i32, {info}')}, 0")
 
     def require(self, text: str) -> None:
         """Go on if something is true."""
-        good = self.new(text)
-        self.body.append(f"  br i1 {good}, label %good{self.made}, label %failed")
-        self.body.append(f"good{self.made}:")
+        self.go_on_if(self.new(text), "failed")
 
-    def text(self) -> list[str]:
-        """Return the whole function but for its head."""
+    def each(self) -> list[str]:
+        """Return the whole function but for its head: a loop over the matrices."""
         return [
-            *self.lines,
+            *self.first,
             "  br label %matrix",
             "matrix:",
             "  %i = phi i64 [ 0, %0 ], [ %next, %end ]",
-            *self.body,
+            *self.lines,
             "  br label %end",
             "end:",
             "  %next = add i64 %i, 1",
-            f"  %more = icmp slt i64 %next, {self.count}",
+            f"  %more = icmp slt i64 %next, {self.matrices}",
             "  br i1 %more, label %matrix, label %done",
             "done:",
             "  ret i32 0",
@@ -101,49 +90,49 @@ class _Matrices(Writer):
         ]
 
 
-def _lu(writer: _Matrices) -> None:
-    n = writer.what.columns
-    size = writer.size(n)
-    args = [size, size, writer.own(), size, writer.own(n * n)]
-    writer.lapack("getrf", args, writer.what.must)
+def _lu(builder: LapackBuilder) -> None:
+    n = builder.what.columns
+    size = builder.size(n)
+    args = [size, size, builder.own(), size, builder.own(n * n)]
+    builder.lapack("getrf", args, builder.what.must)
 
 
-def _regular(writer: _Matrices) -> None:
+def _regular(builder: LapackBuilder) -> None:
     """Estimate from the factors, and from the norm, how far a matrix is from a singular one."""
-    n = math.isqrt(math.prod(writer.reads[0].shape) // writer.what.count)
-    size, found = writer.size(n), writer.working(5 * n)
-    matrix = [*writer.said("1"), size, writer.other(0, n * (n + 1)), size, writer.own()]
-    writer.lapack("gecon", [*matrix, found, writer.working(), writer.working(4 * n)])
-    power = math.frexp(n * n)[1] + (7 - 52 if writer.kind == "d" else 7 - 23)  # it is an estimate
-    number = writer.new(f"load {writer.element}, {found}")
+    n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
+    size, found = builder.size(n), builder.working(5 * n)
+    matrix = [*builder.said("1"), size, builder.other(0, n * (n + 1)), size, builder.own()]
+    builder.lapack("gecon", [*matrix, found, builder.working(), builder.working(4 * n)])
+    power = math.frexp(n * n)[1] + (7 - 52 if builder.kind == "d" else 7 - 23)  # it is an estimate
+    number = builder.new(f"load {builder.element}, {found}")
     near = struct.pack(">d", 2.0**power).hex().upper()
-    writer.require(f"fcmp ogt {writer.element} {number}, 0x{near}")
+    builder.require(f"fcmp ogt {builder.element} {number}, 0x{near}")
 
 
-def _lu_solve(writer: _Matrices) -> None:
+def _lu_solve(builder: LapackBuilder) -> None:
     """Solve with factors; those of a single matrix for all right sides at once."""
-    what = writer.what
+    what = builder.what
     k, n = what.rows, what.columns
-    single = math.prod(writer.reads[0].shape) == n * (n + 1)
+    single = math.prod(builder.reads[0].shape) == n * (n + 1)
     if single:
-        k, writer.count = k * what.count, 1
-    size, far = writer.size(n), 0 if single else n * (n + 1)
-    factors = [writer.other(0, far), size, writer.other(0, far, n * n)]
-    args = [*writer.said(what.option), size, writer.size(k), *factors, writer.own(), size]
-    writer.lapack("getrs", args)
+        k, builder.matrices = k * what.count, 1
+    size, far = builder.size(n), 0 if single else n * (n + 1)
+    factors = [builder.other(0, far), size, builder.other(0, far, n * n)]
+    args = [*builder.said(what.option), size, builder.size(k), *factors, builder.own(), size]
+    builder.lapack("getrs", args)
 
 
-def _solve_triangular(writer: _Matrices) -> None:
-    what, (a, *largest) = writer.what, writer.reads
+def _solve_triangular(builder: LapackBuilder) -> None:
+    what, (a, *largest) = builder.what, builder.reads
     for k in range(len(largest)):
-        number = writer.new(f"load {writer.element}, ptr {writer.at(k + 2, 0)}")
-        writer.require(f"fcmp one {writer.element} {number}, 0x7FF0000000000000")
+        number = builder.new(f"load {builder.element}, ptr {builder.at(k + 2, 0)}")
+        builder.require(f"fcmp one {builder.element} {number}, 0x7FF0000000000000")
     k, n = what.rows, what.columns
     if not apart(a):  # one matrix for all right sides
-        k, writer.count = k * what.count, 1
-    size, matrix = writer.size(n), writer.other(0, apart(a) or 0, a.offset)
-    sizes = [size, writer.size(k), matrix, writer.size(_far(a))]
-    writer.lapack("trtrs", [*writer.said(what.option), *sizes, writer.own(), size])
+        k, builder.matrices = k * what.count, 1
+    size, matrix = builder.size(n), builder.other(0, apart(a) or 0, a.offset)
+    sizes = [size, builder.size(k), matrix, builder.size(_far(a))]
+    builder.lapack("trtrs", [*builder.said(what.option), *sizes, builder.own(), size])
 
 
 def _far(a: View) -> int:
@@ -152,54 +141,54 @@ def _far(a: View) -> int:
     return known[1]
 
 
-def _cholesky(writer: _Matrices) -> None:
-    size = writer.size(writer.what.columns)
-    writer.lapack("potrf", [*writer.said("U"), size, writer.own(), size])
+def _cholesky(builder: LapackBuilder) -> None:
+    size = builder.size(builder.what.columns)
+    builder.lapack("potrf", [*builder.said("U"), size, builder.own(), size])
 
 
-def _eigh(writer: _Matrices) -> None:
-    n = writer.what.columns
-    size, work = writer.size(n), 1 + 6 * n + 2 * n * n
-    rest = [writer.working(), writer.size(work), writer.working(work), writer.size(3 + 5 * n)]
-    args = [*writer.said("VL"), size, writer.own(), size, writer.own(n * n), *rest]
-    writer.lapack("syevd", args)
+def _eigh(builder: LapackBuilder) -> None:
+    n = builder.what.columns
+    size, work = builder.size(n), 1 + 6 * n + 2 * n * n
+    rest = [builder.working(), builder.size(work), builder.working(work), builder.size(3 + 5 * n)]
+    args = [*builder.said("VL"), size, builder.own(), size, builder.own(n * n), *rest]
+    builder.lapack("syevd", args)
 
 
-def _svd(writer: _Matrices) -> None:
+def _svd(builder: LapackBuilder) -> None:
     """Find singular values and vectors, which lie behind the matrix."""
-    what = writer.what
+    what = builder.what
     m, n = what.columns, what.rows
-    k, rows = min(m, n), writer.size(m)
+    k, rows = min(m, n), builder.size(m)
     work = what.work - 8 * k
     values = m * n
     left, right = values + k, values + k + k * m
-    results = [writer.own(values), writer.own(left), rows, writer.own(right), writer.size(k)]
-    rest = [writer.working(), writer.size(work), writer.working(work)]
-    matrix = [rows, writer.size(n), writer.own(), rows]
-    writer.lapack("gesdd", [*writer.said("S"), *matrix, *results, *rest])
+    results = [builder.own(values), builder.own(left), rows, builder.own(right), builder.size(k)]
+    rest = [builder.working(), builder.size(work), builder.working(work)]
+    matrix = [rows, builder.size(n), builder.own(), rows]
+    builder.lapack("gesdd", [*builder.said("S"), *matrix, *results, *rest])
 
 
-def _qr(writer: _Matrices) -> None:
-    m, n = writer.what.columns, writer.what.rows
-    rows, work = writer.size(m), writer.size(writer.what.work)
-    args = [rows, writer.size(n), writer.own(), rows, writer.own(m * n), writer.working(), work]
-    writer.lapack("geqrf", args)
+def _qr(builder: LapackBuilder) -> None:
+    m, n = builder.what.columns, builder.what.rows
+    rows, work = builder.size(m), builder.size(builder.what.work)
+    args = [rows, builder.size(n), builder.own(), rows, builder.own(m * n), builder.working(), work]
+    builder.lapack("geqrf", args)
 
 
-def _qr_columns(writer: _Matrices) -> None:
-    m, n = writer.what.columns, writer.what.rows
-    rows, columns = writer.size(m), writer.size(n)
-    behind = writer.other(0, m * n + n, m * n)
-    work = [writer.working(), writer.size(writer.what.work)]
-    writer.lapack("orgqr", [rows, columns, columns, writer.own(), rows, behind, *work])
+def _qr_columns(builder: LapackBuilder) -> None:
+    m, n = builder.what.columns, builder.what.rows
+    rows, columns = builder.size(m), builder.size(n)
+    behind = builder.other(0, m * n + n, m * n)
+    work = [builder.working(), builder.size(builder.what.work)]
+    builder.lapack("orgqr", [rows, columns, columns, builder.own(), rows, behind, *work])
 
 
-def _det_sign(writer: _Matrices) -> None:
+def _det_sign(builder: LapackBuilder) -> None:
     """Multiply the signs of the diagonal, and change it where a row was exchanged."""
-    n = math.isqrt(math.prod(writer.reads[0].shape) // writer.what.count)
-    element = writer.element
-    name = writer.module.function("signs", _signs(n, element, BYTES[writer.kind]), "i32")
-    writer.body.append(f"  call i32 @{name}({writer.other(0, n * (n + 1))}, {writer.own()})")
+    n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
+    element = builder.element
+    name = builder.module.function("signs", _signs(n, element, BYTES[builder.kind]), "i32")
+    builder.line(f"call i32 @{name}({builder.other(0, n * (n + 1))}, {builder.own()})")
 
 
 def _signs(n: int, element: str, size: int) -> str:
@@ -232,7 +221,7 @@ done:
 }}"""
 
 
-_CALLS: dict[str, Callable[[_Matrices], None]] = {
+_CALLS: dict[str, Callable[[LapackBuilder], None]] = {
     "lu": _lu,
     "regular": _regular,
     "lu_solve": _lu_solve,
