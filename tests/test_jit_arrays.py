@@ -9,10 +9,10 @@ import pytest
 from simpleautodiff.scipy.special import logsumexp
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.array.array_program import ArrayProgram
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
+from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.core.level import apply
@@ -566,7 +566,7 @@ def test_random_programs_in_float32(seed):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])
 def test_every_width(lanes, monkeypatch):
-    monkeypatch.setattr("simpleautodiff.compiled.array.array_program.lanes", lambda: lanes)
+    monkeypatch.setattr("simpleautodiff.compiled.backends.llvm.target.lanes", lambda: lanes)
     x = rng.normal(size=(5, 13))
     agree(ad.value_and_grad(chain), x)
     agree(

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 import flats
 from simpleautodiff.compiled.backends.interpreter import bytecode as tape, machine as machines
 from simpleautodiff.compiled.backends.interpreter.machine import Machine
-from simpleautodiff.compiled.backends.python.float_code import Script
+from simpleautodiff.compiled.backends.python.float_code import FloatCode
 from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
@@ -44,7 +44,7 @@ def case(kernel, point):
     return flats.Case(kernel, arguments)
 
 
-@pytest.mark.parametrize("make", [Machine, Script])
+@pytest.mark.parametrize("make", [Machine, FloatCode])
 @pytest.mark.parametrize(("name", "kind"), flats.operations())
 def test_every_operation_is_that_of_numpy(name, kind, make):
     kernel = flats.single(name, kind)
@@ -63,20 +63,20 @@ def test_whole_floats_become_whole_numbers(number):
     for kind in "df":
         one = case(flats.single("to_int64", kind), [number])
         one.check(Machine(one.kernel).run(*one.arguments))
-        one.check(Script(one.kernel).run(*one.arguments))
+        one.check(FloatCode(one.kernel).run(*one.arguments))
 
 
 @settings(max_examples=200, deadline=None)
 @given(flats.cases())
 def test_random_programs_are_run_to_the_bit(one):
     one.check(Machine(one.kernel).run(*one.arguments))
-    one.check(Script(one.kernel).run(*one.arguments))
+    one.check(FloatCode(one.kernel).run(*one.arguments))
 
 
 @settings(max_examples=200, deadline=None)
 @given(flats.cases(exact=False, without=("hypot",)))  # which Python does its own way
 def test_with_functions_of_the_c_library_too(one):
-    compiled, script = Machine(one.kernel).run(*one.arguments), Script(one.kernel)
+    compiled, script = Machine(one.kernel).run(*one.arguments), FloatCode(one.kernel)
     status, results = script.run(*one.arguments)
     assert status == compiled[0]
     for found, expected in zip(results, compiled[1], strict=True):
@@ -113,7 +113,7 @@ def test_a_long_program_needs_few_cells(steps):
     machine = Machine(kernel)
     one = flats.Case(kernel, [np.linspace(0, 2, 10)])
     one.check(machine.run(*one.arguments))
-    one.check(Script(kernel).run(*one.arguments))
+    one.check(FloatCode(kernel).run(*one.arguments))
     assert machine.cells < 100 + steps // 50
 
 
@@ -123,7 +123,7 @@ def test_the_first_guard_that_fails_is_told_in_the_order_of_the_guards():
     late = flat.make("lt", flat.make("sin", flat.make("sin", x)), flat.const(2.0))
     flat.guards = [(late, True), (flat.make("lt", x, y), True), (flat.make("lt", y, x), False)]
     flat.outputs = [x]
-    for make in (Machine, Script):
+    for make in (Machine, FloatCode):
         machine = make(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),)))
         assert machine.run([1.0, 2.0])[0] == 0
         assert machine.run([2.0, 1.0])[0] == 2

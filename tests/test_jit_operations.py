@@ -38,9 +38,9 @@ operations.OPERATIONS.update({row.name: row for row in new})
 
 from simpleautodiff.compiled.backends.c.c_scalars import to_c
 from simpleautodiff.compiled.backends.interpreter.machine import Machine
-from simpleautodiff.compiled.backends.llvm.entry_points import NativeCall, compiled
+from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
 from simpleautodiff.compiled.backends.llvm.vmap_function import rows
-from simpleautodiff.compiled.backends.python.float_code import Script
+from simpleautodiff.compiled.backends.python.float_code import FloatCode
 from simpleautodiff.compiled.backends.python.numpy_scalars import to_python
 from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
@@ -60,12 +60,12 @@ for row, dtypes in zip(new, ("df", "dfl")):
             with np.errstate(all="ignore"):
                 wanted = SCALAR_TYPES[gives](row.numpy(*given))
             assert flat.run(list(given)) == [wanted]
-            for machine in (Machine, Script):
+            for machine in (Machine, FloatCode):
                 assert machine(kernel).run(*given)[1][0] == [wanted], machine
             for level in (0, 1, 2):
                 out = np.zeros(1, SCALAR_TYPES[gives])
-                code = compiled(kernel, level, None)
-                assert NativeCall(code)([np.array([x]) for x in given], [out]) == 0
+                code = LLVMTarget().compile_scalar(kernel, level, None)
+                assert code([np.array([x]) for x in given], [out]) == 0
                 assert out == [wanted], level
             space = {}
             exec(to_python(kernel, "f"), space)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.compiled.backends.llvm import target
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.recording import vmap_body as rowwise
 from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
@@ -118,7 +118,7 @@ class Group:
 def test_every_row_at_every_width(monkeypatch, group, kind, is_slope):
     of_group = Group(group, kind, is_slope)
     for width in WIDTHS[kind]:
-        monkeypatch.setattr(rowwise, "width_of", lambda kernel, width=width: width)
+        monkeypatch.setattr(target, "width_of", lambda kernel, width=width: width)
         rows = rows_of(ad.vmap(of_group.function), of_group.columns)
         for count in (None, 1, 3, 8, 17):
             found = rows(*[column[:count] for column in of_group.columns])

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import teach_scipy
-from simpleautodiff.compiled.entered import Program
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import Recorded, native
-from simpleautodiff.compiled.recording.vmap_body import record_rows
+from simpleautodiff.compiled.running.batched_function import record_batched
+from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
@@ -52,7 +52,7 @@ class Path:
     """
 
     recorded: Recorded
-    program: Program
+    program: RunnableProgram
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the kind of number of each result; None of what is no number
     turns: dict[int, Path] = field(default_factory=dict)
@@ -213,7 +213,7 @@ class Function:
     def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
         teach_scipy()
         options = self.options
-        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
+        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
         leaves, rebuild = flatten((args, kwargs))
         with engine.recording(), level, np.errstate(all="ignore"), _quietly():
             for i in described.varies:

@@ -6,31 +6,27 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.llvm.entry_points import Form
-from simpleautodiff.compiled.backends.llvm.python_entry import Array, Number, Structure
-from simpleautodiff.compiled.entered import Entered, Program
+from simpleautodiff.compiled.backends.export import Export, Way, argument_names, identifier
+from simpleautodiff.compiled.backends.interface import Array, CallForm, Number, Structure
 from simpleautodiff.compiled.jit_function import Function, Options, Path
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import Slot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
 from simpleautodiff.compiled.native.object_offsets import is_known
 from simpleautodiff.compiled.recording.trace_program import Place
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.recording.vmap_program import RowsProgram
 from simpleautodiff.compiled.report import explanation
+from simpleautodiff.compiled.running.batched_program import BatchedProgram
+from simpleautodiff.compiled.running.runnable import TIERS, EnteredProgram, RunnableProgram
+from simpleautodiff.compiled.scalar.kernel import BatchedKernel
 from simpleautodiff.compiled.signature import Call, given_names
-from simpleautodiff.compiled.tiers import TIERS
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.pickling import followed, recipe
 from simpleautodiff.values.pytree import flatten
-
-if TYPE_CHECKING:
-    from simpleautodiff.compiled.backends.export_paths import Export
 
 F = Callable[..., Any]
 
@@ -50,7 +46,7 @@ class Jitted(Slot):
 
         def on_path(path: Path, described: Call, result: Any) -> None:
             jitted = itself()
-            if jitted is not None and isinstance(path.program, Entered):
+            if jitted is not None and isinstance(path.program, EnteredProgram):
                 path.program.on_entry = lambda: _repoint(itself)
                 out = "out" not in jitted.function.parameters
                 path.program.form = _form(described, path, path.program.results, result, out)
@@ -115,9 +111,7 @@ class Jitted(Slot):
         <BLANKLINE>
         <BLANKLINE>
         """
-        from simpleautodiff.compiled.export import in_c
-
-        return in_c(self._export(name))
+        return self._export("c", name)
 
     def to_python(self, name: str = "") -> str:
         r"""Return the program as a module in Python that needs nothing but NumPy.
@@ -135,19 +129,16 @@ class Jitted(Slot):
         area(r):
         ...
         """
-        from simpleautodiff.compiled.export import in_python
+        return self._export("python", name)
 
-        return in_python(self._export(name))
+    def _export(self, language: str, name: str) -> str:
+        """Return what was recorded of the one signature, in another language."""
+        from simpleautodiff.compiled.backends.exporters import EXPORTERS
 
-    def _export(self, name: str) -> Export:
-        """Return what there is to export: what was recorded of the one signature."""
-        from simpleautodiff.compiled.backends.export_paths import (
-            Export,
-            Way,
-            argument_names,
-            identifier,
-        )
+        return EXPORTERS[language](self._exported(name))
 
+    def _exported(self, name: str) -> Export:
+        """Return what there is to export: the paths of the one signature."""
         known = list(self.function.known.values())
         found = [one for one in known if one.root is not None]
         reasons = [one.reason for one in known if one.reason]
@@ -170,9 +161,9 @@ class Jitted(Slot):
         return Export(name, arguments, ways, rows, self.function.options.precise)
 
 
-def _only_rows(program: Program, inputs: int) -> Rows | None:
+def _only_rows(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
     """Return the function of rows that a program is, if it has the same arguments and results."""
-    if not isinstance(program, RowsProgram):
+    if not isinstance(program, BatchedProgram):
         return None
     places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
     results = range(len(program.kernel.outputs))
@@ -209,11 +200,11 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
                 for path in found.paths()]  # fmt: skip
-    entries = [program.entry for program in programs if isinstance(program, Entered)]
+    entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> Form | None:
+def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> CallForm | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
@@ -230,7 +221,7 @@ def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> 
     if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
            for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
         return None
-    return Form(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
+    return CallForm(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
 
 
 def _part(leaf: Any) -> Number | Array | None:

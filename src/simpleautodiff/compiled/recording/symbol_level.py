@@ -50,10 +50,10 @@ class SymbolLevel(ManyLevel):
         precise: bool = False,
         threads: int = 1,
         tier: str | None = None,
-        record_rows: Callable[..., Any] | None = None,
+        record_batched: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__()
-        self.record_rows = record_rows  # how a function of rows becomes one step
+        self.record_batched = record_batched  # how a function of a batch becomes one step
         self.rows = rows  # the program is of one row among many, so no code can go by a number
         self.precise = precise
         self.threads = threads
@@ -106,9 +106,9 @@ class SymbolLevel(ManyLevel):
 
     def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
         """Record a function of rows as one step, its own program inside; None if that cannot be."""
-        if self.record_rows is None:
+        if self.record_batched is None:
             return None
-        return self.record_rows(self, f, leaves, axes, rebuild, size)
+        return self.record_batched(self, f, leaves, axes, rebuild, size)
 
     def known(self, array: Any) -> Symbol:
         """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""

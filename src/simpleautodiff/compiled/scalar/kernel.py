@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.errors import ArgumentError
 
 # How the leaves of many rows are given: row after row, one row for all, rows of a table by their
 # numbers, or column after column.
@@ -30,3 +36,33 @@ class Kernel(NamedTuple):
         flat = self.flat
         parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.kinds, flat.outputs
         return repr((parts, flat.guards))
+
+
+class BatchedKernel:
+    """A scalar program that is run for every example of a batch.
+
+    `modes` says how the examples of each input are given, `shapes` are those of the results for one
+    example, and `size` is how many examples there are, where some are given by columns (else 0).
+    """
+
+    def __init__(
+        self, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any], size: int = 0
+    ) -> None:
+        self.kernel, self.modes, self.shapes, self.size = kernel, modes, shapes, size
+
+
+def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, of its kind and side by side in memory."""
+    arrays: list[NDArray[Any]] = [
+        np.ascontiguousarray(given, SCALAR_TYPES[leaf.kind]).reshape(-1)
+        for given, leaf in zip(inputs, leaves, strict=True)
+    ]
+    for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
+        if array.size != leaf.size:
+            raise ArgumentError(f"argument {number} has {array.size} numbers, not {leaf.size}.")
+    return arrays
+
+
+def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, to be filled."""
+    return [np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in leaves]

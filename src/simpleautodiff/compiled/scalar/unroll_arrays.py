@@ -93,6 +93,14 @@ def _check_size(recorded: Recorded) -> None:
             raise NotUnrolledError(f"an array of shape {line.shape} is too large to be unrolled")
 
 
+def unroll_if_small(recorded: Recorded, precise: bool) -> Kernel | None:
+    """Return a recorded program as one on single numbers; None if it has to stay one on arrays."""
+    try:
+        return unroll(recorded, precise)
+    except NotUnrolledError:
+        return None
+
+
 class _Unrolling:
     def __init__(self, recorded: Recorded, precise: bool) -> None:
         self.recorded = recorded

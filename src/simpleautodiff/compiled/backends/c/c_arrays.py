@@ -29,12 +29,11 @@ from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, cop
 from simpleautodiff.compiled.backends.c.c_file import File, Parameter
 from simpleautodiff.compiled.backends.c.c_loops import product_loop, write_loop
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, function_in_c
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.backends.known_values import result_line
-from simpleautodiff.compiled.backends.llvm.segments import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.backends.rewriting import rewritten
 from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.scalar.kernel import SAME
+from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel
 from simpleautodiff.compiled.scalar.lower_rows import kind_of
 from simpleautodiff.errors import ArgumentError
 
@@ -162,7 +161,7 @@ class _Writer:
         line = self.plan.lines[number]
         if line.what is operator.getitem and type(line.args[0]) is Place:
             return self._is_written(line.args[0])
-        return isinstance(line.what, Rows) or can_call(self.plan, line)
+        return isinstance(line.what, BatchedKernel) or can_call(self.plan, line)
 
     def _unused(self, lines: list[str]) -> list[str]:
         words = set(re.findall(r"\w+", "\n".join(lines)))
@@ -214,7 +213,7 @@ class _Writer:
             return [write_loop(self.file, piece, self.address)]
         if isinstance(piece, Call):
             line = self.plan.lines[piece.number]
-            if isinstance(line.what, Rows):
+            if isinstance(line.what, BatchedKernel):
                 return self._of_rows(piece.number, line)
             return [] if line.what is operator.getitem else call_lines(self, piece.number)
         if isinstance(piece, Check):
@@ -229,7 +228,7 @@ class _Writer:
 
     def _of_rows(self, number: int, line: Line) -> list[str]:
         """Write a function of rows, and its call for all of them."""
-        rows: Rows = line.what
+        rows: BatchedKernel = line.what
         kernel, name = rows.kernel, f"{self.name}_of_row{number}"
         own = numbers_c.file_of(kernel, name)
         numbers_c.write_kernel(own, kernel, name, "static int")

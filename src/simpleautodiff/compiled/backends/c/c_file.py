@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, function_in_c
-from simpleautodiff.compiled.backends.llvm.segments import BAD_INDEX, NO_MEMORY
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 
 SINGULAR = -3
 _WIDTH = 6  # constants in a line

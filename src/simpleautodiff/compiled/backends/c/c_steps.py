@@ -7,7 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, INT64, OPERATIONS
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    call,
+)
 from simpleautodiff.errors import ValueKindError
 
 TYPES = {FLOAT64: "double", FLOAT32: "float", BOOL: "unsigned char", INT64: "int64_t"}
@@ -50,7 +57,10 @@ def step_in_c(operation: str, kind: str, names: list[str]) -> str:
     >>> step_in_c("add", "d", ["x", "y"]), step_in_c("power", "f", ["x", "y"])
     ('x + y', '(float)pow(x, y)')
     """
-    row = OPERATIONS[operation]
+    row = OPERATIONS.get(operation)
+    if row is None:  # a function that stands in the same file
+        text = call(operation, len(names)).format("", *names)
+        return f"(float){text}" if kind == FLOAT32 else text
     code = row.code(kind)
     if code is None:
         raise ValueKindError(f"{operation} is not for numbers of dtype {kind!r}.")

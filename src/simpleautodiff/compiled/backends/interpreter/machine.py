@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import threading
 import warnings
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -20,9 +19,7 @@ from simpleautodiff.compiled.backends.interpreter.bytecode import to_tape
 from simpleautodiff.compiled.backends.interpreter.loop import text
 from simpleautodiff.compiled.native.background import later
 from simpleautodiff.compiled.native.compile import Code, build
-from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 _made: list[Code] = []  # the machine, once it is there; what was made is never let go of
 _making = threading.Lock()
@@ -94,9 +91,7 @@ class Machine:
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
         given = as_leaves(inputs, self.inputs)
-        results: list[NDArray[Any]] = [
-            np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in self.outputs
-        ]
+        results = empty_leaves(self.outputs)
         work = np.empty(self.cells, np.int64)
         work[: len(given) + len(results)] = [leaf.ctypes.data for leaf in (*given, *results)]
         status = _run()(self.code.ctypes.data, self.count, work.ctypes.data)
@@ -134,20 +129,3 @@ without:
   ret i32 -1
 with:"""
 _FREE = "call void @PyMem_RawFree(ptr %work)"
-
-
-def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, of its kind and side by side in memory."""
-    arrays: list[NDArray[Any]] = [
-        np.ascontiguousarray(given, SCALAR_TYPES[leaf.kind]).reshape(-1)
-        for given, leaf in zip(inputs, leaves, strict=True)
-    ]
-    for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
-        if array.size != leaf.size:
-            raise ArgumentError(f"argument {number} has {array.size} numbers, not {leaf.size}.")
-    return arrays
-
-
-def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, to be filled."""
-    return [np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in leaves]

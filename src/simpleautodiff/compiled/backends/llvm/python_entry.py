@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
+from simpleautodiff.compiled.backends.interface import Array, Number, Structure
 from simpleautodiff.compiled.backends.llvm.entry_builder import UNROLLED, EntryBuilder
 from simpleautodiff.compiled.native.external_symbols import OUT
 from simpleautodiff.compiled.native.object_offsets import (
@@ -48,22 +48,6 @@ declare void @PyEval_RestoreThread(ptr)
 @numpy.type.float32 = external global i8
 @python.out = external global i8
 """
-
-Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
-
-
-class Number(NamedTuple):
-    """One number: Python's `float`, or NumPy's `float64` or `float32`."""
-
-    kind: str = "float"
-
-
-class Array(NamedTuple):
-    """An array of NumPy: `float64` or `float32`, of a fixed shape, in the order of C."""
-
-    kind: str
-    shape: tuple[int, ...]
-
 
 _CELL = {"float": "double", "float64": "double", "float32": "float"}
 _TYPE = {

@@ -11,6 +11,7 @@ from simpleautodiff.compiled.array.buffers import Memory
 from simpleautodiff.compiled.array.build_loops import Bounds, Call, Check, Factor, Product, Work
 from simpleautodiff.compiled.array.classify import INPUT
 from simpleautodiff.compiled.array.loops import Loop
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.backends.llvm.blas import write_product
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.lapack import write_factor
@@ -19,7 +20,6 @@ from simpleautodiff.compiled.backends.llvm.module import Module
 from simpleautodiff.compiled.recording.trace_program import Place
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
-NO_MEMORY, BAD_INDEX = -1, -2
 _STACK = 1 << 15  # bytes of work that are taken from the stack
 
 

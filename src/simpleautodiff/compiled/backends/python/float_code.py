@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simpleautodiff.compiled.backends.interpreter.machine import as_leaves, empty_leaves
-from simpleautodiff.compiled.scalar.kernel import Kernel
+from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 from simpleautodiff.compiled.scalar.operations import (
     FLOAT32,
     INT64,
@@ -102,7 +101,7 @@ _CAREFUL = {
 }
 
 
-class Script:
+class FloatCode:
     """A kernel as Python functions, called like the tape machine.
 
     Examples
@@ -111,7 +110,7 @@ class Script:
     >>> flat = Flat()
     >>> x = flat.input()
     >>> flat.outputs = [flat.make("log", x)]
-    >>> script = Script(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
+    >>> script = FloatCode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
     >>> script.run(1.0), script.run(0.0)
     ((0, [array([0.])]), (0, [array([-inf])]))
     """

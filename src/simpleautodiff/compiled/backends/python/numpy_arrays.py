@@ -23,8 +23,7 @@ from simpleautodiff.compiled.backends.python.numpy_scalars import (
     said,
 )
 from simpleautodiff.compiled.recording.trace_program import Guard, Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.scalar.kernel import SAME, Kernel, Leaf
+from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel, Kernel, Leaf
 from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of, lower
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 from simpleautodiff.core.primitive import Primitive
@@ -191,7 +190,7 @@ class _Writer:
         what = line.what
         if isinstance(what, Primitive):
             return self._row(line)
-        if isinstance(what, Rows):
+        if isinstance(what, BatchedKernel):
             return self._of_rows(line)
         pieces = [self._piece(arg) for arg in line.args]
         if what is operator.getitem:
@@ -236,7 +235,7 @@ class _Writer:
 
     def _of_rows(self, line: Line) -> str:
         """Write a function of rows: its program takes columns, and gives columns."""
-        rows: Rows = line.what
+        rows: BatchedKernel = line.what
         name = f"rows{len(self.helpers)}"
         self.helpers[name] = function_in_python(rows.kernel, name)
         self.helpers["as_rows"] = _AS_ROWS
@@ -294,7 +293,7 @@ _AS_ROWS = '''def as_rows(columns, count, shapes):
     )'''
 
 
-def rows_in_python(rows: Rows, name: str, arguments: list[str]) -> str:
+def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
     """Return a function of any number of rows, and that of columns which it calls."""
     inputs = [
         f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line

@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.export_paths import OTHER_WAY
+from simpleautodiff.compiled.backends.export import OTHER_WAY
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.operations import (
     BOOL,

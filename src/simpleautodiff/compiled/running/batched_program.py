@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.llvm.vmap_function import takes_columns
-from simpleautodiff.compiled.entered import Entered, how_made, not_made
-from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.backends.targets import TARGET
+from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.running.batched_function import BatchedFunction
+from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, not_made
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import transpose
 
 
 class Gathered(NamedTuple):
-    """Rows of an array, chosen by their numbers."""
+    """BatchedFunction of an array, chosen by their numbers."""
 
     table: Any
     index: Any
@@ -31,11 +31,16 @@ class Turned(NamedTuple):
     table: Any
 
 
-class RowsProgram(Entered):
+class BatchedProgram(EnteredProgram):
     """A function of rows alone: its arguments are given, or gathered, and its results returned."""
 
     def __init__(
-        self, rows: Rows, args: Sequence[Any], which: Sequence[int], turned: set[int], size: int
+        self,
+        rows: BatchedFunction,
+        args: Sequence[Any],
+        which: Sequence[int],
+        turned: set[int],
+        size: int,
     ) -> None:
         super().__init__(len(which))
         # Of each argument its number among the inputs, a constant, `Gathered` or `Turned`.
@@ -89,7 +94,7 @@ class RowsProgram(Entered):
         """Return the program of one row, one step a line."""
         return str(self.rows.kernel.flat)
 
-    def codes(self) -> list[engine.Code]:
+    def codes(self) -> list[Code]:
         """Return the code that it runs, or would."""
         self.rows.compile()
         assert self.rows.code is not None
@@ -116,10 +121,10 @@ def _mode(arg: Any, mode: str) -> str:
     return GATHERED if isinstance(arg, Gathered) else mode
 
 
-def rows_program(recorded: Recorded) -> RowsProgram | None:
+def batched_program(recorded: Recorded) -> BatchedProgram | None:
     """Return a program that is one function of rows and little else; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
-    found = [n for n, line in enumerate(lines) if isinstance(line.what, Rows)]
+    found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
     if len(found) != 1 or recorded.guards:
         return None
     rows = lines[found[0]]
@@ -138,10 +143,10 @@ def rows_program(recorded: Recorded) -> RowsProgram | None:
     if any(arg is None for arg in args) or len({*which}) < len(which):
         return None
     if (turned or any(isinstance(arg, Turned) for arg in args)) and not (
-        takes_columns(rows.what.kernel, size)
+        TARGET.takes_columns(rows.what.kernel, size)
     ):
         return None
-    return RowsProgram(rows.what, args, which, turned, size)
+    return BatchedProgram(rows.what, args, which, turned, size)
 
 
 def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:

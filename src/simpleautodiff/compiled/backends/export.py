@@ -11,7 +11,7 @@ import numpy as np
 from simpleautodiff.compiled.backends.known_values import with_known
 from simpleautodiff.compiled.backends.rewriting import without_moves
 from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.scalar.kernel import BatchedKernel
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 
@@ -57,7 +57,7 @@ class Export(NamedTuple):
     name: str
     arguments: list[str]
     ways: list[Way]
-    rows: Rows | None = None
+    rows: BatchedKernel | None = None
     precise: bool = False
 
     def turns(self) -> list[tuple[int, int, int, str]]:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,34 +14,29 @@ from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
 from simpleautodiff.compiled.array.view_accesses import View
-from simpleautodiff.compiled.backends.llvm.segments import CONSTANTS, KEPT
-from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.backends.interface import CompiledArray
 from simpleautodiff.compiled.recording.trace_program import Line, Place
 from simpleautodiff.errors import ArgumentError
 
-LARGE = 1 << 25  # bytes of a result whose memory the system would take back, and give page by page
+REUSED_BYTES = 1 << 25  # of a result whose memory the system would take back after each call
 
 
-class Runner:
+class ArrayRunner:
     """Runs segments in turn: machine code on a table of addresses, and NumPy.
 
     Parameters
     ----------
     memory
         Where everything lies.
-    segments
-        Names of functions, and lines that NumPy computes.
-    code
-        Has the functions.
+    compiled
+        Its segments are functions, and lines that NumPy computes.
     replay
         Runs the program where compiled code stops because an index does not fit.
     """
 
-    def __init__(
-        self, memory: Memory, segments: list[str | Call], code: Code | None, replay: Replay
-    ) -> None:
-        self.memory, self.plan, self.code, self.replay = memory, memory.plan, code, replay
-        self.steps = [s if isinstance(s, Call) else self._function(s) for s in segments]
+    def __init__(self, memory: Memory, compiled: CompiledArray, replay: Replay) -> None:
+        self.memory, self.plan, self.replay = memory, memory.plan, replay
+        self.compiled = compiled  # which has to live as long as its segments
         self._blocks: list[Any] = []
         self._inputs = [
             (number, memory.table[number], line)
@@ -53,10 +46,6 @@ class Runner:
         made = [place for place in self.plan.outputs if type(place) is Place]
         made = [place for place in made if self.plan.how[self.plan.views[place].root] != NUMPY]
         self._outputs = [(self.plan.views[place].root, Results(self.plan, place)) for place in made]
-
-    def _function(self, name: str) -> Callable[[Any], int]:
-        assert self.code
-        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(name))
 
     def run(self, inputs: list[Any]) -> tuple[int, list[Any]]:
         """Return 0 and the results, or 1 + the number of the first guard that failed."""
@@ -89,7 +78,7 @@ class Runner:
             return np.empty(self.memory.size + 64, np.uint8)
 
     def _run_steps(self, table: Any, block: Any, values: dict[int, Any]) -> int:
-        for step in self.steps:
+        for step in self.compiled.segments:
             if isinstance(step, Call):
                 self._call(step.number, table, block, values)
             else:
@@ -140,7 +129,7 @@ class Runner:
 class _Values:
     """The results of lines, by their numbers, as NumPy takes them."""
 
-    def __init__(self, of: Runner, block: Any, values: dict[int, Any]) -> None:
+    def __init__(self, of: ArrayRunner, block: Any, values: dict[int, Any]) -> None:
         self.of, self.block, self.values = of, block, values
 
     def __getitem__(self, place: int) -> Any:
@@ -184,7 +173,7 @@ class Results:
     def __init__(self, plan: Any, place: int) -> None:
         line = plan.lines[place]
         self.shape, self.dtype = line.shape, line.dtype
-        large = int(np.prod(self.shape)) * self.dtype.itemsize >= LARGE
+        large = int(np.prod(self.shape)) * self.dtype.itemsize >= REUSED_BYTES
         self._again = large and getattr(sys, "_is_gil_enabled", lambda: True)()
         self._made: list[Any] = []
 
@@ -219,21 +208,3 @@ def _count_of_one() -> int:
 
 
 _ALONE = _count_of_one()
-
-
-def prepare_body(memory: Memory, code: Code) -> None:
-    """Tell `body` where its constants are, which live as long as the code."""
-    constants = memory.plan.constants
-    table = (ctypes.c_void_p * len(constants)).from_address(code.address(CONSTANTS))
-    for k, constant in enumerate(constants):
-        table[k] = address(constant)
-    weakref.finalize(code, _free, code.address(KEPT), constants).atexit = False
-
-
-def _free(kept: int, constants: list[Any]) -> None:
-    """Give back the block that waits for the next call, before the code goes."""
-    block = ctypes.c_void_p.from_address(kept)
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free(block.value)
-    block.value = None

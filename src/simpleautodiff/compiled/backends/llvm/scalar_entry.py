@@ -1,54 +1,27 @@
-"""A flat program as machine code: its body, and the ways in from Python."""
+"""The ways from Python into a scalar program: tables of addresses, floats, arrays, a batch."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
 
+from simpleautodiff.compiled.backends.interface import ENTRY, CallForm
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.backends.llvm.python_entry import (
-    Array,
-    Number,
-    Structure,
     arrays_entry,
     declarations,
-    entry_names,
     floats_entry,
 )
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
-from simpleautodiff.compiled.native.compile import Code, build
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
 INLINED = 400  # steps of a body that is written into every way in, rather than called
 LONG = 1 << 19  # steps of all rows from which on other threads of Python run meanwhile
-BODY, CALL, ENTRY, ROWS_CODE = "body", "call", "entry", "rows"
+BODY, CALL, BATCH = "body", "call", "batch"
 
 
-class Form(NamedTuple):
-    """What Python passes and what it gets: one entry for each argument, a structure of results."""
-
-    inputs: tuple[Number | Array, ...]
-    outputs: tuple[Number | Array, ...]
-    structure: Structure
-    out: bool = False  # whether a result that is one array may be put into one that is given
-
-    @property
-    def floats(self) -> bool:
-        """Whether all are Python's own floats."""
-        return all(part == Number() for part in (*self.inputs, *self.outputs))
-
-
-def compiled(kernel: Kernel, level: int, form: Form | None) -> Code:
-    """Compile a flat program; the code is kept on disk for other processes."""
-    names = [CALL, *(entry_names(ENTRY) if form else [])]
-    key = repr((kernel.key(), form))
-    return build(lambda: text(kernel, level, form), level=level, names=names, key=key)
-
-
-def text(kernel: Kernel, level: int, form: Form | None) -> str:
-    """Write a flat program with its ways in, in LLVM's language."""
+def scalar_module(kernel: Kernel, level: int, form: CallForm | None) -> str:
+    """Write a scalar program with its ways in, in LLVM's language."""
     module = Module(kernel.flat.precise, own=level > 0)
     write_body(module, kernel, BODY)
     leaves = [*kernel.inputs, *kernel.outputs]
@@ -98,10 +71,10 @@ def _way_in(name: str, inputs: int, leaves: int, find: Callable[[Builder, str, i
     return builder.text(head, f"ret i32 {status}") + "\n"
 
 
-def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> str:
-    """Write an entry for a function of rows, whose code is `ROWS_CODE`.
+def batch_entry(kernel: Kernel, form: CallForm, places: Sequence[int], size: int) -> str:
+    """Write an entry for a batched function, whose code is called `BATCH`.
 
-    Input k of the kernel is argument `places[k]`; there are `size` rows.
+    Input k of the kernel is argument `places[k]`; there are `size` examples.
     """
     leaves = [*kernel.inputs, *kernel.outputs]
     builder = Builder()
@@ -112,28 +85,9 @@ def rows_entry(kernel: Kernel, form: Form, places: Sequence[int], size: int) -> 
         base = builder.load("i64", builder.address(table, at, "ptr"))
         for n, word in enumerate((base, str(leaf.size), "0")):
             builder.put("%table", 3 * k + n, "i64", word)
-    builder.line(f"call void @{ROWS_CODE}(i64 0, i64 {size}, ptr %table)")
+    builder.line(f"call void @{BATCH}(i64 0, i64 {size}, ptr %table)")
     call = builder.text(f"i32 @{CALL}(ptr %in, ptr %out) alwaysinline {ATTRIBUTES}", "ret i32 0")
     unlocked = size * len(kernel.flat) > LONG
     entry = arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
                          guarded=True, unlocked=unlocked, out=form.out)  # fmt: skip
     return "\n".join([call, "", declarations(arrays=True), entry])
-
-
-_call = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
-
-
-class NativeCall:
-    """Compiled code as a function of arrays side by side in memory."""
-
-    def __init__(self, code: Code) -> None:
-        self.code = code  # which has to live as long as its functions
-        self._function = _call(code.address(CALL))
-
-    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
-        """Run the code on arrays; return its status."""
-        tables = [
-            (ctypes.c_void_p * max(len(arrays), 1))(*[array.ctypes.data for array in arrays])
-            for arrays in (inputs, outputs)
-        ]
-        return int(self._function(*tables))
