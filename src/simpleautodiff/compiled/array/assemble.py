@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.boxes import rolled
+from simpleautodiff.compiled.array.boxes import roll_pieces
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import Plan
 from simpleautodiff.compiled.array.view_accesses import Shape, View, seen_through, whole
 from simpleautodiff.compiled.recording.trace_program import Place
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Plan
+
 Pieces = Iterator[tuple[View, Any]]
 
 
-def copying(plan: Plan, to: View, source: Any, says: str) -> Loop:
+def copy_loop(plan: Plan, to: View, source: Any, says: str) -> Loop:
     """Return the loop that puts numbers into a part of a result."""
     flat = Flat()
     kind = plan.kind(to.root) or ""
@@ -46,7 +48,7 @@ def _scatter_pieces(plan: Plan, number: int) -> Pieces:
         yield part, plan.view(x)
 
 
-def _written_pieces(plan: Plan, number: int) -> Pieces:
+def _set_item_pieces(plan: Plan, number: int) -> Pieces:
     x, value, index = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
     yield result, plan.view(x) if type(x) is Place else x
@@ -55,7 +57,7 @@ def _written_pieces(plan: Plan, number: int) -> Pieces:
         yield part, plan.view(value) if type(value) is Place else value
 
 
-def _joined_pieces(plan: Plan, number: int) -> Pieces:
+def _concatenate_pieces(plan: Plan, number: int) -> Pieces:
     (axis, ends), *parts = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
     for k, part in enumerate(parts):
@@ -65,21 +67,30 @@ def _joined_pieces(plan: Plan, number: int) -> Pieces:
             yield to, plan.view(part) if type(part) is Place else part
 
 
-def _rolled_pieces(plan: Plan, number: int) -> Pieces:
+def _roll_pieces(plan: Plan, number: int) -> Pieces:
     line = plan.lines[number]
-    for target, origin in rolled(line):
+    for target, origin in roll_pieces(line):
         to = _part(plan, whole(number, line.shape), target)
         source = _part(plan, plan.view(line.args[0]), origin)
         if to and source:
             yield to, source
 
 
-PIECES: dict[str, Any] = {
-    "scatter": _scatter_pieces,
-    "set_item": _written_pieces,
-    "concatenate": _joined_pieces,
-    "roll": _rolled_pieces,
-}
+def _assemble(pieces: Callable[[Plan, int], Pieces]) -> Callable[[Plan, int], Iterator[Loop]]:
+    """Return what makes the loops that put pieces into the memory of a result."""
+
+    def assemble(plan: Plan, number: int) -> Iterator[Loop]:
+        line = plan.lines[number]
+        for to, source in pieces(plan, number):
+            yield copy_loop(plan, to, source, f"{line.name} {line.shape}")
+
+    return assemble
+
+
+assemble_scatter = _assemble(_scatter_pieces)
+assemble_set_item = _assemble(_set_item_pieces)
+assemble_concatenate = _assemble(_concatenate_pieces)
+assemble_roll = _assemble(_roll_pieces)
 
 
 def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) -> Access:
@@ -97,11 +108,11 @@ def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) 
     return Access(view.root, kind, view.offset, own, numbers)
 
 
-def scattering(plan: Plan, number: int) -> Iterator[Loop]:
+def scatter_loops(plan: Plan, number: int) -> Iterator[Loop]:
     """Put elements where distances say; those that meet are added, one after the other."""
     x, chosen, shape = plan.lines[number].args
     result, kind = whole(number, tuple(shape)), plan.kind(number) or ""
-    yield copying(plan, result, 0.0, f"zeros {shape}")
+    yield copy_loop(plan, result, 0.0, f"zeros {shape}")
     source = plan.view(x)
     flat = Flat()
     own = plan.kind_of_root(source.root)
@@ -118,7 +129,7 @@ def scattering(plan: Plan, number: int) -> Iterator[Loop]:
         yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
 
 
-def cumulating(plan: Plan, number: int) -> Iterator[Loop]:
+def assemble_cumsum(plan: Plan, number: int) -> Iterator[Loop]:
     """Add up elements along an axis, one after the other."""
     line = plan.lines[number]
     axis = line.args[1] % len(line.shape)
@@ -128,7 +139,7 @@ def cumulating(plan: Plan, number: int) -> Iterator[Loop]:
     for index in ((*at, slice(0, 1)), (*at, slice(1, None))):
         to, source = _part(plan, result, index), _part(plan, x, index)
         if to and source and index[-1].start == 0:
-            yield copying(plan, to, source, f"cumsum {line.shape}")
+            yield copy_loop(plan, to, source, f"cumsum {line.shape}")
         elif to and source:
             flat = Flat()
             own = plan.kind_of_root(x.root)

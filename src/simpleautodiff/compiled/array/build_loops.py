@@ -8,26 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.assemble import (
-    PIECES,
-    chosen_access,
-    copying,
-    cumulating,
-    scattering,
-)
-from simpleautodiff.compiled.array.boxes import boxes
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.assemble import chosen_access, copy_loop, scatter_loops
 from simpleautodiff.compiled.array.classify import (
-    CUMSUM,
     GATHER,
     IN_LOOPS,
     INPUT,
-    JOIN,
     LAPACK,
     LAYERS,
     MATMUL,
     NUMPY,
     REDUCE,
-    REDUCTIONS,
     SCATTER,
     VIEW,
 )
@@ -140,16 +131,15 @@ def _by_itself(plan: Plan, number: int) -> Iterator[Work]:
     elif how == LAPACK:
         if line.what.is_in_place:
             to = line.what.copied(number)
-            yield copying(plan, to, line.args[0], f"copy for {line.what}")
+            yield copy_loop(plan, to, line.args[0], f"copy for {line.what}")
         others = [plan.view(arg) for arg in line.args[line.what.is_in_place :]]
         yield Factor(number, plan.kind(number) or "", line.what, others)
-    elif how == JOIN:
-        for to, source in PIECES[line.name](plan, number):
-            yield copying(plan, to, source, f"{line.name} {line.shape}")
     elif how == SCATTER:
-        yield from scattering(plan, number)
-    elif how == CUMSUM:
-        yield from cumulating(plan, number)
+        yield from scatter_loops(plan, number)
+    else:
+        loops = ARRAY_OPERATIONS[line.name].loops
+        assert loops is not None
+        yield from loops(plan, number)
 
 
 class _Fusion:
@@ -237,7 +227,7 @@ class _Fusion:
         else:
             small = kept(shape, line.args[1])
         to = self._access(View(number, small, 0, steps(small)), shape, kind)
-        self.folds.append(Fold(REDUCTIONS[line.name], place, to))
+        self.folds.append(Fold(ARRAY_OPERATIONS[line.name].fold, place, to))
 
     def _gather(self, number: int) -> int:
         line, kind = self.plan.lines[number], self.plan.kind(number) or ""

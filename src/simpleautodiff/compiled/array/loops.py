@@ -131,3 +131,19 @@ class Loop:
         """Return the first and the last place along axes that are joined."""
         inner = math.prod([self.shape[axis] for axis in group[1:]])
         return box[group[0]][0] * inner, box[group[0]][1] * inner
+
+
+def fill_loop(loop: Loop, fold: Fold) -> Loop:
+    """Return the loop that fills a result with the number that its fold begins with."""
+    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
+    shape = tuple([loop.shape[axis] for axis in axes])
+    flat = Flat()
+    number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
+    if fold.to.kind == "l" and fold.operation != "add":
+        number = int(fold.first)
+    elif fold.to.kind == "?":
+        number = float(fold.operation == "minimum")
+    place = flat.const(number, fold.to.kind)
+    strides = tuple([fold.to.strides[axis] for axis in axes])
+    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
+    return Loop(shape, flat, stores=[(place, to)])

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.array.all_any import of_truths
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
     GATHER,
@@ -23,9 +24,7 @@ from simpleautodiff.compiled.array.classify import (
     MATMUL,
     NUMPY,
     REDUCE,
-    REDUCTIONS,
     SCATTER,
-    SPECIAL,
     VIEW,
 )
 from simpleautodiff.compiled.array.einsum import contracted
@@ -206,8 +205,8 @@ class Plan:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
             known = all(type(x) is Place or self.known(x) is not None for x in numbers)
             return ELEMENT if known or self.all_arrays(numbers) else NUMPY
-        special = SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
-        return special(self, line) if special else NUMPY
+        operation = ARRAY_OPERATIONS.get(line.name) if isinstance(line.what, Primitive) else None
+        return operation.decide(self, line) if operation else NUMPY
 
     def all_arrays(self, numbers: Iterable[Any]) -> bool:
         """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
@@ -389,9 +388,13 @@ def _read_by_element(program: Recorded) -> set[int]:
     return {
         int(place)
         for line in program.lines
-        if line.what is not None and (can_lower(line.what, line.dtype) or line.name in REDUCTIONS)
+        if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
         for place in places(line.args)
     }
+
+
+def _is_reduction(line: Line) -> bool:
+    return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)
 
 
 def _mixed_zeros(array: Any) -> bool:

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop, fill_loop
 from simpleautodiff.compiled.backends.c.c_file import File
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, step_in_c
-from simpleautodiff.compiled.backends.llvm.loop_function import filling
 from simpleautodiff.compiled.scalar.scalar_program import Flat
 
 MOST = 60  # parameters of a function; compilers need not take more than 127
@@ -26,7 +25,7 @@ def write_loop(file: File, loop: Loop, address: Callable[[Any], str]) -> str:
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
             bases = {fold.to.slot: writer.bases[address(fold.to.slot)]}
-            writer.lines.append(write_loop(file, filling(loop, fold), bases.__getitem__))
+            writer.lines.append(write_loop(file, fill_loop(loop, fold), bases.__getitem__))
     writer.nest(0)
     pointers = writer.pointers()
     far = [where for where in pointers if "(block" in where] if len(pointers) > MOST else []

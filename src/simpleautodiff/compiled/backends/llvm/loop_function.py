@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
 from simpleautodiff.compiled.array.unroll_axis import unrolled
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
@@ -56,29 +56,13 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     writer = _LoopBuilder(module, loop, lanes)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            name, _ = write_loop(module, filling(loop, fold), lanes)
+            name, _ = write_loop(module, fill_loop(loop, fold), lanes)
             writer.line(f"call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
     taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
     opening, *rest = writer.body("ret void")
     text = "\n".join([f"({taken}) {ATTRIBUTES} {opening}", *rest])
     return module.function("loop", text), list(writer.bases)
-
-
-def filling(loop: Loop, fold: Fold) -> Loop:
-    """Return the loop that fills a result with the number that its fold begins with."""
-    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
-    shape = tuple([loop.shape[axis] for axis in axes])
-    flat = Flat()
-    number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
-    if fold.to.kind == "l" and fold.operation != "add":
-        number = int(fold.first)
-    elif fold.to.kind == "?":
-        number = float(fold.operation == "minimum")
-    place = flat.const(number, fold.to.kind)
-    strides = tuple([fold.to.strides[axis] for axis in axes])
-    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
-    return Loop(shape, flat, stores=[(place, to)])
 
 
 def _branches_first(flat: Flat, live: list[int]) -> list[int]:
