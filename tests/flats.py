@@ -7,7 +7,7 @@ from hypothesis import Phase, given, seed, settings, strategies as st
 
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.operations import OPERATIONS, SCALAR_TYPES
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 INF, NAN = np.inf, np.nan
 SPECIAL = {
@@ -50,7 +50,7 @@ def result_kind(name, kind):
 
 def single(name, kind):
     """Return a kernel of one operation, one leaf per argument."""
-    flat = Flat()
+    flat = ScalarProgram()
     kinds = ["?", kind, kind] if name == "select" else [kind] * OPERATIONS[name].arity
     places = [flat.input(each) for each in kinds]
     flat.outputs = [flat.plainly(name, *places)]
@@ -69,7 +69,7 @@ class Case(NamedTuple):
         wrong = [n for n, (place, wanted) in enumerate(flat.guards) if values[place] != wanted]
         results = iter([values[place] for place in flat.outputs])
         leaves = [
-            np.array([next(results) for _ in range(leaf.size)], SCALAR_TYPES[leaf.kind])
+            np.array([next(results) for _ in range(leaf.size)], SCALAR_TYPES[leaf.dtype])
             for leaf in kernel.outputs
         ]
         return (1 + wrong[0] if wrong else 0), leaves
@@ -131,17 +131,17 @@ def cases(draw, most=25, exact=True, without=()):
     With `exact`, only operations that have one right result to the last bit: then all ways to run a
     program agree. Without, those that call the same C library still do.
     """
-    flat, inputs = Flat(draw(st.booleans())), draw(leaves())
+    flat, inputs = ScalarProgram(draw(st.booleans())), draw(leaves())
     arguments = [
-        np.array([draw(numbers(leaf.kind)) for _ in range(leaf.size)], SCALAR_TYPES[leaf.kind])
+        np.array([draw(numbers(leaf.dtype)) for _ in range(leaf.size)], SCALAR_TYPES[leaf.dtype])
         for leaf in inputs
     ]
-    places = [flat.input(leaf.kind) for leaf in inputs for _ in range(leaf.size)]
+    places = [flat.input(leaf.dtype) for leaf in inputs for _ in range(leaf.size)]
     places += [flat.const(SCALAR_TYPES[kind](draw(numbers(kind))), kind) for kind in "df?l"]
     for _ in range(draw(st.integers(1, most))):
         places.append(_step(draw, flat, places, exact, without))
     places = _defined(flat, places, arguments)
-    truths = [place for place in places if flat.kinds[place] == "?"]
+    truths = [place for place in places if flat.dtypes[place] == "?"]
     chosen = draw(st.lists(st.tuples(st.sampled_from(truths), st.booleans()), max_size=3))
     flat.guards = chosen
     outputs = _outputs(draw, flat, places)
@@ -161,21 +161,21 @@ def _defined(flat, places, arguments):
 
 
 def _step(draw, flat, places, exact, without):
-    kind = flat.kinds[draw(st.sampled_from(places))]
-    same = [place for place in places if flat.kinds[place] == kind]
+    kind = flat.dtypes[draw(st.sampled_from(places))]
+    same = [place for place in places if flat.dtypes[place] == kind]
     names = [name for name, of in operations() if of == kind and name not in without]
     name = draw(st.sampled_from([name for name in names if not exact or name in EXACT]))
     count = 2 if name == "select" else OPERATIONS[name].arity
     args = [draw(st.sampled_from(same)) for _ in range(count)]
     if name == "select":
-        args.insert(0, draw(st.sampled_from([p for p in places if flat.kinds[p] == "?"])))
+        args.insert(0, draw(st.sampled_from([p for p in places if flat.dtypes[p] == "?"])))
     return flat.make(name, *args)
 
 
 def _outputs(draw, flat, places):
     outputs = []
     for kind in draw(st.lists(st.sampled_from("ddf?l"), min_size=1, max_size=3)):
-        same = [place for place in places if flat.kinds[place] == kind]
+        same = [place for place in places if flat.dtypes[place] == kind]
         chosen = draw(st.lists(st.sampled_from(same[-6:]), max_size=3))
         flat.outputs += chosen
         outputs.append(Leaf(kind, len(chosen)))

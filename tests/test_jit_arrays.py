@@ -14,7 +14,7 @@ from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten
@@ -586,7 +586,7 @@ def test_every_width(lanes, monkeypatch):
 
 
 def test_axes_are_joined_and_a_long_one_is_put_last():
-    flat = Flat()
+    flat = ScalarProgram()
     place = flat.input()
     loads = [Access(0, "d", 0, (12, 4, 1))]
     loop = Loop((50, 3, 4), flat, loads, [], [Fold("add", place, Access(1, "d", 0, (1, 0, 0)))])

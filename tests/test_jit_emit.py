@@ -21,7 +21,7 @@ from simpleautodiff.compiled.backends.llvm.vmap_function import (
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.operations import OPERATIONS, SCALAR_TYPES
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 
 llvm = pytest.importorskip("llvmlite.binding", reason="llvmlite is not installed")
@@ -48,10 +48,10 @@ def call_body(kernel, inputs, level=1, **options):
     """Return the leaves of the result, and what the code says about guards."""
     code = Code(body(kernel, **options), level)
     leaves = [
-        np.asarray(x, SCALAR_TYPES[leaf.kind])
+        np.asarray(x, SCALAR_TYPES[leaf.dtype])
         for x, leaf in zip(inputs, kernel.inputs, strict=True)
     ]
-    leaves += [np.zeros(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in kernel.outputs]
+    leaves += [np.zeros(leaf.size, SCALAR_TYPES[leaf.dtype]) for leaf in kernel.outputs]
     function = code.function("body", ctypes.c_int32, *[ctypes.c_void_p] * len(leaves))
     failed = function(*[leaf.ctypes.data for leaf in leaves])
     return leaves[len(inputs) :], failed
@@ -70,7 +70,7 @@ class Rows:
         leaves = [np.asarray(x) for x in inputs]
         if out is None:
             out = [
-                np.full((count, leaf.size), 9, SCALAR_TYPES[leaf.kind])
+                np.full((count, leaf.size), 9, SCALAR_TYPES[leaf.dtype])
                 for leaf in self.kernel.outputs
             ]
         indices = indices or [None] * len(leaves)
@@ -90,12 +90,12 @@ def expected(flat, columns, count):
 
 
 def of_one_operation(operation, kind, precise=False):
-    program = Flat(precise)
+    program = ScalarProgram(precise)
     arity = OPERATIONS[operation].arity
     kinds = ["?", kind, kind] if operation == "select" else [kind] * arity
     places = [program.input(k) for k in kinds]
     program.outputs = [program.make(operation, *places)]
-    result = program.kinds[program.outputs[0]]
+    result = program.dtypes[program.outputs[0]]
     return Kernel(program, tuple(Leaf(k, 1) for k in kinds), (Leaf(result, 1),))
 
 
@@ -113,7 +113,7 @@ def samples(kind, count=300):
 
 def arguments(kernel):
     """Pair special numbers with each other, and random ones with random ones."""
-    first, *others = [samples(leaf.kind) for leaf in kernel.inputs]
+    first, *others = [samples(leaf.dtype) for leaf in kernel.inputs]
     columns = [first]
     for n, other in enumerate(others, 1):
         columns.append(np.concatenate([other, np.roll(other, n), np.roll(other, 5 * n + 2)]))
@@ -202,12 +202,12 @@ def test_mathematics_is_numpys_within_rounding(operation, kind):
 def random_program(seed, length, precise=True, kinds="d", guards=0):
     """Return a program of exact operations on leaves of several sizes and kinds."""
     choose = random.Random(seed)
-    program = Flat(precise)
+    program = ScalarProgram(precise)
     inputs = [Leaf(choose.choice(kinds), choose.choice((1, 2, 3, 5, 9, 17))) for _ in range(3)]
     inputs.append(Leaf(kinds[0], 4))
     of_kind = {kind: [program.const(0.75 if kind in "df" else 1, kind)] for kind in "df?l"}
     for leaf in inputs:
-        of_kind[leaf.kind] += [program.input(leaf.kind) for _ in range(leaf.size)]
+        of_kind[leaf.dtype] += [program.input(leaf.dtype) for _ in range(leaf.size)]
     choices = [operation for operation in sorted(EXACT) if not operation.startswith("to_")]
     while len(program) < length:
         kind = choose.choice(kinds)
@@ -218,27 +218,27 @@ def random_program(seed, length, precise=True, kinds="d", guards=0):
         if not OPERATIONS[operation].code(kind):
             continue
         place = program.make(operation, *args)
-        of_kind[program.kinds[place]].append(place)
+        of_kind[program.dtypes[place]].append(place)
     outputs = [Leaf(choose.choice(kinds), size) for size in (1, 3, 11)] + [Leaf("?", 2)]
     for leaf in outputs:
-        program.outputs += choose.choices(of_kind[leaf.kind], k=leaf.size)
+        program.outputs += choose.choices(of_kind[leaf.dtype], k=leaf.size)
     return Kernel(program.pruned(), tuple(inputs), tuple(outputs))
 
 
 def random_leaf(leaf, shape, seed):
     random_ = np.random.default_rng(seed)
-    if leaf.kind == "?":
+    if leaf.dtype == "?":
         return random_.integers(0, 2, shape).astype(bool)
-    if leaf.kind == "l":
+    if leaf.dtype == "l":
         return random_.integers(-9, 9, shape)
-    return random_.normal(size=shape).astype(SCALAR_TYPES[leaf.kind])
+    return random_.normal(size=shape).astype(SCALAR_TYPES[leaf.dtype])
 
 
 def split(numbers, leaves):
     """Divide a flat list of results among leaves."""
     numbers = iter(numbers)
     return [
-        np.array([next(numbers) for _ in range(leaf.size)], SCALAR_TYPES[leaf.kind])
+        np.array([next(numbers) for _ in range(leaf.size)], SCALAR_TYPES[leaf.dtype])
         for leaf in leaves
     ]
 
@@ -270,7 +270,7 @@ def columns_of(kernel, columns, count):
     outputs = iter(kernel.flat.run(columns))
     for leaf in kernel.outputs:
         one = [np.broadcast_to(next(outputs), count) for _ in range(leaf.size)]
-        yield np.array(one, SCALAR_TYPES[leaf.kind]).T
+        yield np.array(one, SCALAR_TYPES[leaf.dtype]).T
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -289,7 +289,7 @@ def test_random_programs_for_many_rows_in_parts(width, kinds):
 
 
 def test_contraction_changes_rounding_only():
-    program = Flat()
+    program = ScalarProgram()
     x, y, z = (program.input() for _ in range(3))
     program.outputs = [program.add(program.mul(x, y), z)]
     kernel = Kernel(program, (Leaf("d", 3),), (Leaf("d", 1),))
@@ -379,7 +379,7 @@ def reverse(program, output, inputs):
 
 
 def camera_kernel(inputs, outputs):
-    program = Flat()
+    program = ScalarProgram()
     x = [Value(program, program.input()) for _ in range(17)]
     functions = [lambda v, name=name: v.make(name) for name in ("sqrt", "sin", "cos")]
     errors = seen(x, *functions)
@@ -423,7 +423,7 @@ def test_the_jacobian_of_a_camera_once(level, own, chunk):
 
 
 def test_much_mathematics_is_called_and_little_is_put_in():
-    program = Flat()
+    program = ScalarProgram()
     place = program.input()
     for _ in range(40):
         place = program.make("tanh", place)
@@ -439,7 +439,7 @@ def test_much_mathematics_is_called_and_little_is_put_in():
 
 @pytest.mark.parametrize("chunk", [1, 1000])
 def test_leaves_without_numbers(chunk):
-    program = Flat()
+    program = ScalarProgram()
     x = program.input()
     program.outputs = [program.neg(x), x, program.const(2.0)]
     kernel = Kernel(program, (Leaf("d", 0), Leaf("d", 1)), (Leaf("d", 3), Leaf("d", 0)))
@@ -454,7 +454,7 @@ def test_leaves_without_numbers(chunk):
 
 def weighted():
     """x·w of three numbers each, and the sum of x."""
-    program = Flat(precise=True)
+    program = ScalarProgram(precise=True)
     x, w = [program.input() for _ in range(3)], [program.input() for _ in range(3)]
     products = [program.mul(a, b) for a, b in zip(x, w, strict=True)]
     dot = program.add(program.add(products[0], products[1]), products[2])
@@ -506,7 +506,7 @@ def test_the_width_is_that_of_the_widest_numbers():
 
 def guarded():
     """x², on the way along which x0 < x1, not x1 < x2, and x0 < x2."""
-    program = Flat()
+    program = ScalarProgram()
     x = [program.input() for _ in range(3)]
     third = program.make("lt", x[0], x[2])
     program.guards = [
@@ -551,14 +551,14 @@ def test_rows_refuse_guards():
 
 
 def test_mathematics_of_whole_numbers_is_refused():
-    program = Flat()
+    program = ScalarProgram()
     program.outputs = [program.make("sin", program.input("l"))]
     with pytest.raises(TypeError, match="sin is not for numbers of dtype 'l'"):
         body(Kernel(program, (Leaf("l", 1),), (Leaf("l", 1),)))
 
 
 def test_a_long_program_works_in_memory_of_its_own_from_many_threads():
-    program = Flat(precise=True)
+    program = ScalarProgram(precise=True)
     x = [program.input() for _ in range(100)]
     late = [program.mul(a, b) for a in x for b in x]
     sums = [program.add(a, b) for a, b in zip(late, late[::-1], strict=True)]
@@ -585,7 +585,7 @@ def test_rows_in_threads_meet_without_a_gap():
     kernel = random_program(5, 200)
     code = Rows(kernel, ["rows"] * 4, host_width())
     inputs = [random_leaf(leaf, (997, leaf.size), 7) for leaf in kernel.inputs]
-    out = [np.zeros((997, leaf.size), SCALAR_TYPES[leaf.kind]) for leaf in kernel.outputs]
+    out = [np.zeros((997, leaf.size), SCALAR_TYPES[leaf.dtype]) for leaf in kernel.outputs]
     edges, running = [0, 3, 250, 251, 700, 997], []
     with ThreadPoolExecutor(4) as pool:
         for begin, end in pairwise(edges):
@@ -598,7 +598,7 @@ def test_rows_in_threads_meet_without_a_gap():
 
 @pytest.mark.parametrize("factor", [2.0, 0.25, 2.0**60])
 def test_a_divisor_and_its_multiple_by_a_power_of_two_share_a_division(factor):
-    program = Flat()
+    program = ScalarProgram()
     x, y = program.input(), program.input()
     multiple = program.mul(program.const(factor), y)
     program.outputs = [program.div(x, y), program.div(x, multiple)]
@@ -611,7 +611,7 @@ def test_a_divisor_and_its_multiple_by_a_power_of_two_share_a_division(factor):
 
 @pytest.mark.parametrize("factor", [3.0, -2.0, 0.0, 2.0**200, float("inf"), float("nan")])
 def test_other_multiples_keep_their_division(factor):
-    program = Flat()
+    program = ScalarProgram()
     x, y = program.input(), program.input()
     multiple = program.mul(program.const(factor), y)
     program.outputs = [program.div(x, y), program.div(x, multiple)]

@@ -26,7 +26,7 @@ from simpleautodiff.compiled.backends.llvm.python_entry import (
     floats_entry,
 )
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.object_offsets import layout
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
 
@@ -64,7 +64,7 @@ def no_disk(monkeypatch):
 
 
 @quick
-class Called(Slot):
+class Called(CallSlot):
     """What is called here."""
 
     def explain(self):
@@ -474,7 +474,7 @@ def test_it_is_an_object_with_attributes():
     function.__wrapped__ = gradient
     function.__name__, function.__doc__ = "gradient", "The gradient."
     assert function.explain() == "explained"
-    assert isinstance(function, Slot)
+    assert isinstance(function, CallSlot)
     assert callable(function)
     assert inspect.signature(function) == inspect.signature(gradient)
     assert Called.__name__ == "Called"

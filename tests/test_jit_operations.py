@@ -14,7 +14,7 @@ PROGRAM = """
 import ctypes, pathlib, subprocess, sys
 import numpy as np
 from simpleautodiff.compiled.scalar import operations
-from simpleautodiff.compiled.scalar.operations import Code, Operation, call
+from simpleautodiff.compiled.scalar.operations import Source, Operation, call
 
 def difference(x, y):
     return np.where(x > y, x - y, np.where(np.isnan(x + y), np.nan, 0.0))[()]
@@ -22,13 +22,13 @@ def difference(x, y):
 new = (
     # of the C library, by its name there; Python writes it by its own means
     Operation("fdim", 2, difference, numpy_code="np.maximum({1} - {2}, 0)",
-              real=Code("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2))),
+              real=Source("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2))),
     # an instruction, for two dtypes
     Operation("between", 3, lambda x, low, high: (low < x) & (x < high), "?",
-              real=Code("{0}.a = fcmp olt TYPE {2}, {1}\\n  {0}.b = fcmp olt TYPE {1}, {3}\\n"
+              real=Source("{0}.a = fcmp olt TYPE {2}, {1}\\n  {0}.b = fcmp olt TYPE {1}, {3}\\n"
                         "  {0} = and TRUTH {0}.a, {0}.b",
                         "{2} < {1} < {3}", "{2} < {1} && {1} < {3}"),
-              integer=Code("{0}.a = icmp slt TYPE {2}, {1}\\n  {0}.b = icmp slt TYPE {1}, {3}\\n"
+              integer=Source("{0}.a = icmp slt TYPE {2}, {1}\\n  {0}.b = icmp slt TYPE {1}, {3}\\n"
                            "  {0} = and TRUTH {0}.a, {0}.b",
                            "{2} < {1} < {3}", "{2} < {1} && {1} < {3}"),
               numpy_code="({2} < {1}) & ({1} < {3})"),
@@ -37,20 +37,20 @@ operations.TABLE += new
 operations.OPERATIONS.update({row.name: row for row in new})
 
 from simpleautodiff.compiled.backends.c.c_scalars import to_c
-from simpleautodiff.compiled.backends.interpreter.machine import Machine
+from simpleautodiff.compiled.backends.interpreter.machine import InterpretedProgram
 from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
 from simpleautodiff.compiled.backends.llvm.vmap_function import rows
-from simpleautodiff.compiled.backends.python.float_code import FloatCode
+from simpleautodiff.compiled.backends.python.float_code import PythonProgram
 from simpleautodiff.compiled.backends.python.numpy_scalars import to_python
 from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 POINTS = {"d": [2.5, 1.25, 7.0], "f": [1.25, 2.5, 0.5], "l": [3, 1, 9]}
 for row, dtypes in zip(new, ("df", "dfl")):
     for dtype in dtypes:
-        flat = Flat()
+        flat = ScalarProgram()
         places = [flat.input(dtype) for _ in range(row.arity)]
         flat.outputs = [flat.make(row.name, *places)]
         gives = dtype if row.gives == "same" else row.gives
@@ -60,7 +60,7 @@ for row, dtypes in zip(new, ("df", "dfl")):
             with np.errstate(all="ignore"):
                 wanted = SCALAR_TYPES[gives](row.numpy(*given))
             assert flat.run(list(given)) == [wanted]
-            for machine in (Machine, FloatCode):
+            for machine in (InterpretedProgram, PythonProgram):
                 assert machine(kernel).run(*given)[1][0] == [wanted], machine
             for level in (0, 1, 2):
                 out = np.zeros(1, SCALAR_TYPES[gives])

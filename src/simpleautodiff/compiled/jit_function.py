@@ -17,10 +17,10 @@ import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import teach_scipy
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.recording.trace_program import Recorded, native
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
 from simpleautodiff.compiled.running.batched_function import record_batched
 from simpleautodiff.compiled.running.runnable import RunnableProgram
-from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
+from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import unwrapped
@@ -51,7 +51,7 @@ class Path:
     can be recorded, `as_is[k]` says why, and the function is run as it is.
     """
 
-    recorded: Recorded
+    recorded: RecordedProgram
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
     results: list[Any]  # the kind of number of each result; None of what is no number
@@ -64,7 +64,7 @@ class Path:
 
 
 @dataclass(eq=False, slots=True)
-class Specialised:
+class Specialization:
     """What is known of calls with one signature."""
 
     calls: int = 0
@@ -83,9 +83,9 @@ class Function:
     def __init__(self, f: F, options: Options) -> None:
         self.f = f
         self.options = options
-        self.known: dict[Hashable, Specialised] = {}
+        self.known: dict[Hashable, Specialization] = {}
         self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
-        self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
+        self.on_path: Callable[[Path, CallSignature, Any], None] = lambda *_: None
         self._recording = threading.RLock()
 
     @cached_property
@@ -105,7 +105,7 @@ class Function:
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
         if not kwargs and {*map(type, args)} == _FLOATS:
-            described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
+            described = CallSignature(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
             try:
                 described = signature((args, kwargs))
@@ -117,7 +117,7 @@ class Function:
         if found is None:
             if len(self.known) >= MOST_SIGNATURES:
                 return self._without_program(args, kwargs)
-            found = self.known.setdefault(described.key, Specialised())
+            found = self.known.setdefault(described.key, Specialization())
         found.calls += 1
         if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
             return self.f(*args, **kwargs)
@@ -132,7 +132,7 @@ class Function:
         return self.f(*args, **kwargs)
 
     def _by_program(
-        self, found: Specialised, described: Call, args: Any, kwargs: Any, out: Any
+        self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
     ) -> Any:
         if found.root is None:
             return self._met(found, described, args, kwargs, None)
@@ -151,8 +151,8 @@ class Function:
 
     def _met(
         self,
-        found: Specialised,
-        described: Call,
+        found: Specialization,
+        described: CallSignature,
         args: Any,
         kwargs: Any,
         branch: tuple[Path, int] | None,
@@ -189,8 +189,8 @@ class Function:
 
     def _branched_off(
         self,
-        found: Specialised,
-        described: Call,
+        found: Specialization,
+        described: CallSignature,
         args: Any,
         kwargs: Any,
         branch: tuple[Path, int] | None,
@@ -210,7 +210,7 @@ class Function:
         before.turns[guard] = path
         return path
 
-    def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
+    def _record(self, described: CallSignature, args: Any, kwargs: Any, result: Any) -> Path:
         teach_scipy()
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
@@ -279,14 +279,14 @@ def _is_view(result: Any, of: Any) -> bool:
     )
 
 
-def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
+def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> None:
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
     if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
         raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
 
 
-def _holds_other(described: Call) -> bool:
+def _holds_other(described: CallSignature) -> bool:
     """Tell whether an object among the arguments holds what it did not hold before."""
     if len(described.varies) == len(described.leaves):
         return False

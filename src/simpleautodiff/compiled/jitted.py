@@ -10,19 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.export import Export, Way, argument_names, identifier
+from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
 from simpleautodiff.compiled.backends.interface import Array, CallForm, Number, Structure
 from simpleautodiff.compiled.jit_function import Function, Options, Path
 from simpleautodiff.compiled.native.background import wait
-from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
 from simpleautodiff.compiled.native.object_offsets import is_known
-from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.report import explanation
 from simpleautodiff.compiled.running.batched_program import BatchedProgram
 from simpleautodiff.compiled.running.runnable import TIERS, EnteredProgram, RunnableProgram
 from simpleautodiff.compiled.scalar.kernel import BatchedKernel
-from simpleautodiff.compiled.signature import Call, given_names
+from simpleautodiff.compiled.signature import CallSignature, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.pickling import followed, recipe
@@ -32,7 +32,7 @@ F = Callable[..., Any]
 
 
 @quick
-class Jitted(Slot):
+class Jitted(CallSlot):
     """A function that is compiled as it is called; see `jit`."""
 
     def __init__(self, f: F, options: Options) -> None:
@@ -44,7 +44,7 @@ class Jitted(Slot):
         self.__doc__ = f.__doc__
         itself = weakref.ref(self)
 
-        def on_path(path: Path, described: Call, result: Any) -> None:
+        def on_path(path: Path, described: CallSignature, result: Any) -> None:
             jitted = itself()
             if jitted is not None and isinstance(path.program, EnteredProgram):
                 path.program.on_entry = lambda: _repoint(itself)
@@ -153,7 +153,7 @@ class Jitted(Slot):
         paths = found[0].paths()
         numbers = {id(path): number for number, path in enumerate(paths)}
         turns = [{guard: numbers[id(turn)] for guard, turn in path.turns.items()} for path in paths]
-        ways = [Way(path.recorded, path.results, own)
+        ways = [ExportedPath(path.recorded, path.results, own)
                 for path, own in zip(paths, turns, strict=True)]  # fmt: skip
         name = identifier(name or self.__name__)
         arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
@@ -165,7 +165,7 @@ def _only_rows(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
     """Return the function of rows that a program is, if it has the same arguments and results."""
     if not isinstance(program, BatchedProgram):
         return None
-    places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
+    places = [int(arg) if type(arg) is Ref else -1 for arg in program.args]
     results = range(len(program.kernel.outputs))
     straight = places == [*range(inputs)] and list(program.which) == [*results]
     return program.rows if straight and not program.rows.size else None
@@ -204,7 +204,9 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> CallForm | None:
+def _form(
+    described: CallSignature, path: Path, results: int, result: Any, out: bool
+) -> CallForm | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
@@ -218,7 +220,7 @@ def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> 
     if None in inputs or None in outputs or structure is None or not whole:
         return None
     lines = path.recorded.lines
-    if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
+    if any(part and lines[place].dtype != np.dtype(part.dtype)  # it has to be made another number
            for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
         return None
     return CallForm(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]

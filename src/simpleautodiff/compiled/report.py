@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.jit_function import Function, Path, Specialised
+from simpleautodiff.compiled.jit_function import Function, Path, Specialization
 
 
 def explanation(function: Function, name: str) -> str:
@@ -19,7 +19,7 @@ def explanation(function: Function, name: str) -> str:
     return "\n".join(lines)
 
 
-def _of_signature(found: Specialised) -> list[str]:
+def _of_signature(found: Specialization) -> list[str]:
     called = f"called {_count(found.calls, 'time')}"
     if found.reason:
         return [f"{called}, run as it is, because it cannot be compiled: {found.reason}"]

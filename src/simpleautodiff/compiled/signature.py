@@ -17,7 +17,7 @@ from simpleautodiff.errors import TraceError
 from simpleautodiff.values.pytree import children
 
 
-class Call(NamedTuple):
+class CallSignature(NamedTuple):
     """The arguments of one call, taken apart."""
 
     key: Hashable  # equal for calls that one program can answer
@@ -35,7 +35,7 @@ class NotComparedError(TraceError):
     """Among the arguments of a call is one that cannot be compared with those of other calls."""
 
 
-def signature(tree: Any) -> Call:
+def signature(tree: Any) -> CallSignature:
     """Describe a call; refuse one with something among its arguments that cannot be compared.
 
     That is so for arrays of objects, and inside another transformation.
@@ -47,7 +47,7 @@ def signature(tree: Any) -> Call:
     except TypeError as error:
         raise NotComparedError(str(error)) from error
     varies = [i for i, leaf in enumerate(leaves) if may_vary(leaf)]
-    return Call(key, tree, leaves, varies)
+    return CallSignature(key, tree, leaves, varies)
 
 
 def _key(tree: Any, leaves: list[Any]) -> Hashable:
@@ -109,7 +109,7 @@ def may_vary(leaf: Any) -> bool:
     return isinstance(leaf, (np.floating, np.complexfloating))
 
 
-def leaf_paths(described: Call) -> list[str]:
+def leaf_paths(described: CallSignature) -> list[str]:
     """Return of each argument that may change where it stands: ``0['w']``, or by name: ``x[1]``.
 
     Examples

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpleautodiff.compiled.recording.trace_program import Recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.runnable import RunnableProgram
@@ -18,7 +18,7 @@ from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
-def make_program(recorded: Recorded, options: Any) -> RunnableProgram:
+def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     """Return what runs a recorded program: a batch, unrolled if it is small, in loops if not."""
     batched = batched_program(recorded)
     if batched is not None:

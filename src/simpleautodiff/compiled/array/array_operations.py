@@ -39,12 +39,12 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.gather import choice
 from simpleautodiff.compiled.array.linalg.matrix_rows import has_scipy
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.recording.trace_program import Line, Place, places
-from simpleautodiff.compiled.scalar.lower_rows import kind_of
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 _LAYERS = 4  # more pieces than that are put together in memory
 
@@ -52,25 +52,25 @@ _LAYERS = 4  # more pieces than that are put together in memory
 class ArrayOperation(NamedTuple):
     """How a row on whole arrays is compiled."""
 
-    decide: Callable[[Plan, Line], str]  # one of the ways of `classify`
-    loops: Callable[[Plan, int], Iterator[Loop]] | None = None  # what ASSEMBLE stands for
-    boxes: Callable[[Plan, Line], Boxes] | None = None
+    decide: Callable[[Schedule, Line], str]  # one of the ways of `classify`
+    loops: Callable[[Schedule, int], Iterator[Loop]] | None = None  # what ASSEMBLE stands for
+    boxes: Callable[[Schedule, Line], Boxes] | None = None
     fold: str = ""  # the operation that a reduction folds with
 
 
-def boxes(plan: Plan, line: Line) -> Boxes:
+def boxes(plan: Schedule, line: Line) -> Boxes:
     """Return what lies where in a result: boxes, and the elements in them; [] if it is not so."""
     find = ARRAY_OPERATIONS[line.name].boxes
     found = find(plan, line) if find else []
-    dtypes = {plan.kind_of_root(view.root) for _, view in found}
-    return found if dtypes == {kind_of(line.dtype)} and len(found) <= _LAYERS else []
+    dtypes = {plan.dtype_of_root(view.root) for _, view in found}
+    return found if dtypes == {dtype_letter(line.dtype)} and len(found) <= _LAYERS else []
 
 
-def _decide_reduction(plan: Plan, line: Line) -> str:
-    arg, to = line.args[0], kind_of(line.dtype)
-    if type(arg) is not Place or (to == "?" and not plan.alone):
+def _decide_reduction(plan: Schedule, line: Line) -> str:
+    arg, to = line.args[0], dtype_letter(line.dtype)
+    if type(arg) is not Ref or (to == "?" and not plan.alone):
         return NUMPY
-    return REDUCE if to == plan.kind(arg) or (to == "l" and line.name == "sum") else NUMPY
+    return REDUCE if to == plan.dtype_of(arg) or (to == "l" and line.name == "sum") else NUMPY
 
 
 def _is_fixed(index: Any) -> bool:
@@ -81,51 +81,51 @@ def _is_plain(index: Any) -> bool:
     return _is_fixed(index) and is_basic(index)
 
 
-def _is_index(plan: Plan, index: Any, rank: int) -> bool:
+def _is_index(plan: Schedule, index: Any, rank: int) -> bool:
     """Tell whether an index can be compiled; one that is not fixed is of whole numbers."""
     if _is_fixed(index):
         return True
     chosen = choice(index, rank)
-    known = [part for part in chosen.parts if type(part) is Place] if chosen else []
-    return bool(known) and all(plan.kind(part) == "l" for part in known)
+    known = [part for part in chosen.parts if type(part) is Ref] if chosen else []
+    return bool(known) and all(plan.dtype_of(part) == "l" for part in known)
 
 
-def _decide_getitem(plan: Plan, line: Line) -> str:
+def _decide_getitem(plan: Schedule, line: Line) -> str:
     x, index = line.args
-    if type(x) is not Place or _is_plain(index):
+    if type(x) is not Ref or _is_plain(index):
         return NUMPY
     return GATHER if _is_index(plan, index, len(plan.lines[x].shape)) else NUMPY
 
 
-def _decide_scatter(plan: Plan, line: Line) -> str:
+def _decide_scatter(plan: Schedule, line: Line) -> str:
     x, index, shape = line.args
-    floats = plan.kind(x) == kind_of(line.dtype) and kind_of(line.dtype) in ("d", "f") if (
-        type(x) is Place) else False  # fmt: skip
-    if not floats or not _is_index(plan, index, len(shape)):
+    dtype = dtype_letter(line.dtype)
+    is_float = type(x) is Ref and plan.dtype_of(x) == dtype and dtype in ("d", "f")
+    if not is_float or not _is_index(plan, index, len(shape)):
         return NUMPY
     if not _is_plain(index):
         return SCATTER
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _decide_set_item(plan: Plan, line: Line) -> str:
+def _decide_set_item(plan: Schedule, line: Line) -> str:
     fits = _is_plain(line.args[2]) and plan.all_arrays(line.args[:2])
     return ASSEMBLE if fits else NUMPY
 
 
-def _decide_concatenate(plan: Plan, line: Line) -> str:
+def _decide_concatenate(plan: Schedule, line: Line) -> str:
     if not plan.all_arrays(line.args[1:]):
         return NUMPY
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _decide_roll(plan: Plan, line: Line) -> str:
-    if type(line.args[0]) is not Place:
+def _decide_roll(plan: Schedule, line: Line) -> str:
+    if type(line.args[0]) is not Ref:
         return NUMPY
     return LAYERS if plan.read_by_element and boxes(plan, line) else ASSEMBLE
 
 
-def _is_multiplied(plan: Plan, shape: tuple[int, ...], line: Line) -> bool:
+def _is_multiplied(plan: Schedule, shape: tuple[int, ...], line: Line) -> bool:
     """Tell whether BLAS takes a factor: a vector, a matrix, or a stack that is gone through."""
     if len(line.shape) <= 2 and len(shape) <= 2:
         return bool(shape)
@@ -133,21 +133,19 @@ def _is_multiplied(plan: Plan, shape: tuple[int, ...], line: Line) -> bool:
     return len(shape) > 1 and not plan.alone and (stack == line.shape[:-2] or math.prod(stack) == 1)
 
 
-def _decide_matmul(plan: Plan, line: Line) -> str:
+def _decide_matmul(plan: Schedule, line: Line) -> str:
     kinds = set()
     for arg in line.args:
-        if type(arg) is not Place and not isinstance(arg, np.ndarray):
+        if type(arg) is not Ref and not isinstance(arg, np.ndarray):
             return NUMPY
-        if not _is_multiplied(
-            plan, plan.lines[arg].shape if type(arg) is Place else arg.shape, line
-        ):
+        if not _is_multiplied(plan, plan.lines[arg].shape if type(arg) is Ref else arg.shape, line):
             return NUMPY
-        kinds.add(plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype))
+        kinds.add(plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype))
     return MATMUL if kinds in ({"d"}, {"f"}) and (plan.alone or has_scipy()) else NUMPY
 
 
-def _decide_cumsum(plan: Plan, line: Line) -> str:
-    return ASSEMBLE if type(line.args[0]) is Place else NUMPY
+def _decide_cumsum(plan: Schedule, line: Line) -> str:
+    return ASSEMBLE if type(line.args[0]) is Ref else NUMPY
 
 
 ARRAY_OPERATIONS: dict[str, ArrayOperation] = {

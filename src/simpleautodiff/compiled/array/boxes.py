@@ -15,12 +15,12 @@ from simpleautodiff.compiled.array.view_accesses import View, seen_through
 from simpleautodiff.compiled.recording.trace_program import Line
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 Boxes = list[tuple[tuple[tuple[int, int], ...], View]]
 
 
-def find_boxes_scatter(plan: Plan, line: Line) -> Boxes:
+def find_boxes_scatter(plan: Schedule, line: Line) -> Boxes:
     """Return the one box that elements are put into; [] if they do not lie side by side."""
     x, index, shape = line.args
     view = plan.views[x]
@@ -44,7 +44,7 @@ def find_boxes_scatter(plan: Plan, line: Line) -> Boxes:
     return [(tuple(box), View(view.root, tuple(sizes), view.offset, tuple(strides)))]
 
 
-def find_boxes_concatenate(plan: Plan, line: Line) -> Boxes:
+def find_boxes_concatenate(plan: Schedule, line: Line) -> Boxes:
     """Return one box for each array that is joined."""
     (axis, ends), *parts = line.args
     found = []
@@ -56,7 +56,7 @@ def find_boxes_concatenate(plan: Plan, line: Line) -> Boxes:
     return found
 
 
-def find_boxes_roll(plan: Plan, line: Line) -> Boxes:
+def find_boxes_roll(plan: Schedule, line: Line) -> Boxes:
     """Return the boxes of the pieces that a rolled array is cut into."""
     found = []
     for target, source in roll_pieces(line):

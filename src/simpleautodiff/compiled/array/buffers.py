@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import math
 
-from simpleautodiff.compiled.array.build_loops import Call, Factor, Product, Work, read_by
+from simpleautodiff.compiled.array.build_loops import (
+    BlasProduct,
+    LapackCall,
+    NumpyCall,
+    Task,
+    read_by,
+)
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.recording.trace_program import places
 
 _LINE = 64  # bytes that a processor moves together
 
 
-class Memory:
+class BufferLayout:
     """The places of all results.
 
     Attributes
@@ -33,7 +39,7 @@ class Memory:
         What lies in the memory of an output until that is computed from it.
     """
 
-    def __init__(self, plan: Plan, work: list[Work]) -> None:
+    def __init__(self, plan: Schedule, work: list[Task]) -> None:
         self.plan = plan
         self.table: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
@@ -50,7 +56,7 @@ class Memory:
     def _enter(self, root: int) -> None:
         self.table.setdefault(root, 1 + len(self.table))
 
-    def _lay_out(self, work: list[Work]) -> dict[int, int]:
+    def _lay_out(self, work: list[Task]) -> dict[int, int]:
         """Give every other result a place while it is needed."""
         born, dies = _lives(self.plan, work)
         shared = _in_results(work, born, dies, self)
@@ -86,7 +92,7 @@ class Memory:
         return self.table[self.shared.get(root, root)]
 
 
-def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]]:
+def _lives(plan: Schedule, work: list[Task]) -> tuple[dict[int, int], dict[int, int]]:
     """Return when each result is first written, and when it is last used."""
     born: dict[int, int] = {}
     dies: dict[int, int] = {}
@@ -94,7 +100,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
         written: list[int] = []
         if isinstance(piece, Loop):
             written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
-        elif isinstance(piece, Product | Factor | Call):
+        elif isinstance(piece, BlasProduct | LapackCall | NumpyCall):
             written = [piece.number]
         for root in written:
             born.setdefault(root, when)
@@ -105,7 +111,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
 
 
 def _in_results(
-    work: list[Work], born: dict[int, int], dies: dict[int, int], memory: Memory
+    work: list[Task], born: dict[int, int], dies: dict[int, int], memory: BufferLayout
 ) -> dict[int, int]:
     """Return what may lie where a result will be, until the loop that makes the result of it."""
     shared: dict[int, int] = {}
@@ -139,7 +145,7 @@ def _needed(loop: Loop, place: int) -> list[Access]:
 
 def _same_elements(loop: Loop, load: Access, to: Access) -> bool:
     """Tell whether an element is written where it was read, and nowhere else."""
-    alike = load.kind == to.kind and load.strides == to.strides and load.offset == to.offset == 0
+    alike = load.dtype == to.dtype and load.strides == to.strides and load.offset == to.offset == 0
     once = sum(other.slot == load.slot for other in loop.loads) == 1
     return alike and once and not load.places and not to.places
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.array.view_accesses import Shape, View, places_of
-from simpleautodiff.compiled.recording.trace_program import Place, places
+from simpleautodiff.compiled.recording.trace_program import Ref, places
 
 
 class Distances:
@@ -46,7 +46,7 @@ def choice(index: Any, rank: int) -> Choice | None:
         parts.pop()
     if len(parts) == 1 and isinstance(parts[0], np.ndarray) and parts[0].dtype == bool:
         parts = list(parts[0].nonzero())
-    fits = parts and all(type(part) is Place or _is_whole(part) for part in parts)
+    fits = parts and all(type(part) is Ref or _is_whole(part) for part in parts)
     return Choice(tuple(parts), rank - len(parts)) if fits and len(parts) <= rank else None
 
 

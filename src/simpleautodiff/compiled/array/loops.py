@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simpleautodiff.compiled.array.view_accesses import Shape, collapsed
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
 @dataclass(eq=False)
@@ -21,7 +21,7 @@ class Access:
     """
 
     slot: Any
-    kind: str
+    dtype: str
     offset: int
     strides: Shape
     places: Access | None = None
@@ -64,10 +64,10 @@ class Fold:
     @property
     def first(self) -> str:
         """The number that it begins with, as LLVM writes it."""
-        kind = self.to.kind
+        dtype = self.to.dtype
         if self.operation == "add":
-            return "0" if kind == "l" else "0.0"
-        if kind == "l":
+            return "0" if dtype == "l" else "0.0"
+        if dtype == "l":
             return str(-(2**63) if self.operation == "maximum" else 2**63 - 1)
         return "0xFFF0000000000000" if self.operation == "maximum" else "0x7FF0000000000000"
 
@@ -93,7 +93,7 @@ class Loop:
     """What is done for each element of a space."""
 
     shape: Shape
-    flat: Flat
+    flat: ScalarProgram
     loads: list[Access] = field(default_factory=list)  # the inputs of the flat program
     stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
     folds: list[Fold] = field(default_factory=list)
@@ -137,13 +137,13 @@ def fill_loop(loop: Loop, fold: Fold) -> Loop:
     """Return the loop that fills a result with the number that its fold begins with."""
     axes = [axis for axis, step in enumerate(fold.to.strides) if step]
     shape = tuple([loop.shape[axis] for axis in axes])
-    flat = Flat()
+    flat = ScalarProgram()
     number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
-    if fold.to.kind == "l" and fold.operation != "add":
+    if fold.to.dtype == "l" and fold.operation != "add":
         number = int(fold.first)
-    elif fold.to.kind == "?":
+    elif fold.to.dtype == "?":
         number = float(fold.operation == "minimum")
-    place = flat.const(number, fold.to.kind)
+    place = flat.const(number, fold.to.dtype)
     strides = tuple([fold.to.strides[axis] for axis in axes])
-    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
+    to = Access(fold.to.slot, fold.to.dtype, fold.to.offset, strides)
     return Loop(shape, flat, stores=[(place, to)])

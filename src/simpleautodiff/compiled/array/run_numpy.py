@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.recording.trace_program import Guard, Place, Recorded, places
+from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram, Ref, places
 
 
 class Replay:
@@ -23,7 +23,7 @@ class Replay:
     (0, [array([0., 1.])])
     """
 
-    def __init__(self, program: Recorded) -> None:
+    def __init__(self, program: RecordedProgram) -> None:
         self.program = program
         last = {int(place): number for number, line in enumerate(program.lines)
                 for place in places((line.args, line.kwargs))}  # fmt: skip
@@ -59,12 +59,12 @@ def as_numpy(value: Any) -> Any:
 
 def is_known(guard: Guard, number: int) -> bool:
     """Tell whether the truth value of a guard is there after a line."""
-    return type(guard.place) is not Place or guard.place <= number
+    return type(guard.place) is not Ref or guard.place <= number
 
 
 def fails(guard: Guard, values: Any) -> bool:
     """Tell whether a truth value is not what it was when the program was recorded."""
-    truth = values[guard.place] if type(guard.place) is Place else guard.place
+    truth = values[guard.place] if type(guard.place) is Ref else guard.place
     return bool(truth) is not guard.expected
 
 
@@ -73,7 +73,7 @@ def own_results(outputs: list[Any], values: Any, inputs: list[Any]) -> list[Any]
     results: list[Any] = []
     seen = {id(value) for value in inputs}
     for output in outputs:
-        is_place = type(output) is Place
+        is_place = type(output) is Ref
         value = values[output] if is_place else output
         if isinstance(value, np.ndarray):
             shared = not is_place or value.base is not None or id(value) in seen

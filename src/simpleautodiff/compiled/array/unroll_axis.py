@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SHORTEST, LONGEST = 4, 8  # vectors that the long axis has at least; elements of the short one
 MOST = 120  # steps of the body that comes out
@@ -16,7 +16,7 @@ def unrolled(loop: Loop, lanes: int) -> Loop:
 
     Examples
     --------
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> square = Fold("add", flat.mul(x, x), Access(1, "d", 0, (1, 0)))
     >>> loop = unrolled(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
@@ -26,7 +26,7 @@ def unrolled(loop: Loop, lanes: int) -> Loop:
     if not _is_worth_it(loop, lanes):
         return loop
     *shape, count = loop.shape
-    new = Loop(tuple(shape), Flat(loop.flat.precise), says=loop.says)
+    new = Loop(tuple(shape), ScalarProgram(loop.flat.precise), says=loop.says)
     copies = [_copy(loop, new, k) for k in range(count)]
     for place, to in loop.stores:
         for k, of in enumerate(copies):
@@ -49,13 +49,13 @@ def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
     of: dict[int, int] = {}
     flat = new.flat
     for place, (operation, *args) in enumerate(loop.flat.steps):
-        kind = loop.flat.kinds[place]
+        dtype = loop.flat.dtypes[place]
         if operation == "input":
             of[place] = _load(new, _moved(loop.loads[args[0]], k))
         elif loop.flat.is_zero(place):
-            of[place] = flat.zero(kind)
+            of[place] = flat.zero(dtype)
         elif operation == "const":
-            of[place] = flat.const(loop.flat.number(place), kind)
+            of[place] = flat.const(loop.flat.number(place), dtype)
         else:
             of[place] = flat.make(operation, *[of[arg] for arg in args])
     return of
@@ -63,12 +63,12 @@ def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
 
 def _load(new: Loop, access: Access) -> int:
     for place, known in zip(new.flat.inputs, new.loads, strict=True):
-        if (known.slot, known.kind, known.offset, known.strides) == (
-            access.slot, access.kind, access.offset, access.strides
+        if (known.slot, known.dtype, known.offset, known.strides) == (
+            access.slot, access.dtype, access.offset, access.strides
         ):  # fmt: skip
             return place
     new.loads.append(access)
-    return new.flat.input(access.kind)
+    return new.flat.input(access.dtype)
 
 
 def _moved(access: Access, k: int) -> Access:

@@ -10,12 +10,12 @@ import numpy as np
 
 from simpleautodiff.compiled.backends.known_values import with_known
 from simpleautodiff.compiled.backends.rewriting import without_moves
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.compiled.scalar.kernel import BatchedKernel
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 
-OTHER_WAY = (
+OTHER_PATH = (
     "no path that was recorded fits these arguments: call the function with such arguments "
     "before it is exported"
 )
@@ -36,13 +36,13 @@ _TAKEN = frozenset([*keyword.kwlist, *f"{_C} {_FUNCTIONS} {_HERE}".split()])
 _OWN = re.compile(r"(v|in|out|C|i|a|total|sum|rows)\d+|i|w|.*_step")
 
 
-class Way(NamedTuple):
+class ExportedPath(NamedTuple):
     """One way through the code; `turns[k]` is the number of the one taken if guard k fails.
 
     `results` are the kinds of number that the function returns; None of what is no number.
     """
 
-    recorded: Recorded
+    recorded: RecordedProgram
     results: list[Any]
     turns: dict[int, int]
 
@@ -56,7 +56,7 @@ class Export(NamedTuple):
 
     name: str
     arguments: list[str]
-    ways: list[Way]
+    ways: list[ExportedPath]
     rows: BatchedKernel | None = None
     precise: bool = False
 
@@ -68,7 +68,7 @@ class Export(NamedTuple):
             for guard, turn in sorted(way.turns.items(), key=lambda pair: pair[1])
         ]
 
-    def programs(self) -> list[Recorded]:
+    def programs(self) -> list[RecordedProgram]:
         """Return the programs of all ways, which give results of the same kinds and shapes."""
         counts = {sum(kind is not None for kind in way.results) for way in self.ways}
         if len(counts) > 1:
@@ -88,15 +88,15 @@ def _asked(line: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _kinds(way: Way) -> list[Any]:
+def _kinds(way: ExportedPath) -> list[Any]:
     return [kind for kind in way.results if kind is not None]
 
 
-def _results(program: Recorded) -> list[Line]:
+def _results(program: RecordedProgram) -> list[Line]:
     return [program.lines[output] for output in program.outputs]
 
 
-def _program(way: Way, kinds: list[Any]) -> Recorded:
+def _program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
     """Return what was recorded with results that are numbers, all computed, of these kinds."""
     program = without_moves(way.recorded)
     numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)
@@ -114,7 +114,7 @@ def _differ(what: str) -> ArgumentError:
     )
 
 
-def _converted(program: Recorded, k: int, kind: Any) -> Recorded:
+def _converted(program: RecordedProgram, k: int, kind: Any) -> RecordedProgram:
     """Return a program whose k-th result is of a kind of number."""
     place = program.outputs[k]
     line = program.lines[place]
@@ -122,7 +122,7 @@ def _converted(program: Recorded, k: int, kind: Any) -> Recorded:
         return program
     lines = [*program.lines, Line(TABLE["astype"], (place, kind), {}, line.shape, kind)]
     outputs = list(program.outputs)
-    outputs[k] = Place(len(program.lines))
+    outputs[k] = Ref(len(program.lines))
     return program._replace(lines=lines, outputs=outputs)
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Call, Work
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall, Task
 from simpleautodiff.compiled.backends.export import Export
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.scalar.kernel import Kernel
@@ -27,13 +27,13 @@ Structure = int | tuple["Structure", ...]  # numbers of results, in tuples withi
 class Number(NamedTuple):
     """An argument or a result that is one number: Python's `float`, or NumPy's of a dtype."""
 
-    kind: str = "float"
+    dtype: str = "float"
 
 
 class Array(NamedTuple):
     """An argument or a result that is an array: `float64` or `float32`, of a fixed shape."""
 
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
 
 
@@ -92,7 +92,9 @@ class CompiledArray(Protocol):
 
     code: Code | None
     ir: str
-    segments: list[Callable[[Any], int] | Call]  # functions of a table of addresses; NumPy's lines
+    segments: list[
+        Callable[[Any], int] | NumpyCall
+    ]  # functions of a table of addresses; NumPy's lines
     has_entry: bool
 
     def call_directly(self, slow: Callable[..., Any]) -> Callable[..., Any] | None:
@@ -118,7 +120,12 @@ class Target(Protocol):
         """Compile a scalar program for all examples of a batch."""
 
     def compile_array(
-        self, work: list[Work], memory: Memory, precise: bool, form: CallForm | None, entries: bool
+        self,
+        work: list[Task],
+        memory: BufferLayout,
+        precise: bool,
+        form: CallForm | None,
+        entries: bool,
     ) -> CompiledArray:
         """Compile the work of an array program, with entries from Python if they are wanted."""
 

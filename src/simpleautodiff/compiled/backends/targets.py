@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.backends.interface import ScalarRunner, Target
-from simpleautodiff.compiled.backends.interpreter.machine import Machine, is_ready
+from simpleautodiff.compiled.backends.interpreter.machine import InterpretedProgram, is_ready
 from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
-from simpleautodiff.compiled.backends.python.float_code import FloatCode
+from simpleautodiff.compiled.backends.python.float_code import PythonProgram
 
 TARGET: Target = LLVMTarget()
-INTERPRETER: type[ScalarRunner] = Machine  # starts at once, as soon as it was compiled itself
-FALLBACK: type[ScalarRunner] = FloatCode  # needs nothing
+INTERPRETER: type[ScalarRunner] = (
+    InterpretedProgram  # starts at once, as soon as it was compiled itself
+)
+FALLBACK: type[ScalarRunner] = PythonProgram  # needs nothing
 
 interpreter_is_ready = is_ready

@@ -21,15 +21,15 @@ from simpleautodiff.compiled.recording.conditional_zero import partly
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     GETITEM,
-    Single,
+    FloatSymbol,
     Symbol,
     not_recorded,
 )
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     native,
     with_values,
 )
@@ -75,17 +75,17 @@ class SymbolLevel(ManyLevel):
         if type(value) is float:
             return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
         symbol = Symbol()
-        symbol.level, symbol.concrete, symbol.place = self, value, Place(len(self.lines))
+        symbol.level, symbol.concrete, symbol.place = self, value, Ref(len(self.lines))
         shape, dtype = getattr(value, "shape", ()), _dtype(value)
         self.lines.append(Line(what, args, kwargs, shape, dtype))
         return symbol
 
-    def single(self, line: Line, value: float) -> Single:
+    def single(self, line: Line, value: float) -> FloatSymbol:
         """Take note of a step that gives one of Python's own numbers."""
-        symbol = Single()
+        symbol = FloatSymbol()
         symbol.level = self
         symbol.concrete = value
-        symbol.place = Place(len(self.lines))
+        symbol.place = Ref(len(self.lines))
         self.lines.append(line)
         return symbol
 
@@ -185,19 +185,19 @@ class SymbolLevel(ManyLevel):
             self.captured[id(symbol)] = symbol, self.input(symbol.concrete)
         return self.captured[id(symbol)][1]
 
-    def finish(self, results: list[Any], inputs: int) -> Recorded:
+    def finish(self, results: list[Any], inputs: int) -> RecordedProgram:
         """Return the program, its arguments first."""
         outputs = [self._kept(x) if isinstance(x, Symbol) else x for x in results]
-        recorded = Recorded(self.lines, inputs, self.guards, outputs)
+        recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards = [], []
         return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
 
 
-def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
+def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
     """Put arguments that were met on the way before all other lines."""
     lines = recorded.lines
     order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
-    of = {old: Place(new) for new, old in enumerate(order)}
+    of = {old: Ref(new) for new, old in enumerate(order)}
     moved = [
         lines[old]._replace(
             args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
@@ -205,7 +205,7 @@ def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
         for old in order
     ]
     guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
-    return Recorded(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
+    return RecordedProgram(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
 
 
 def _whole(part: Any) -> Any:

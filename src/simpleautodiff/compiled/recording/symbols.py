@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Many
-from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Place
+from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.primitive import Primitive
@@ -38,7 +38,7 @@ class Symbol(Many):
     __slots__ = ("concrete", "place")
     level: SymbolLevel
     concrete: Any  # its number at this call
-    place: Place  # the line of the program that computes it
+    place: Ref  # the line of the program that computes it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ class Symbol(Many):
 
 
 @final
-class Single(Symbol):
+class FloatSymbol(Symbol):
     """A symbol that stands for one of Python's own numbers, with their quick ways."""
 
     __slots__ = ()
@@ -132,7 +132,7 @@ class Single(Symbol):
         return int(self)  # math.floor(x): the function itself has used it as an index before
 
 
-engine.scalars.add(Single)
+engine.scalars.add(FloatSymbol)
 
 
 def not_recorded(what: str, instead: str = "") -> NotRecordedError:
@@ -149,7 +149,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
 
     def method(self: Symbol, other: Any) -> Any:
         kind = type(other)
-        if kind is Single or kind is Symbol:
+        if kind is FloatSymbol or kind is Symbol:
             if other.level is not self.level:
                 return apply(primitive, *((other, self) if swapped else (self, other)))
             number = other.concrete
@@ -203,7 +203,7 @@ def _install() -> None:
     for primitive in TABLE.values():
         if primitive.arity == 1 and primitive.by_type is not None:
             quick = _quick_unary(primitive)
-            primitive.by_type[Symbol] = primitive.by_type[Single] = quick
+            primitive.by_type[Symbol] = primitive.by_type[FloatSymbol] = quick
 
 
 _install()

@@ -15,7 +15,7 @@ NOTHING = float("0")
 class Line(NamedTuple):
     """One step: a row, or a function of NumPy that has no derivative, and its arguments.
 
-    Among the arguments are `Place`s, alone or in tuples and lists: results of earlier lines.
+    Among the arguments are `Ref`s, alone or in tuples and lists: results of earlier lines.
     """
 
     what: Any
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 @final
-class Place(int):
+class Ref(int):
     """The number of a line, where its result is an argument of another."""
 
     __slots__ = ()
@@ -43,28 +43,28 @@ class Guard(NamedTuple):
     If the code went by a whole number, the truth value says that it is `number`.
     """
 
-    place: Place
+    place: Ref
     expected: bool
     line: str
     number: int | None = None
 
 
-class Recorded(NamedTuple):
+class RecordedProgram(NamedTuple):
     """A program of rows: its lines, the first of which are its inputs, guards, and results."""
 
     lines: list[Line]
     inputs: int
     guards: list[Guard]
-    outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
+    outputs: list[Any]  # of each leaf of the result a `Ref`, or a constant
 
     def decisions(self, last: int) -> list[tuple[bool, int | None]]:
         """Return which way the code went, up to one guard."""
         return [(guard.expected, guard.number) for guard in self.guards[: last + 1]]
 
 
-def places(tree: Any) -> Iterator[Place]:
+def places(tree: Any) -> Iterator[Ref]:
     """Yield the places among the arguments of a line."""
-    if type(tree) is Place:
+    if type(tree) is Ref:
         yield tree
     elif type(tree) in (tuple, list):
         for part in tree:
@@ -79,7 +79,7 @@ def places(tree: Any) -> Iterator[Place]:
 def with_values(tree: Any, values: Any) -> Any:
     """Return arguments with the values of earlier lines in their places."""
     kind = type(tree)
-    if kind is Place:
+    if kind is Ref:
         return values[tree]
     if kind is tuple:
         return tuple([with_values(part, values) for part in tree])

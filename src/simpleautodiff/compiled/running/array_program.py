@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.compiled.array.buffers import Memory
+from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
-    Bounds,
-    Check,
-    Factor,
-    Product,
-    Work,
-    build_work,
+    BlasProduct,
+    BoundsCheck,
+    GuardCheck,
+    LapackCall,
+    Task,
+    build_tasks,
     prune,
 )
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
-from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_runner import REUSED_BYTES, ArrayRunner
 
 
@@ -40,7 +40,7 @@ class ArrayProgram:
         Compile what can be compiled; without, or without llvmlite, NumPy runs it line by line.
     form
         What Python passes and what it gets, for an entry called `ENTRY` in `code`: it can be
-        pointed to, `Slot.point_to((program.code, ENTRY))`.
+        pointed to, `CallSlot.point_to((program.code, ENTRY))`.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class ArrayProgram:
 
     def __init__(
         self,
-        recorded: Recorded,
+        recorded: RecordedProgram,
         precise: bool = False,
         native: bool = True,
         form: CallForm | None = None,
@@ -80,16 +80,16 @@ class ArrayProgram:
             self._compile(precise, form)
 
     def _compile(self, precise: bool, form: CallForm | None) -> None:
-        self.plan = Plan(self.program, exact=precise)
-        self.work = prune(build_work(self.plan, precise), self.plan)
-        self.memory = Memory(self.plan, self.work)
+        self.plan = Schedule(self.program, exact=precise)
+        self.work = prune(build_tasks(self.plan, precise), self.plan)
+        self.memory = BufferLayout(self.plan, self.work)
         made = TARGET.compile_array(self.work, self.memory, precise, form, self._is_small())
         self.code, self.ir, self.has_entry = made.code, made.ir, made.has_entry
         runner = self._runner = ArrayRunner(self.memory, made, Replay(self.program))
         self._direct = made.call_directly(lambda *inputs: list(runner.run(list(inputs))))
 
-    def _computed(self) -> list[Place]:
-        return [place for place in self.plan.outputs if type(place) is Place]
+    def _computed(self) -> list[Ref]:
+        return [place for place in self.plan.outputs if type(place) is Ref]
 
     def _is_small(self) -> bool:
         """Tell whether no result is so large that its memory is worth to be used again."""
@@ -119,15 +119,15 @@ class ArrayProgram:
         return [*said, f"memory: {self.memory.size} bytes for {count} results on the way"]
 
 
-def _said(plan: Plan, piece: Work) -> str:
+def _said(plan: Schedule, piece: Task) -> str:
     if isinstance(piece, Loop):
         return f"loop: {piece.says}, {len(piece.loads)} read, {len(piece.stores)} written"
-    if isinstance(piece, Product):
+    if isinstance(piece, BlasProduct):
         return f"BLAS: matmul {piece.left.shape} {piece.right.shape}"
-    if isinstance(piece, Factor):
+    if isinstance(piece, LapackCall):
         return f"LAPACK: {piece.what}"
-    if isinstance(piece, Check):
+    if isinstance(piece, GuardCheck):
         return f"guard {piece.number}: {piece.expected}"
-    if isinstance(piece, Bounds):
+    if isinstance(piece, BoundsCheck):
         return f"bounds of an index: {piece.size}"
     return f"NumPy: {plan.lines[piece.number].name} {plan.lines[piece.number].shape}"

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Call
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
 from simpleautodiff.compiled.array.view_accesses import View
 from simpleautodiff.compiled.backends.interface import CompiledArray
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.errors import ArgumentError
 
 REUSED_BYTES = 1 << 25  # of a result whose memory the system would take back after each call
@@ -34,7 +34,7 @@ class ArrayRunner:
         Runs the program where compiled code stops because an index does not fit.
     """
 
-    def __init__(self, memory: Memory, compiled: CompiledArray, replay: Replay) -> None:
+    def __init__(self, memory: BufferLayout, compiled: CompiledArray, replay: Replay) -> None:
         self.memory, self.plan, self.replay = memory, memory.plan, replay
         self.compiled = compiled  # which has to live as long as its segments
         self._blocks: list[Any] = []
@@ -43,7 +43,7 @@ class ArrayRunner:
             for number, line in enumerate(self.plan.lines)
             if self.plan.how[number] == INPUT
         ]
-        made = [place for place in self.plan.outputs if type(place) is Place]
+        made = [place for place in self.plan.outputs if type(place) is Ref]
         made = [place for place in made if self.plan.how[self.plan.views[place].root] != NUMPY]
         self._outputs = [(self.plan.views[place].root, Results(self.plan, place)) for place in made]
 
@@ -79,7 +79,7 @@ class ArrayRunner:
 
     def _run_steps(self, table: Any, block: Any, values: dict[int, Any]) -> int:
         for step in self.compiled.segments:
-            if isinstance(step, Call):
+            if isinstance(step, NumpyCall):
                 self._call(step.number, table, block, values)
             else:
                 status = step(table)
@@ -115,7 +115,7 @@ class ArrayRunner:
         return block[begin : begin + self.plan.size(root) * dtype.itemsize].view(dtype)
 
     def _result(self, output: Any, block: Any, values: dict[int, Any]) -> Any:
-        if type(output) is not Place:
+        if type(output) is not Ref:
             return output.copy() if isinstance(output, np.ndarray) else output
         root = self.plan.views[output].root
         if self.plan.how[root] != NUMPY:

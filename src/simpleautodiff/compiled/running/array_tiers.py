@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
 from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, not_made
 
@@ -18,8 +18,8 @@ from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, n
 class TieredArrayProgram(EnteredProgram):
     """A program on arrays: through NumPy at first, then with its loops compiled."""
 
-    def __init__(self, recorded: Recorded, precise: bool, tier: str | None) -> None:
-        self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Place]
+    def __init__(self, recorded: RecordedProgram, precise: bool, tier: str | None) -> None:
+        self._computed = [k for k, x in enumerate(recorded.outputs) if type(x) is Ref]
         super().__init__(len(self._computed))
         self.recorded, self.precise = recorded, precise
         self.calls = 0
@@ -65,7 +65,7 @@ class TieredArrayProgram(EnteredProgram):
         return [self.program.code] if self.program.code else []
 
 
-def written(recorded: Recorded) -> str:
+def written(recorded: RecordedProgram) -> str:
     """Write a program of rows, one line each."""
     names = [f"v{n}" for n in range(len(recorded.lines))]
     text = [f"v{n} = {line.name}({', '.join(map(_short, line.args))})"
@@ -77,7 +77,7 @@ def written(recorded: Recorded) -> str:
 
 
 def _short(arg: Any) -> str:
-    if type(arg) is Place:
+    if type(arg) is Ref:
         return f"v{int(arg)}"
     if isinstance(arg, np.ndarray):
         return f"array{arg.shape}"

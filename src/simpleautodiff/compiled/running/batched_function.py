@@ -92,12 +92,12 @@ class BatchedFunction(BatchedKernel):
         size = 0
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
             base, index = leaf if type(leaf) is tuple else (leaf, None)
-            base = np.ascontiguousarray(base, SCALAR_TYPES[form.kind])
+            base = np.ascontiguousarray(base, SCALAR_TYPES[form.dtype])
             kept += [base, index]
             size = max(size, len(index) if index is not None else self._length(base, mode))
             table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
         forms = zip(self.kernel.outputs, self._whole(size), strict=True)
-        results: list[Any] = [np.empty(shape, SCALAR_TYPES[form.kind]) for form, shape in forms]
+        results: list[Any] = [np.empty(shape, SCALAR_TYPES[form.dtype]) for form, shape in forms]
         if len(results) == 1 and _can_hold(out, results[0], kept):
             results = [out]
         for result, form in zip(results, self.kernel.outputs, strict=True):
@@ -122,7 +122,7 @@ class BatchedFunction(BatchedKernel):
         results = []
         forms = zip(self.kernel.outputs, self.layouts, self._whole(size), strict=True)
         for form, layout, shape in forms:
-            whole: Any = np.empty((form.size, size), SCALAR_TYPES[form.kind])
+            whole: Any = np.empty((form.size, size), SCALAR_TYPES[form.dtype])
             for k in range(form.size):
                 whole[k] = next(found)
             results.append((whole if layout == COLUMNS else whole.T).reshape(shape))

@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.compiled.running.batched_function import BatchedFunction
 from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, not_made
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS
@@ -76,7 +76,7 @@ class BatchedProgram(EnteredProgram):
     def _want_entry(self) -> None:
         """Say how Python could call the code, before it is made."""
         form, self.form = self.form, None
-        straight = all(type(arg) is Place for arg in self.args) and self.rows.threads == 1
+        straight = all(type(arg) is Ref for arg in self.args) and self.rows.threads == 1
         if form is not None and straight and list(self.which) == [*range(len(self.which))]:
             self.rows.entered = form, tuple([int(arg) for arg in self.args])
 
@@ -102,7 +102,7 @@ class BatchedProgram(EnteredProgram):
 
 
 def _given(arg: Any, inputs: Sequence[Any]) -> Any:
-    if type(arg) is Place:
+    if type(arg) is Ref:
         return inputs[arg]
     if not isinstance(arg, Gathered):
         return arg
@@ -121,7 +121,7 @@ def _mode(arg: Any, mode: str) -> str:
     return GATHERED if isinstance(arg, Gathered) else mode
 
 
-def batched_program(recorded: Recorded) -> BatchedProgram | None:
+def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
     """Return a program that is one function of rows and little else; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
     found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
@@ -131,7 +131,7 @@ def batched_program(recorded: Recorded) -> BatchedProgram | None:
     args = [_argument(arg, lines, inputs) for arg in rows.args]
     which, turned, size = [], set(), 0
     for output in recorded.outputs:
-        line = lines[output] if type(output) is Place else None
+        line = lines[output] if type(output) is Ref else None
         by_columns = line is not None and _is_turn(line, lines, to_last=True)
         if line is not None and by_columns:
             line = lines[line.args[0]]
@@ -151,7 +151,7 @@ def batched_program(recorded: Recorded) -> BatchedProgram | None:
 
 def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
     """Tell whether a line moves the first axis of an array to the end, or the last to the front."""
-    if line.what is not transpose.primitive or type(line.args[0]) is not Place:  # type: ignore[attr-defined]
+    if line.what is not transpose.primitive or type(line.args[0]) is not Ref:  # type: ignore[attr-defined]
         return False
     axes = list(range(len(line.shape)))
     return [*line.args[1]] == ([*axes[1:], 0] if to_last else [axes[-1], *axes[:-1]])
@@ -159,7 +159,7 @@ def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
     """Return an argument of a function of rows: an input, a constant, or rows made of those."""
-    if type(arg) is not Place or arg < inputs:
+    if type(arg) is not Ref or arg < inputs:
         return arg
     line = lines[arg]
     if _is_turn(line, lines, to_last=False) and line.args[0] < inputs:
@@ -168,10 +168,10 @@ def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
         return None
     table, index = line.args
     index = index[0] if type(index) is tuple and len(index) == 1 else index
-    simple = all(type(x) is np.ndarray or (type(x) is Place and x < inputs) for x in (table, index))
+    simple = all(type(x) is np.ndarray or (type(x) is Ref and x < inputs) for x in (table, index))
     if not simple:
         return None
-    dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Place else (
+    dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Ref else (
         index.dtype, index.shape)  # fmt: skip
     of_rows = dtype is not None and dtype.kind in "iu" and len(shape) == 1 and shape[0] > 0
     return Gathered(table, index) if of_rows else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ArgumentError
 
 # How the leaves of many rows are given: row after row, one row for all, rows of a table by their
@@ -20,21 +20,21 @@ ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
 class Leaf(NamedTuple):
     """One argument or result: numbers of one kind, side by side in memory."""
 
-    kind: str
+    dtype: str
     size: int
 
 
 class Kernel(NamedTuple):
     """A flat program whose inputs and outputs are those of its leaves, one after the other."""
 
-    flat: Flat
+    flat: ScalarProgram
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
 
     def key(self) -> str:
         """Return a text that is the same for the same program, and for no other."""
         flat = self.flat
-        parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.kinds, flat.outputs
+        parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.dtypes, flat.outputs
         return repr((parts, flat.guards))
 
 
@@ -54,7 +54,7 @@ class BatchedKernel:
 def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
     """Return one array for each leaf, of its kind and side by side in memory."""
     arrays: list[NDArray[Any]] = [
-        np.ascontiguousarray(given, SCALAR_TYPES[leaf.kind]).reshape(-1)
+        np.ascontiguousarray(given, SCALAR_TYPES[leaf.dtype]).reshape(-1)
         for given, leaf in zip(inputs, leaves, strict=True)
     ]
     for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
@@ -65,4 +65,4 @@ def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any
 
 def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
     """Return one array for each leaf, to be filled."""
-    return [np.empty(leaf.size, SCALAR_TYPES[leaf.kind]) for leaf in leaves]
+    return [np.empty(leaf.size, SCALAR_TYPES[leaf.dtype]) for leaf in leaves]

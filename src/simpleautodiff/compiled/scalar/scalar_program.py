@@ -30,7 +30,7 @@ Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}
 
 
-class Flat:
+class ScalarProgram:
     """A program under construction: every method that makes a step returns its place.
 
     Parameters
@@ -40,7 +40,7 @@ class Flat:
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x, y = program.input("d"), program.input("d")
     >>> program.outputs = [program.mul(program.add(x, y), program.add(y, x))]
     >>> print(program)
@@ -54,7 +54,7 @@ class Flat:
     def __init__(self, precise: bool = False) -> None:
         self.precise = precise
         self.steps: list[Step] = []
-        self.kinds: list[str] = []
+        self.dtypes: list[str] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
         self.guards: list[tuple[int, bool]] = []  # truth values, and what they have to be
@@ -67,41 +67,41 @@ class Flat:
 
     # Making steps. --------------------------------------------------------------------------------
 
-    def _new(self, step: Step, kind: str) -> int:
-        key = (*step, kind) if step[0] == "const" else step
+    def _new(self, step: Step, dtype: str) -> int:
+        key = (*step, dtype) if step[0] == "const" else step
         place = self._places.get(key)
         if place is None:
             place = self._places[key] = len(self.steps)
             self.steps.append(step)
-            self.kinds.append(kind)
+            self.dtypes.append(dtype)
         return place
 
-    def input(self, kind: str = FLOAT64) -> int:
+    def input(self, dtype: str = FLOAT64) -> int:
         """Take the next input."""
-        place = self._new(("input", len(self.inputs)), kind)
+        place = self._new(("input", len(self.inputs)), dtype)
         self.inputs.append(place)
         return place
 
-    def const(self, number: Any, kind: str = FLOAT64) -> int:
+    def const(self, number: Any, dtype: str = FLOAT64) -> int:
         """Return the place of a constant."""
-        return self._new(("const", to_bits(number, kind)), kind)
+        return self._new(("const", to_bits(number, dtype)), dtype)
 
-    def zero(self, kind: str = FLOAT64) -> int:
+    def zero(self, dtype: str = FLOAT64) -> int:
         """Return the place of the zero that is known by structure."""
-        if kind not in self._zeros:
-            self._zeros[kind] = len(self.steps)
+        if dtype not in self._zeros:
+            self._zeros[dtype] = len(self.steps)
             self.steps.append(("const", 0))
-            self.kinds.append(kind)
-        return self._zeros[kind]
+            self.dtypes.append(dtype)
+        return self._zeros[dtype]
 
     def is_zero(self, place: int) -> bool:
         """Tell whether a step is the zero known by structure."""
-        return self._zeros.get(self.kinds[place]) == place
+        return self._zeros.get(self.dtypes[place]) == place
 
     def number(self, place: int) -> Any:
         """Return the number that a step is known to be, or None."""
         step = self.steps[place]
-        return from_bits(step[1], self.kinds[place]) if step[0] == "const" else None
+        return from_bits(step[1], self.dtypes[place]) if step[0] == "const" else None
 
     def make(self, operation: str, *args: int) -> int:
         """Return the place of an operation on earlier steps, simplified where that is known."""
@@ -115,12 +115,12 @@ class Flat:
     def plainly(self, operation: str, *args: int) -> int:
         """Return the place of an operation; only what is computed from constants is known."""
         row = OPERATIONS[operation]
-        kind = self.kinds[args[-1]] if row.gives == "same" else row.gives
+        dtype = self.dtypes[args[-1]] if row.gives == "same" else row.gives
         steps = self.steps
         if steps[args[0]][0] == "const" and steps[args[-1]][0] == "const" and operation in FOLDED:
             self.folded += 1
             with np.errstate(all="ignore"):
-                return self.const(row.numpy(*[self.number(arg) for arg in args]), kind)
+                return self.const(row.numpy(*[self.number(arg) for arg in args]), dtype)
         if row.commutes and args[0] > args[1]:
             args = args[1], args[0]
         step = (operation, *args)
@@ -128,7 +128,7 @@ class Flat:
         if place is None:
             place = self._places[step] = len(steps)
             steps.append(step)
-            self.kinds.append(kind)
+            self.dtypes.append(dtype)
         return place
 
     def add(self, x: int, y: int) -> int:
@@ -151,15 +151,17 @@ class Flat:
         """Return the negative of a number."""
         return self.make("neg", x)
 
-    def to(self, kind: str, x: int) -> int:
+    def to(self, dtype: str, x: int) -> int:
         """Return a number in another kind."""
-        if self.kinds[x] == kind:
+        if self.dtypes[x] == dtype:
             return x
         if self.is_zero(x):
-            return self.zero(kind)
-        if kind == BOOL:
-            return self.make("ne", x, self.const(0, self.kinds[x]))
-        return self.make({FLOAT64: "to_float64", FLOAT32: "to_float32", INT64: "to_int64"}[kind], x)
+            return self.zero(dtype)
+        if dtype == BOOL:
+            return self.make("ne", x, self.const(0, self.dtypes[x]))
+        return self.make(
+            {FLOAT64: "to_float64", FLOAT32: "to_float32", INT64: "to_int64"}[dtype], x
+        )
 
     # The whole. -----------------------------------------------------------------------------------
 
@@ -175,19 +177,19 @@ class Flat:
                     needed[arg] = 1
         return [place for place, is_needed in enumerate(needed) if is_needed]
 
-    def pruned(self) -> Flat:
+    def pruned(self) -> ScalarProgram:
         """Return the program without steps that nothing needs."""
-        new = Flat(self.precise)
+        new = ScalarProgram(self.precise)
         new.folded = self.folded
         place_in_new: dict[int, int] = {}
         for old in self.live():
-            step, kind = self.steps[old], self.kinds[old]
+            step, dtype = self.steps[old], self.dtypes[old]
             if step[0] not in ("input", "const"):
                 step = (step[0], *[place_in_new[arg] for arg in step[1:]])
             place_in_new[old] = len(new.steps)
-            new._places[(*step, kind) if step[0] == "const" else step] = len(new.steps)
+            new._places[(*step, dtype) if step[0] == "const" else step] = len(new.steps)
             new.steps.append(step)
-            new.kinds.append(kind)
+            new.dtypes.append(dtype)
         new._zeros = {k: place_in_new[v] for k, v in self._zeros.items() if v in place_in_new}
         new.inputs = [place_in_new[place] for place in self.inputs]
         new.outputs = [place_in_new[place] for place in self.outputs]
@@ -215,7 +217,7 @@ class Flat:
         with np.errstate(all="ignore"):
             for place, (operation, *args) in enumerate(self.steps):
                 if operation == "input":
-                    values.append(SCALAR_TYPES[self.kinds[place]](inputs[args[0]]))
+                    values.append(SCALAR_TYPES[self.dtypes[place]](inputs[args[0]]))
                 elif operation == "const":
                     values.append(self.number(place))
                 elif operation == "select":
@@ -225,22 +227,22 @@ class Flat:
         return [values[place] for place in self.outputs]
 
 
-def to_bits(number: Any, kind: str) -> int:
+def to_bits(number: Any, dtype: str) -> int:
     """Return the bits of a number as a whole number."""
-    if kind == FLOAT64:
+    if dtype == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
-    if kind == FLOAT32:
+    if dtype == FLOAT32:
         return int(struct.unpack("<i", struct.pack("<f", number))[0])
     return int(number)
 
 
-def from_bits(bits: int, kind: str) -> Any:
+def from_bits(bits: int, dtype: str) -> Any:
     """Return the number that has these bits, as NumPy's."""
-    if kind == FLOAT64:
+    if dtype == FLOAT64:
         return np.float64(struct.unpack("<d", struct.pack("<q", bits))[0])
-    if kind == FLOAT32:
+    if dtype == FLOAT32:
         return np.float32(struct.unpack("<f", struct.pack("<i", bits))[0])
-    return SCALAR_TYPES[kind](bits)
+    return SCALAR_TYPES[dtype](bits)
 
 
 # What is known without computing it. --------------------------------------------------------------
@@ -250,7 +252,7 @@ def from_bits(bits: int, kind: str) -> Any:
 _PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
 
 
-def _simpler_add(flat: Flat, x: int, y: int) -> int | None:
+def _simpler_add(flat: ScalarProgram, x: int, y: int) -> int | None:
     if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
         return None
     if flat.is_zero(x):
@@ -267,7 +269,7 @@ def _simpler_add(flat: Flat, x: int, y: int) -> int | None:
     return None
 
 
-def _simpler_sub(flat: Flat, x: int, y: int) -> int | None:
+def _simpler_sub(flat: ScalarProgram, x: int, y: int) -> int | None:
     if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
         return None
     if flat.is_zero(y):
@@ -283,11 +285,11 @@ def _simpler_sub(flat: Flat, x: int, y: int) -> int | None:
     return None
 
 
-def _simpler_mul(flat: Flat, x: int, y: int) -> int | None:
+def _simpler_mul(flat: ScalarProgram, x: int, y: int) -> int | None:
     if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
         return None
     if flat.is_zero(x) or flat.is_zero(y):
-        return flat.zero(flat.kinds[x])
+        return flat.zero(flat.dtypes[x])
     for one, other in ((x, y), (y, x)):
         number = flat.number(one)
         if number == 1:
@@ -299,7 +301,7 @@ def _simpler_mul(flat: Flat, x: int, y: int) -> int | None:
     return None
 
 
-def _simpler_div(flat: Flat, x: int, y: int) -> int | None:
+def _simpler_div(flat: ScalarProgram, x: int, y: int) -> int | None:
     if flat.is_zero(x):
         return x
     divisor = flat.number(y)
@@ -309,17 +311,17 @@ def _simpler_div(flat: Flat, x: int, y: int) -> int | None:
         return x
     fraction, exponent = np.frexp(divisor)
     if abs(fraction) == 0.5 and abs(exponent) < 120:  # the reciprocal is a float32, too
-        return flat.mul(x, flat.const(1 / divisor, flat.kinds[y]))  # exact: a power of two
+        return flat.mul(x, flat.const(1 / divisor, flat.dtypes[y]))  # exact: a power of two
     return None
 
 
-def _simpler_neg(flat: Flat, x: int) -> int | None:
+def _simpler_neg(flat: ScalarProgram, x: int) -> int | None:
     if flat.is_zero(x):
         return x
     return flat.steps[x][1] if flat.steps[x][0] == "neg" else None
 
 
-def _simpler_select(flat: Flat, condition: int, x: int, y: int) -> int | None:
+def _simpler_select(flat: ScalarProgram, condition: int, x: int, y: int) -> int | None:
     known = flat.number(condition)
     if known is not None:
         return x if known else y
@@ -330,11 +332,11 @@ def _simpler_select(flat: Flat, condition: int, x: int, y: int) -> int | None:
     return None
 
 
-def _simpler_not(flat: Flat, x: int) -> int | None:
+def _simpler_not(flat: ScalarProgram, x: int) -> int | None:
     return flat.steps[x][1] if flat.steps[x][0] == "not" else None
 
 
-def _simpler_power(flat: Flat, x: int, y: int) -> int | None:
+def _simpler_power(flat: ScalarProgram, x: int, y: int) -> int | None:
     exponent = flat.number(y)
     if exponent is None or flat.precise:
         return None
@@ -345,11 +347,11 @@ def _simpler_power(flat: Flat, x: int, y: int) -> int | None:
     return _whole_power(flat, x, int(exponent)) if abs(exponent) <= 8 else None
 
 
-def _whole_power(flat: Flat, x: int, n: int) -> int:
+def _whole_power(flat: ScalarProgram, x: int, n: int) -> int:
     if n < 0:
-        return flat.div(flat.const(1, flat.kinds[x]), _whole_power(flat, x, -n))
+        return flat.div(flat.const(1, flat.dtypes[x]), _whole_power(flat, x, -n))
     if n == 0:
-        return flat.const(1, flat.kinds[x])
+        return flat.const(1, flat.dtypes[x])
     if n == 1:
         return x
     half = _whole_power(flat, x, n // 2)

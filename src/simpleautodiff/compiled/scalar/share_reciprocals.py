@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterable
 
 from simpleautodiff.compiled.scalar.operations import FLOAT32, FLOAT64
-from simpleautodiff.compiled.scalar.scalar_program import Flat, from_bits
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram, from_bits
 
 
-def share_reciprocals(flat: Flat) -> Flat:
+def share_reciprocals(flat: ScalarProgram) -> ScalarProgram:
     """Return the program with one division where several numbers are divided by the same one.
 
     x/y becomes x × (1/y), which may differ from it in the last bit; x/(2y) counts as a division by
@@ -22,32 +22,32 @@ def share_reciprocals(flat: Flat) -> Flat:
     return rewritten(flat, {y for y, count in divisors.items() if count > 1})
 
 
-def _root(flat: Flat, place: int) -> tuple[int, float]:
+def _root(flat: ScalarProgram, place: int) -> tuple[int, float]:
     """Return what a number is a multiple of, and how many times: a power of two."""
     step = flat.steps[place]
     for factor, other in (step[1:], step[:0:-1]) if step[0] == "mul" else ():
-        if flat.steps[factor][0] == "const" and flat.kinds[factor] in (FLOAT64, FLOAT32):
-            number = float(from_bits(flat.steps[factor][1], flat.kinds[factor]))
+        if flat.steps[factor][0] == "const" and flat.dtypes[factor] in (FLOAT64, FLOAT32):
+            number = float(from_bits(flat.steps[factor][1], flat.dtypes[factor]))
             if math.frexp(number)[0] == 0.5 and 2.0**-100 <= number <= 2.0**100:
                 return other, number
     return place, 1.0
 
 
-def rewritten(flat: Flat, shared: Iterable[int]) -> Flat:
+def rewritten(flat: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
     """Make the steps of a program anew, dividing by the `shared` ones with their reciprocals."""
-    new, of, shared = Flat(flat.precise), {}, set(shared)
+    new, of, shared = ScalarProgram(flat.precise), {}, set(shared)
     new.folded = flat.folded
     for old in flat.live():
-        step, kind = flat.steps[old], flat.kinds[old]
+        step, dtype = flat.steps[old], flat.dtypes[old]
         if step[0] == "input":
-            of[old] = new._new(step, kind)
+            of[old] = new._new(step, dtype)
         elif flat.is_zero(old):
-            of[old] = new.zero(kind)
+            of[old] = new.zero(dtype)
         elif step[0] == "const":
-            of[old] = new._new(step, kind)
+            of[old] = new._new(step, dtype)
         elif step[0] == "div" and (root := _root(flat, step[2]))[0] in shared:
-            reciprocal = new.div(new.const(1, kind), of[root[0]])
-            scaled = new.mul(reciprocal, new.const(1 / root[1], kind))
+            reciprocal = new.div(new.const(1, dtype), of[root[0]])
+            scaled = new.mul(reciprocal, new.const(1 / root[1], dtype))
             of[old] = new.mul(of[step[1]], scaled)
         else:
             of[old] = new.make(step[0], *[of[arg] for arg in step[1:]])

@@ -21,7 +21,7 @@ class Part(NamedTuple):
     stores: list[tuple[int, int]]
 
 
-class Parts(NamedTuple):
+class SplitProgram(NamedTuple):
     """A program in parts, with the slot of each number that one part leaves for another."""
 
     parts: list[Part]
@@ -29,14 +29,14 @@ class Parts(NamedTuple):
     size: int  # how many slots there are
 
 
-def to_parts(kernel: Kernel, length: int) -> Parts:
+def split_program(kernel: Kernel, length: int) -> SplitProgram:
     """Cut a program into parts of so many steps; what nothing needs is left out.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> for _ in range(3):
     ...     x = flat.make("sin", x)
@@ -52,7 +52,7 @@ def to_parts(kernel: Kernel, length: int) -> Parts:
     home = {place: number for number, part in enumerate(parts) for place in part.places}
     _put_ends(kernel, parts, home)
     slots, size = _slots(parts, _last_parts(kernel, parts, home), home)
-    return Parts(parts, slots, size)
+    return SplitProgram(parts, slots, size)
 
 
 def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:

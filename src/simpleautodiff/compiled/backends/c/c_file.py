@@ -34,7 +34,7 @@ class Parameter(NamedTuple):
     """An argument or a result: its name, kind of number and shape."""
 
     name: str
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
 
     @property
@@ -43,7 +43,7 @@ class Parameter(NamedTuple):
         return math.prod(self.shape)
 
 
-class File:
+class CFile:
     """A file under construction; constants and functions that are equal are written once.
 
     Examples
@@ -158,7 +158,7 @@ class File:
                  for name, kind, shape in (*self.inputs, *self.outputs)]  # fmt: skip
         lines += ["int status, i;"] if self.inputs or self.outputs else ["int status;"]
         for one in self.inputs:
-            value = f"({TYPES[one.kind]})(1.0 / (i + 1))" if one.kind in "df" else "0"
+            value = f"({TYPES[one.dtype]})(1.0 / (i + 1))" if one.dtype in "df" else "0"
             lines.append(f"for (i = 0; i < {one.size}; i++) {one.name}[i] = {value};")
         lines.append(f"status = {self.name}({', '.join(self.names())});")
         lines.append('printf("status %d\\n", status);')
@@ -171,7 +171,7 @@ class File:
 
 def _said(one: Parameter) -> str:
     shape = "".join(f"[{n}]" for n in one.shape)
-    return f" *   {one.name}: {TYPES[one.kind]}{shape or ', one number'}"
+    return f" *   {one.name}: {TYPES[one.dtype]}{shape or ', one number'}"
 
 
 def _wrapped(text: str, width: int = 92) -> list[str]:

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop, fill_loop
-from simpleautodiff.compiled.backends.c.c_file import File
+from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, step_in_c
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 MOST = 60  # parameters of a function; compilers need not take more than 127
 SEGMENT = 1024  # elements that are added up before they are added to the total
 
 
-def write_loop(file: File, loop: Loop, address: Callable[[Any], str]) -> str:
+def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     """Write a loop as a function of its buffers, whose addresses are given; return its call.
 
     Buffers that share their memory are one to the function, so that no two of them overlap.
@@ -47,11 +47,11 @@ class _Writer:
         self.lines: list[str] = []
         self.depth = 0
         self.bases: dict[str, str] = {}  # names of buffers here, by their addresses
-        self.kinds: dict[str, str] = {}
+        self.dtypes: dict[str, str] = {}
         for access in loop.accesses():
             where = address(access.slot)
             self.bases.setdefault(where, f"a{len(self.bases)}")
-            self.kinds[where] = access.kind
+            self.dtypes[where] = access.dtype
 
     @property
     def in_segments(self) -> bool:
@@ -63,8 +63,8 @@ class _Writer:
         stored = [to for _, to in self.loop.stores] + [fold.to for fold in self.loop.folds]
         written = {self.address(to.slot) for to in stored}
         return {
-            where: f"{'const ' * (where not in written)}{TYPES[self.kinds[where]]} *restrict {base}"
-            for where, base in self.bases.items()
+            at: f"{'const ' * (at not in written)}{TYPES[self.dtypes[at]]} *restrict {base}"
+            for at, base in self.bases.items()
         }
 
     def declared(self) -> list[str]:
@@ -74,7 +74,7 @@ class _Writer:
         lines = [f"ptrdiff_t {', '.join(counters)};"] * bool(counters)
         for number, fold in self.registers:
             names = [f"total{number}", *[f"sum{number}"] * self.in_segments]
-            lines.append(f"{TYPES[fold.to.kind]} {', '.join(names)};")
+            lines.append(f"{TYPES[fold.to.dtype]} {', '.join(names)};")
         return lines
 
     def write(self, line: str) -> None:
@@ -145,8 +145,8 @@ class _Writer:
                 text = self._element(self.loop.loads[args[0]])
             else:
                 names = [self._name(arg) for arg in args]
-                text = step_in_c(operation, flat.kinds[args[-1]], names)
-            self.write(f"const {TYPES[flat.kinds[place]]} v{place} = {text};")
+                text = step_in_c(operation, flat.dtypes[args[-1]], names)
+            self.write(f"const {TYPES[flat.dtypes[place]]} v{place} = {text};")
         for place, to in self.loop.stores:
             self.write(f"{self._element(to)} = {self._name(place)};")
         for number, fold in enumerate(self.loop.folds):
@@ -156,7 +156,7 @@ class _Writer:
     def _name(self, place: int) -> str:
         if self.flat.steps[place][0] != "const":
             return f"v{place}"
-        return constant_in_c(self.flat.number(place).item(), self.flat.kinds[place])
+        return constant_in_c(self.flat.number(place).item(), self.flat.dtypes[place])
 
     def _element(self, access: Access) -> str:
         """Write the element of a buffer that an access means here."""
@@ -168,7 +168,7 @@ class _Writer:
         ]
         if not inside:
             return element
-        other = self._element(access.under) if access.under else constant_in_c(0, access.kind)
+        other = self._element(access.under) if access.under else constant_in_c(0, access.dtype)
         return f"({' && '.join(inside)} ? {element} : {other})"
 
     def _index(self, access: Access) -> str:
@@ -183,7 +183,7 @@ class _Writer:
 
 def _first(fold: Fold) -> str:
     """Write the number that a sum or an extreme begins with."""
-    kind, is_max = fold.to.kind, fold.operation == "maximum"
+    kind, is_max = fold.to.dtype, fold.operation == "maximum"
     if fold.operation == "add":
         return constant_in_c(0, kind)
     if kind == "?":
@@ -194,12 +194,12 @@ def _first(fold: Fold) -> str:
 
 
 def _together(fold: Fold, x: str, y: str) -> str:
-    return step_in_c(fold.operation, fold.to.kind, [x, y])
+    return step_in_c(fold.operation, fold.to.dtype, [x, y])
 
 
 def product_loop(kind: str, number: int, left: Any, right: Any) -> Loop:
     """Return the loop that multiplies two views of vectors or matrices."""
-    flat = Flat()
+    flat = ScalarProgram()
     product = flat.mul(flat.input(kind), flat.input(kind))
     ranks = len(left.shape), len(right.shape)
     inner = left.shape[-1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.backends.c import c_arrays as arrays_c, c_scalars as numbers_c
-from simpleautodiff.compiled.backends.c.c_file import File, Parameter
+from simpleautodiff.compiled.backends.c.c_file import CFile, Parameter
 from simpleautodiff.compiled.backends.export import Export
-from simpleautodiff.compiled.recording.trace_program import Recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
@@ -15,7 +15,7 @@ def export_c(export: Export) -> str:
     name = export.name
     if export.rows is not None:
         kernel = export.rows.kernel
-        file = File(name, *_of_one_row(export, export.rows))
+        file = CFile(name, *_of_one_row(export, export.rows))
         numbers_c.write_kernel(file, kernel, name)
         numbers_c.write_rows(file, name)
         return file.text(numbers_c.about_rows(name))
@@ -35,19 +35,19 @@ def _of_one_row(export: Export, rows: BatchedKernel) -> tuple[list[Parameter], l
     """Return the arguments and the results of a function of rows, for one of them."""
     lines = export.ways[0].recorded.lines
     inputs = [
-        Parameter(own, leaf.kind, line.shape if mode == SAME else line.shape[1:])
+        Parameter(own, leaf.dtype, line.shape if mode == SAME else line.shape[1:])
         for own, leaf, line, mode in zip(
             export.arguments, rows.kernel.inputs, lines, rows.modes, strict=False
         )
     ]
     outputs = [
-        Parameter(f"out{n}", leaf.kind, tuple(shape))
+        Parameter(f"out{n}", leaf.dtype, tuple(shape))
         for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
     ]
     return inputs, outputs
 
 
-def _write_c(file: File, program: Recorded, name: str, precise: bool, kind: str) -> None:
+def _write_c(file: CFile, program: RecordedProgram, name: str, precise: bool, kind: str) -> None:
     kernel = unroll_if_small(program, precise)
     if kernel:
         numbers_c.write_kernel(file, kernel, name, kind)

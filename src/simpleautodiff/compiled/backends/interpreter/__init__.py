@@ -1,1 +1,1 @@
-"""Flat programs without compiling them: on the tape machine, or as Python."""
+"""Scalar programs without compiling them: on the tape machine, or as Python."""

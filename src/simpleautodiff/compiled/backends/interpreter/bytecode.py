@@ -27,7 +27,7 @@ from simpleautodiff.compiled.scalar.operations import (
     OPERATIONS,
     TABLE,
 )
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ValueKindError
 
 Numbers = NDArray[Any]
@@ -69,7 +69,7 @@ OPERATION_OPCODES = _operation_opcodes()
 OPCODES: tuple[str, ...] = (
     *dict.fromkeys(OPERATION_OPCODES.values()),
     *("select", "muladd", "copy", "round", "int_to_double", "int_to_float", "double_to_int"),
-    *(f"{verb}.{kind}" for verb in ("load", "store") for kind in "df?l"),
+    *(f"{verb}.{dtype}" for verb in ("load", "store") for dtype in "df?l"),
     *("const", "guard", "halt"),
 )
 NUMBER = {name: number for number, name in enumerate(OPCODES)}
@@ -111,7 +111,7 @@ _ROUND = len(OPCODES)
 _TABLE = np.array([[_opcode(name, letter) for letter in _LETTERS] for name in _NAMES])
 
 
-class Tape(NamedTuple):
+class Bytecode(NamedTuple):
     """The code of a kernel, how many steps it has, and how many cells of eight bytes it needs."""
 
     code: NDArray[np.int32]
@@ -129,17 +129,17 @@ class _Steps(NamedTuple):
         return _Steps(self.opcodes[which], self.words[which])
 
 
-def to_tape(kernel: Kernel) -> Tape:
+def to_bytecode(kernel: Kernel) -> Bytecode:
     """Translate a kernel to the code of the tape machine.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), x)]
-    >>> print(written(to_tape(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
+    >>> print(written(to_bytecode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
     load.d 2 0 0
     sin.d 3 2
     mul.d 3 2 3
@@ -152,7 +152,7 @@ def to_tape(kernel: Kernel) -> Tape:
     return _encoded(steps, places, len(kernel.inputs) + len(kernel.outputs))
 
 
-def written(tape: Tape) -> str:
+def written(tape: Bytecode) -> str:
     """Write the code of the machine, one step a line."""
     lines, at, code = [], 0, tape.code.tolist()
     while at < len(code):
@@ -172,31 +172,33 @@ def _computed(kernel: Kernel) -> _Steps:
     rows = np.fromiter(map(_ROW.__getitem__, [step[0] for step in flat.steps]), np.int64, count)
     first = np.array([step[1] for step in flat.steps], np.int64)
     last = np.array([step[-1] for step in flat.steps], np.int64)
-    kinds = _KIND[np.frombuffer("".join(flat.kinds).encode(), np.uint8)]
+    dtypes = _KIND[np.frombuffer("".join(flat.dtypes).encode(), np.uint8)]
     is_leaf = rows >= len(OPERATIONS)
-    opcodes = _TABLE[rows, np.where(is_leaf, kinds, kinds[np.where(is_leaf, 0, last)])]
+    opcodes = _TABLE[rows, np.where(is_leaf, dtypes, dtypes[np.where(is_leaf, 0, last)])]
     _refuse(flat, opcodes)
     words = np.stack([np.arange(count), first, last, last], axis=1)
     for place in np.flatnonzero(_READS[opcodes].sum(axis=1) == 3).tolist():
         words[place, 1:] = flat.steps[place][1:]
-    _fill_constants(words, rows == _ROW["const"], kinds)
+    _fill_constants(words, rows == _ROW["const"], dtypes)
     is_input = rows == _ROW["input"]
     words[is_input, 1:3] = _leaf_and_index(kernel.inputs, 0)[words[is_input, 1]]
     return _Steps(opcodes, words)
 
 
-def _refuse(flat: Flat, opcodes: Numbers) -> None:
+def _refuse(flat: ScalarProgram, opcodes: Numbers) -> None:
     wrong = np.flatnonzero(opcodes < 0)
     if wrong.size:
         name, *args = flat.steps[wrong[0]]
-        kind = {"l": "whole numbers", "?": "truth values"}[flat.kinds[args[-1]]]
-        raise ValueKindError(f"{name} of {kind} has no machine code: convert them to floats first.")
+        dtype = {"l": "whole numbers", "?": "truth values"}[flat.dtypes[args[-1]]]
+        raise ValueKindError(
+            f"{name} of {dtype} has no machine code: convert them to floats first."
+        )
 
 
-def _fill_constants(words: Numbers, is_const: Numbers, kinds: Numbers) -> None:
+def _fill_constants(words: Numbers, is_const: Numbers, dtypes: Numbers) -> None:
     """Write the two halves of each constant, float32 as float64, after the cell."""
     bits = words[is_const, 1].copy()
-    is_float = kinds[is_const] == _LETTERS.index("f")
+    is_float = dtypes[is_const] == _LETTERS.index("f")
     singles = bits[is_float].astype(np.int32).view(np.float32)
     bits[is_float] = singles.astype(np.float64).view(np.int64)
     words[is_const, 1:3] = bits.view(np.int32).reshape(-1, 2)
@@ -236,7 +238,7 @@ def _with_ends(steps: _Steps, kernel: Kernel) -> _Steps:
     stores = np.zeros((len(flat.outputs), 4), np.int64)
     stores[:, 0] = flat.outputs
     stores[:, 1:3] = _leaf_and_index(kernel.outputs, len(kernel.inputs))
-    verbs = [NUMBER["guard"], *(NUMBER[f"store.{leaf.kind}"] for leaf in kernel.outputs)]
+    verbs = [NUMBER["guard"], *(NUMBER[f"store.{leaf.dtype}"] for leaf in kernel.outputs)]
     opcodes = np.repeat(verbs, [len(guards), *(leaf.size for leaf in kernel.outputs)])
     return _Steps(
         np.concatenate([steps.opcodes, opcodes]), np.concatenate([steps.words, guards, stores])
@@ -297,7 +299,7 @@ def _first_windows(steps: _Steps, keys: Numbers, places: int) -> Numbers:
     return first
 
 
-def _encoded(steps: _Steps, places: int, leaves: int) -> Tape:
+def _encoded(steps: _Steps, places: int, leaves: int) -> Bytecode:
     """Give every number a cell, and write the words one after the other."""
     opcodes, words = steps
     cells, size = _cells(steps, places, leaves)
@@ -311,7 +313,7 @@ def _encoded(steps: _Steps, places: int, leaves: int) -> Tape:
     for column in range(4):
         which = lengths > column + 1
         code[begin[which] + column + 1] = words[which, column]
-    return Tape(code, len(opcodes) + 1, size)
+    return Bytecode(code, len(opcodes) + 1, size)
 
 
 def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simpleautodiff.compiled.backends.interpreter.bytecode import to_tape
+from simpleautodiff.compiled.backends.interpreter.bytecode import to_bytecode
 from simpleautodiff.compiled.backends.interpreter.loop import text
 from simpleautodiff.compiled.native.background import later
 from simpleautodiff.compiled.native.compile import Code, build
@@ -58,7 +58,7 @@ def _run() -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(machine().address("run"))
 
 
-class Machine:
+class InterpretedProgram:
     """A kernel on the tape machine.
 
     The buffers of the results must not overlap those of the arguments: results are written while
@@ -76,17 +76,17 @@ class Machine:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> flat = ScalarProgram()
     >>> x, y = flat.input(), flat.input()
     >>> flat.outputs = [flat.add(flat.mul(x, y), y)]
-    >>> Machine(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),))).run([3.0, 4.0])
+    >>> InterpretedProgram(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),))).run([3.0, 4.0])
     (0, [array([16.])])
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.inputs, self.outputs = kernel.inputs, kernel.outputs
-        self.code, self.count, self.cells = to_tape(kernel)
+        self.code, self.count, self.cells = to_bytecode(kernel)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""

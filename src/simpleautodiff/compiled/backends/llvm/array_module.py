@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Call, Work
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall, Task
 from simpleautodiff.compiled.array.classify import INPUT
 from simpleautodiff.compiled.backends.interface import ENTRY, Array, CallForm, Number
 from simpleautodiff.compiled.backends.llvm.module import Module
@@ -27,9 +27,9 @@ from simpleautodiff.compiled.backends.llvm.segments import (
     write_segments,
 )
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.object_offsets import is_known
-from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.recording.trace_program import Ref
 
 _OWN = "own"  # the entry that `call_directly` uses
 _UNLOCKED = 1 << 14  # elements from which on other threads of Python run meanwhile
@@ -46,8 +46,8 @@ class NativeArray:
 
     def __init__(
         self,
-        work: list[Work],
-        memory: Memory,
+        work: list[Task],
+        memory: BufferLayout,
         precise: bool,
         form: CallForm | None,
         entries: bool,
@@ -69,7 +69,7 @@ class NativeArray:
             self.code = engine.build(self.ir, level=1, names=exported, key=self.ir)
         if whole and self.code:
             _prepare_body(memory, self.code)
-        self.segments = [s if isinstance(s, Call) else self._function(s) for s in found]
+        self.segments = [s if isinstance(s, NumpyCall) else self._function(s) for s in found]
         self.has_entry = ENTRY in written
         self._is_direct = _OWN in written
 
@@ -87,14 +87,14 @@ class NativeArray:
 
 
 @quick
-class _Direct(Slot):
+class _Direct(CallSlot):
     """The way from Python straight into an array program."""
 
 
-def _write_entries(module: Module, memory: Memory, form: CallForm | None) -> list[str]:
+def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) -> list[str]:
     """Write the entries from Python, if all inputs and results are floats."""
     plan = memory.plan
-    computed = [place for place in plan.outputs if type(place) is Place]
+    computed = [place for place in plan.outputs if type(place) is Ref]
     inputs = [_passed(plan.lines[n]) for n, how in enumerate(plan.how) if how == INPUT]
     outputs = [_passed(plan.lines[place]) for place in computed]
     if None in inputs or None in outputs or not is_known():
@@ -124,7 +124,7 @@ def _fits(form: CallForm, own: CallForm) -> bool:
 def _alike(one: Number | Array, other: Number | Array) -> bool:
     if isinstance(one, Array) or isinstance(other, Array):
         return one == other
-    return (one.kind == "float32") == (other.kind == "float32")
+    return (one.dtype == "float32") == (other.dtype == "float32")
 
 
 def _passed(line: Any) -> Number | Array | None:
@@ -136,7 +136,7 @@ def _passed(line: Any) -> Number | Array | None:
     return Number("float" if line.dtype.char == "d" else "float32")
 
 
-def _prepare_body(memory: Memory, code: engine.Code) -> None:
+def _prepare_body(memory: BufferLayout, code: engine.Code) -> None:
     """Tell `body` where its constants are, which live as long as the code."""
     constants = memory.plan.constants
     table = (ctypes.c_void_p * len(constants)).from_address(code.address(CONSTANTS))

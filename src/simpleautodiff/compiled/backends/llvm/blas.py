@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from simpleautodiff.compiled.array.build_loops import Product
+from simpleautodiff.compiled.array.build_loops import BlasProduct
 from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT
@@ -18,7 +18,7 @@ from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 _LETTER = {"d": "d", "f": "s"}
 
 
-def write_product(module: Module, product: Product) -> tuple[str, list[int]]:
+def write_product(module: Module, product: BlasProduct) -> tuple[str, list[int]]:
     """Write a product as a function of the addresses of its buffers (see `write_loop`)."""
     slots = [product.left.root, product.right.root, product.number]
     if max(len(product.left.shape), len(product.right.shape)) > 2:
@@ -26,7 +26,7 @@ def write_product(module: Module, product: Product) -> tuple[str, list[int]]:
     return _write_one(module, product), slots
 
 
-def _write_stack(module: Module, product: Product) -> str:
+def _write_stack(module: Module, product: BlasProduct) -> str:
     """Write a loop over products of matrices."""
     views = (product.left, product.right)
     left, right = (matrix_of(view) for view in views)
@@ -37,17 +37,17 @@ def _write_stack(module: Module, product: Product) -> str:
     with builder.counted(math.prod(product.result[:-2])) as i:
         for base, step in zip(("%left.base", "%right.base", "%result"), far, strict=True):
             at = builder.new(f"mul i64 {i}, {step}")
-            found.append(f"ptr {builder.address(base, at, ELEMENT[product.kind])}")
+            found.append(f"ptr {builder.address(base, at, ELEMENT[product.dtype])}")
         builder.line(f"call void @{one}({', '.join(found)})")
     opening, *rest = builder.body("ret void")
     head = f"(ptr %left.base, ptr %right.base, ptr %result) {ATTRIBUTES} {opening}"
     return module.function("products", "\n".join([head, *rest]))
 
 
-def _write_one(module: Module, product: Product) -> str:
-    builder = BlasBuilder(module, product.kind)
+def _write_one(module: Module, product: BlasProduct) -> str:
+    builder = BlasBuilder(module, product.dtype)
     for key, view in (("%left", product.left), ("%right", product.right)):
-        offset = view.offset * BYTES[product.kind]
+        offset = view.offset * BYTES[product.dtype]
         builder.line(f"{key} = getelementptr i8, ptr {key}.base, i64 {offset}", first=True)
     ranks = len(product.left.shape), len(product.right.shape)
     if ranks == (1, 1):
@@ -68,7 +68,7 @@ class BlasBuilder(Builder):
 
     def __init__(self, module: Module, kind: str) -> None:
         super().__init__("v")
-        self.module, self.kind, self.element = module, kind, ELEMENT[kind]
+        self.module, self.dtype, self.element = module, kind, ELEMENT[kind]
         self._given = 0
 
     def given(self, kind: str, number: str) -> str:
@@ -94,13 +94,13 @@ class BlasBuilder(Builder):
 
     def called(self, function: str, args: list[str], gives: str = "void") -> str:
         """Return the text of a call."""
-        function = _LETTER[self.kind] + function
+        function = _LETTER[self.dtype] + function
         kinds = ", ".join(["ptr"] * len(args))
         self.module.declare(f"{gives} @{function}({kinds})")
         return f"call {gives} @{function}({', '.join(args)})"
 
 
-def _dot(builder: BlasBuilder, product: Product) -> None:
+def _dot(builder: BlasBuilder, product: BlasProduct) -> None:
     n = product.left.shape[0]
     steps = [builder.size(_found(view)[1]) for view in (product.left, product.right)]
     args = [builder.size(n), "ptr %left", steps[0], "ptr %right", steps[1]]
@@ -121,7 +121,7 @@ def _by_vector(
     builder.call("gemv", [*head, *rest])
 
 
-def _by_matrix(builder: BlasBuilder, product: Product) -> None:
+def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
     left, right = _found(product.left), _found(product.right)
     (rows, inner), columns = product.left.shape, product.right.shape[1]
     one, zero = builder.given(builder.element, "1.0"), builder.given(builder.element, "0.0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
-from simpleautodiff.compiled.scalar.scalar_program import Flat, from_bits
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram, from_bits
 
 ELEMENT = {"d": "double", "f": "float", "?": "i1", "l": "i64"}
 STORED = {"d": "double", "f": "float", "?": "i8", "l": "i64"}  # truth values are bytes in memory
@@ -25,7 +25,7 @@ def vector(element: str, width: int) -> str:
     return element if width == 1 else f"<{width} x {element}>"
 
 
-def instruction(operation: str, kind: str, width: int, precise: bool = False) -> str | None:
+def instruction(operation: str, dtype: str, width: int, precise: bool = False) -> str | None:
     """Return the text of an operation, with places for result and arguments, if it has one.
 
     Examples
@@ -35,11 +35,11 @@ def instruction(operation: str, kind: str, width: int, precise: bool = False) ->
     >>> print(instruction("sin", "d", 4))
     None
     """
-    code = OPERATIONS[operation].code(kind)
-    return fill(code.llvm, kind, width, precise) if code and code.llvm else None
+    code = OPERATIONS[operation].code(dtype)
+    return fill(code.llvm, dtype, width, precise) if code and code.llvm else None
 
 
-def fill(text: str, kind: str, width: int, precise: bool = False) -> str:
+def fill(text: str, dtype: str, width: int, precise: bool = False) -> str:
     """Return the code of an operation for one dtype and width (see `operations.Code`).
 
     Examples
@@ -47,12 +47,12 @@ def fill(text: str, kind: str, width: int, precise: bool = False) -> str:
     >>> fill("{0} = call FLAGS TYPE @llvm.sqrt.NAME(TYPE {1})", "f", 1)
     '{0} = call contract float @llvm.sqrt.f32(float {1})'
     """
-    suffix = _SUFFIX[kind] if width == 1 else f"v{width}{_SUFFIX[kind]}"
+    suffix = _SUFFIX[dtype] if width == 1 else f"v{width}{_SUFFIX[dtype]}"
     for word, meaning in (
-        ("FLAGS ", "" if precise or kind in "?l" else "contract "),
-        ("TYPE", vector(ELEMENT[kind], width)),
+        ("FLAGS ", "" if precise or dtype in "?l" else "contract "),
+        ("TYPE", vector(ELEMENT[dtype], width)),
         ("TRUTH", vector("i1", width)),
-        ("BITS", vector(_BITS[kind], width)),
+        ("BITS", vector(_BITS[dtype], width)),
         ("DOUBLE", vector("double", width)),
         ("FLOAT", vector("float", width)),
         ("INTEGER", vector("i64", width)),
@@ -75,17 +75,17 @@ def number(text: str, element: str, width: int) -> str:
     return text if width == 1 else f"splat ({element} {text})"
 
 
-def constant(flat: Flat, place: int, width: int) -> str:
+def constant(flat: ScalarProgram, place: int, width: int) -> str:
     """Write the number that a step is known to be.
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> constant(program, program.const(1.0), 2)
     'splat (double 0x3FF0000000000000)'
     """
-    kind, bits = flat.kinds[place], flat.steps[place][1]
-    if kind in "df":
-        wide = struct.pack(">d", from_bits(bits, kind))  # LLVM writes a float as the double it is
-        return number(f"0x{wide.hex().upper()}", ELEMENT[kind], width)
-    return number(str(bits) if kind == "l" else "true" if bits else "false", ELEMENT[kind], width)
+    dtype, bits = flat.dtypes[place], flat.steps[place][1]
+    if dtype in "df":
+        wide = struct.pack(">d", from_bits(bits, dtype))  # LLVM writes a float as the double it is
+        return number(f"0x{wide.hex().upper()}", ELEMENT[dtype], width)
+    return number(str(bits) if dtype == "l" else "true" if bits else "false", ELEMENT[dtype], width)

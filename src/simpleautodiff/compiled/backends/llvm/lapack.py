@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Callable
 
-from simpleautodiff.compiled.array.build_loops import Factor
+from simpleautodiff.compiled.array.build_loops import LapackCall
 from simpleautodiff.compiled.array.view_accesses import View, apart, layout, matrix_of
 from simpleautodiff.compiled.backends.interface import LAPACK_FAILED
 from simpleautodiff.compiled.backends.llvm.blas import BlasBuilder
@@ -18,7 +18,7 @@ from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 
 
-def write_factor(module: Module, piece: Factor) -> tuple[str, list[int]]:
+def write_factor(module: Module, piece: LapackCall) -> tuple[str, list[int]]:
     """Write a call of LAPACK as a function of the addresses of its buffers, giving a status."""
     builder = LapackBuilder(module, piece)
     _CALLS[piece.what.name](builder)
@@ -31,8 +31,8 @@ def write_factor(module: Module, piece: Factor) -> tuple[str, list[int]]:
 class LapackBuilder(BlasBuilder):
     """Writes a loop over matrices: what is done with one, and a status where that fails."""
 
-    def __init__(self, module: Module, piece: Factor) -> None:
-        super().__init__(module, piece.kind)
+    def __init__(self, module: Module, piece: LapackCall) -> None:
+        super().__init__(module, piece.dtype)
         self.what, self.reads = piece.what, piece.reads
         self.matrices = piece.what.count
 
@@ -102,7 +102,7 @@ def _regular(builder: LapackBuilder) -> None:
     size, found = builder.size(n), builder.working(5 * n)
     matrix = [*builder.said("1"), size, builder.other(0, n * (n + 1)), size, builder.own()]
     builder.lapack("gecon", [*matrix, found, builder.working(), builder.working(4 * n)])
-    power = math.frexp(n * n)[1] + (7 - 52 if builder.kind == "d" else 7 - 23)  # it is an estimate
+    power = math.frexp(n * n)[1] + (7 - 52 if builder.dtype == "d" else 7 - 23)  # it is an estimate
     number = builder.new(f"load {builder.element}, {found}")
     near = struct.pack(">d", 2.0**power).hex().upper()
     builder.require(f"fcmp ogt {builder.element} {number}, 0x{near}")
@@ -186,7 +186,7 @@ def _det_sign(builder: LapackBuilder) -> None:
     """Multiply the signs of the diagonal, and change it where a row was exchanged."""
     n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
     element = builder.element
-    name = builder.module.function("signs", _signs(n, element, BYTES[builder.kind]), "i32")
+    name = builder.module.function("signs", _signs(n, element, BYTES[builder.dtype]), "i32")
     builder.line(f"call i32 @{name}({builder.other(0, n * (n + 1))}, {builder.own()})")
 
 

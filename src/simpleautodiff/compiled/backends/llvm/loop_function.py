@@ -19,9 +19,9 @@ from simpleautodiff.compiled.backends.llvm.instructions import (
     vector,
 )
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import Names, steps
+from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, steps
 from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, numbers_of_lanes
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SEGMENT = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
@@ -65,7 +65,7 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     return module.function("loop", text), list(writer.bases)
 
 
-def _branches_first(flat: Flat, live: list[int]) -> list[int]:
+def _branches_first(flat: ScalarProgram, live: list[int]) -> list[int]:
     """Return steps in an order in which little has to be kept where a function may branch off."""
     early: set[int] = set()
     for place in reversed(live):
@@ -81,7 +81,7 @@ class _LoopBuilder(VectorAccess):
     def __init__(self, module: Module, loop: Loop, lanes: int) -> None:
         self.loop, self.flat = loop, loop.flat
         self.axes = loop.shape or (1,)
-        kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
+        kinds = [access.dtype for access in loop.accesses()] + list(self.flat.dtypes)
         twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other
         most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
@@ -104,7 +104,7 @@ class _LoopBuilder(VectorAccess):
     def _weight(self, place: int) -> int:
         """Return how many instructions a step takes, roughly."""
         operation, *args = self.flat.steps[place]
-        kind = self.flat.kinds[args[-1]]
+        kind = self.flat.dtypes[args[-1]]
         return 1 if instruction(operation, kind, self.width) else MATHEMATICS
 
     def _find_buffers(self) -> None:
@@ -112,7 +112,7 @@ class _LoopBuilder(VectorAccess):
             start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
             self.rows[access] = start
             if access.offset:
-                offset = access.offset * BYTES[access.kind]
+                offset = access.offset * BYTES[access.dtype]
                 self.rows[access] = f"%start{number}"
                 find = f"%start{number} = getelementptr i8, ptr {start}, i64 {offset}"
                 self.line(find, first=True)
@@ -127,7 +127,7 @@ class _LoopBuilder(VectorAccess):
         self._nest(0)
 
     def _kind(self, fold: Fold, width: int | None = None) -> str:
-        return vector(ELEMENT[fold.to.kind], width or self.width)
+        return vector(ELEMENT[fold.to.dtype], width or self.width)
 
     # Loops in loops. ------------------------------------------------------------------------------
 
@@ -151,7 +151,7 @@ class _LoopBuilder(VectorAccess):
         """Find where the elements of all accesses begin, at a place along an axis."""
         known: dict[tuple[str, int], str] = {}
         for access, row in self.rows.items():
-            bytes_ = access.strides[axis] * BYTES[access.kind]
+            bytes_ = access.strides[axis] * BYTES[access.dtype]
             if bytes_ and (row, bytes_) not in known:
                 far = self.new(f"mul nsw i64 {i}, {bytes_}")
                 known[row, bytes_] = self.new(f"getelementptr i8, ptr {row}, i64 {far}")
@@ -226,7 +226,7 @@ class _LoopBuilder(VectorAccess):
 
     def _block(self, j: str, mask: str, copy: int = 0) -> None:
         """Write what is done for one vector of elements."""
-        names = Names(lambda place: self._given(place, j, mask))
+        names = StepNames(lambda place: self._given(place, j, mask))
         self.blocks += 1
         prefix = f"%b{self.blocks}."
         steps(self.module, self.flat, self.live, names, self.lines, self.width, prefix=prefix)
@@ -246,12 +246,12 @@ class _LoopBuilder(VectorAccess):
 
     def _put_together(self, fold: Fold, x: str, y: str, width: int) -> str:
         name = f"%{self.fresh()}"
-        template = self.module.template(fold.operation, fold.to.kind, width)
+        template = self.module.template(fold.operation, fold.to.dtype, width)
         self.lines.append(template.format(name, x, y))
         return name
 
     def _store_first(self, where: str, fold: Fold) -> None:
-        first = fold.first if self.width == 1 else f"splat ({ELEMENT[fold.to.kind]} {fold.first})"
+        first = fold.first if self.width == 1 else f"splat ({ELEMENT[fold.to.dtype]} {fold.first})"
         self.store(self._kind(fold), first, where)
 
     def _reset(self) -> None:
@@ -281,7 +281,7 @@ class _LoopBuilder(VectorAccess):
             )
             return
         if mask:
-            other = f"{kind} splat ({ELEMENT[fold.to.kind]} {fold.first})"
+            other = f"{kind} splat ({ELEMENT[fold.to.dtype]} {fold.first})"
             truth = vector("i1", self.width)
             name = self.new(f"select {truth} {mask}, {kind} {name}, {other}")
         before = self.load(kind, f"%sum{number}.{copy}")
@@ -291,7 +291,7 @@ class _LoopBuilder(VectorAccess):
     def _finish(self, number: int, fold: Fold) -> None:
         """Put the lanes of the total together, halves first, and store the result."""
         name = self.load(self._kind(fold), f"%total{number}")
-        element, width = ELEMENT[fold.to.kind], self.width
+        element, width = ELEMENT[fold.to.dtype], self.width
         while width > 1:
             low = self.half(name, element, width, range(width // 2))
             high = self.half(name, element, width, range(width // 2, width))

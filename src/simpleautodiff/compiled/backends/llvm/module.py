@@ -9,7 +9,7 @@ from simpleautodiff.compiled.backends.llvm.instructions import (
     vector,
 )
 from simpleautodiff.compiled.scalar.operations import FLOAT64, OPERATIONS
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 # Vectors of the host's full width stay whole, also where LLVM would rather halve them.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
@@ -74,7 +74,7 @@ class Module:
             self.functions.append(f"define internal {gives} @{name}{text}")
         return self._named[text]
 
-    def count(self, flat: Flat) -> None:
+    def count(self, flat: ScalarProgram) -> None:
         """Count the steps of a program that mathematical functions compute."""
         if self.own:
             self.calls += sum([flat.steps[place][0] in _CALLED for place in flat.live()])

@@ -185,7 +185,7 @@ def arrays_entry(
     entry.call(body, guarded, unlocked)
     for place, leaves in fills:
         for at, leaf in leaves:
-            _given(entry, place, at, _new_number(entry, outputs[leaf].kind, cells[leaf]))
+            _given(entry, place, at, _new_number(entry, outputs[leaf].dtype, cells[leaf]))
     return entry.finished()
 
 
@@ -196,9 +196,9 @@ def _number(entry: EntryBuilder, at: str, kind: Number) -> str:
     """Return the value of the argument at a place, if it is of this very kind."""
     known = layout()
     argument = entry.get("%args", at, "ptr")
-    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, {_TYPE[kind.kind]}")
-    offset = known.float32 if kind.kind == "float32" else known.float64
-    return entry.field(argument, offset, _CELL[kind.kind])
+    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, {_TYPE[kind.dtype]}")
+    offset = known.float32 if kind.dtype == "float32" else known.float64
+    return entry.field(argument, offset, _CELL[kind.dtype])
 
 
 def _taken(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
@@ -206,12 +206,12 @@ def _taken(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
     if isinstance(kind, Array):
         return _array(entry, at, kind)
     cell = _cell(entry, kind)
-    entry.store(_CELL[kind.kind], _number(entry, at, kind), cell)
+    entry.store(_CELL[kind.dtype], _number(entry, at, kind), cell)
     return cell
 
 
 def _cell(entry: EntryBuilder, kind: Number) -> str:
-    return entry.alloca(_CELL[kind.kind])
+    return entry.alloca(_CELL[kind.dtype])
 
 
 def _array(entry: EntryBuilder, at: str, kind: Array) -> str:
@@ -225,7 +225,7 @@ def _require_array(entry: EntryBuilder, argument: str, kind: Array, wanted: int)
     known = layout()
     entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, @PyArray_Type")
     entry.require(f"icmp eq i32 {entry.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
-    entry.require(f"icmp eq ptr {entry.field(argument, known.dtype, 'ptr')}, @numpy.{kind.kind}")
+    entry.require(f"icmp eq ptr {entry.field(argument, known.dtype, 'ptr')}, @numpy.{kind.dtype}")
     flags = entry.new(f"and i32 {entry.field(argument, known.flags, 'i32')}, {wanted}")
     entry.require(f"icmp eq i32 {flags}, {wanted}")
     shape = entry.field(argument, known.shape, "ptr")
@@ -253,7 +253,7 @@ def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Number | A
 
 
 def _bytes(kind: Array) -> int:
-    return math.prod(kind.shape) * (4 if kind.kind == "float32" else 8)
+    return math.prod(kind.shape) * (4 if kind.dtype == "float32" else 8)
 
 
 def _require_apart(entry: EntryBuilder, first: str, size: int, start: str, stop: str) -> None:
@@ -267,7 +267,7 @@ def _new_array(entry: EntryBuilder, kind: Array) -> str:
     shape = entry.constant([*kind.shape, 0])
     made = entry.new(
         f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(kind.shape)}, ptr {shape}, "
-        f"i32 {_NUMBER_OF_DTYPE[kind.kind]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        f"i32 {_NUMBER_OF_DTYPE[kind.dtype]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
     )
     entry.need(made)
     return made

@@ -8,14 +8,14 @@ from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.scalar_program import Flat
-from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
 CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
 STACK = 1 << 15  # bytes of work that are taken from the stack
 
 
-class Names(dict[int, str]):
+class StepNames(dict[int, str]):
     """What the steps are called in a function; what is not there yet is fetched when asked for."""
 
     def __init__(self, fetch: Callable[[int], str]) -> None:
@@ -28,7 +28,7 @@ class Names(dict[int, str]):
 
 def steps(
     module: Module,
-    flat: Flat,
+    flat: ScalarProgram,
     places: Iterable[int],
     names: dict[int, str],
     lines: list[str],
@@ -59,7 +59,7 @@ def steps(
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x = program.input()
     >>> y = program.mul(x, x)
     >>> lines = []
@@ -68,7 +68,7 @@ def steps(
     ['  %v1 = fmul contract <4 x double> %x, %x']
     """
     then = then or {}
-    kinds, all_steps = flat.kinds, flat.steps
+    kinds, all_steps = flat.dtypes, flat.steps
     templates: dict[tuple[str, str], str] = {}
     for place in places:
         operation, *args = all_steps[place]
@@ -107,7 +107,7 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x = program.input()
     >>> program.outputs = [program.mul(x, x)]
     >>> text = body(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "square")
@@ -124,14 +124,14 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) ->
 
     Examples
     --------
-    >>> program, module = Flat(), Module()
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.input()]
     >>> write_body(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "copy")
     >>> module.text().count("load double")
     1
     """
     module.count(kernel.flat)
-    parts = to_parts(kernel, chunk)
+    parts = split_program(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
     head = f"define i32 @{name}({pointers}) {ATTRIBUTES} "
@@ -146,7 +146,7 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) ->
 class PartBuilder(Builder):
     """The function of one part of a program: it reads and writes leaves and the work array."""
 
-    def __init__(self, module: Module, kernel: Kernel, parts: Parts, width: int = 1) -> None:
+    def __init__(self, module: Module, kernel: Kernel, parts: SplitProgram, width: int = 1) -> None:
         super().__init__()
         self.module, self.kernel, self.parts, self.width = module, kernel, parts, width
         self.alone = width == 1 and len(parts.parts) == 1
@@ -162,7 +162,7 @@ class PartBuilder(Builder):
         flat, parts = self.kernel.flat, self.parts
         self.first, self.lines = [], []
         self.pointers: set[int] = set()
-        names = Names(self._fetch)
+        names = StepNames(self._fetch)
         then = {
             place: self._kept(place)
             for place in part.places
@@ -187,7 +187,7 @@ class PartBuilder(Builder):
         operation, number = self.kernel.flat.steps[place][:2]
         if operation == "const":
             return constant(self.kernel.flat, place, self.width)
-        kind, name = self.kernel.flat.kinds[place], f"%w{place}"
+        kind, name = self.kernel.flat.dtypes[place], f"%w{place}"
         if operation != "input":
             self.lines.append(self._slot(f"{name}.p", place))
             self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align 8")
@@ -203,7 +203,7 @@ class PartBuilder(Builder):
 
     def _kept(self, place: int) -> list[str]:
         """Return what stores a step, with a place for its name."""
-        kind = self.kernel.flat.kinds[place]
+        kind = self.kernel.flat.dtypes[place]
         lines = []
         if place in self.parts.slots:
             lines.append(self._slot(f"%s{place}", place))
@@ -247,12 +247,14 @@ def _address(name: str, pointer: str, offset: int) -> str:
     return f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {offset}"
 
 
-def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list[str]) -> str:
+def failed(
+    flat: ScalarProgram, guards: Sequence[int], names: dict[int, str], lines: list[str]
+) -> str:
     """Write what tells which of some guards fails first: 1 + its number, or 0.
 
     Examples
     --------
-    >>> program, lines = Flat(), []
+    >>> program, lines = ScalarProgram(), []
     >>> program.guards = [(program.input("?"), True)]
     >>> failed(program, [0], {0: "%x"}, lines), lines
     ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
@@ -266,7 +268,7 @@ def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list
     return result
 
 
-def _calls(module: Module, parts: Parts, name: str, leaves: int) -> list[str]:
+def _calls(module: Module, parts: SplitProgram, name: str, leaves: int) -> list[str]:
     """Write the calls of all parts, with the work array that they share."""
     builder = Builder()
     builder.line(f"%leaves = alloca ptr, i64 {leaves}")

@@ -7,8 +7,15 @@ inputs and outputs, and has its own block: on the stack, or one that is kept for
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Bounds, Call, Check, Factor, Product, Work
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import (
+    BlasProduct,
+    BoundsCheck,
+    GuardCheck,
+    LapackCall,
+    NumpyCall,
+    Task,
+)
 from simpleautodiff.compiled.array.classify import INPUT
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
@@ -17,26 +24,26 @@ from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.lapack import write_factor
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import Module
-from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.recording.trace_program import Ref
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
 _STACK = 1 << 15  # bytes of work that are taken from the stack
 
 
 def write_segments(
-    module: Module, work: list[Work], memory: Memory, lanes: int
-) -> list[str | Call]:
+    module: Module, work: list[Task], memory: BufferLayout, lanes: int
+) -> list[str | NumpyCall]:
     """Write all functions; return their names and the lines that NumPy computes, in order."""
-    segments: list[str | Call] = []
+    segments: list[str | NumpyCall] = []
     segment = _Segment(module, memory, lanes)
     for piece in work:
-        if isinstance(piece, Call):
+        if isinstance(piece, NumpyCall):
             segment.close(segments)
             segments.append(piece)
             segment = _Segment(module, memory, lanes)
-        elif isinstance(piece, Check):
+        elif isinstance(piece, GuardCheck):
             segment.check(piece)
-        elif isinstance(piece, Bounds):
+        elif isinstance(piece, BoundsCheck):
             segment.check_bounds(piece)
         else:
             segment.call(piece)
@@ -47,11 +54,11 @@ def write_segments(
 class _Segment(Builder):
     """The function of one segment: calls of loops, BLAS and LAPACK, and checks between them."""
 
-    def __init__(self, module: Module, memory: Memory, lanes: int) -> None:
+    def __init__(self, module: Module, memory: BufferLayout, lanes: int) -> None:
         super().__init__()
         self.module, self.memory, self.lanes = module, memory, lanes
 
-    def close(self, segments: list[str | Call]) -> None:
+    def close(self, segments: list[str | NumpyCall]) -> None:
         """Write the function, if there is anything in it."""
         if self.lines:
             name = f"segment{len(segments)}"
@@ -67,16 +74,16 @@ class _Segment(Builder):
             return self.address(self.load("ptr", "%table"), offset)
         return self.get("%table", self.memory.row(root), "ptr")
 
-    def call(self, piece: Loop | Product | Factor) -> None:
+    def call(self, piece: Loop | BlasProduct | LapackCall) -> None:
         """Write the call of a function of buffers."""
         if isinstance(piece, Loop):
             name, slots = write_loop(self.module, piece, self.lanes)
-        elif isinstance(piece, Factor):
+        elif isinstance(piece, LapackCall):
             name, slots = write_factor(self.module, piece)
         else:
             name, slots = write_product(self.module, piece)
         args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
-        if isinstance(piece, Factor):
+        if isinstance(piece, LapackCall):
             status = self.new(f"call i32 @{name}({args})")
             self.return_unless(self.new(f"icmp eq i32 {status}, 0"), status)
         else:
@@ -90,13 +97,13 @@ class _Segment(Builder):
         self.line(f"ret i32 {status}")
         self.label(good)
 
-    def check(self, check: Check) -> None:
+    def check(self, check: GuardCheck) -> None:
         """Write what stops where a guard does not hold."""
         byte = self.load("i8", self.address(self.buffer(check.view.root), check.view.offset))
         truth = self.new(f"icmp ne i8 {byte}, 0")
         self.return_unless(truth, check.number + 1, check.expected)
 
-    def check_bounds(self, bounds: Bounds) -> None:
+    def check_bounds(self, bounds: BoundsCheck) -> None:
         """Write what stops where an index does not fit: what was computed with it is wrong."""
         low, high = self.buffer(bounds.low), self.buffer(bounds.high)
         least, most = self.load("i64", low), self.load("i64", high)
@@ -105,7 +112,7 @@ class _Segment(Builder):
         self.return_unless(self.new(f"and i1 {above}, {below}"), BAD_INDEX)
 
 
-def write_body(module: Module, memory: Memory, segment: str) -> None:
+def write_body(module: Module, memory: BufferLayout, segment: str) -> None:
     """Write `i32 body(ptr in, ptr out)`: tables of the addresses of all inputs and outputs."""
     plan, builder = memory.plan, Builder()
     builder.line(f"%table = alloca [{1 + len(memory.table)} x ptr]")
@@ -113,7 +120,7 @@ def write_body(module: Module, memory: Memory, segment: str) -> None:
     builder.store("ptr", block, "%table")
     moves = [(f"@{CONSTANTS}", -1 - root, root) for root in memory.table if root < 0]
     moves += [("%in", n, n) for n, how in enumerate(plan.how) if how == INPUT]
-    outputs = [place for place in plan.outputs if type(place) is Place]
+    outputs = [place for place in plan.outputs if type(place) is Ref]
     moves += [("%out", k, plan.views[place].root) for k, place in enumerate(outputs)]
     for table, k, root in moves:
         builder.put("%table", memory.table[root], "ptr", builder.get(table, k, "ptr"))

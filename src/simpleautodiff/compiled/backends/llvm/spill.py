@@ -10,12 +10,12 @@ from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import Module
 from simpleautodiff.compiled.backends.llvm.scalar_function import CHUNK, PartBuilder, work_array
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
-from simpleautodiff.compiled.backends.llvm.vmap_loop import Frame
+from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import SAME, Kernel
-from simpleautodiff.compiled.scalar.split import Parts, to_parts
+from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
 
 
-def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk: int) -> None:
+def write_passing(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
     """Write the parts of a program, and what is done for every block of rows.
 
     Parameters
@@ -33,16 +33,16 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> program, module = Flat(), Module()
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
     >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
-    >>> write_passing(module, kernel, Frame(kernel, ["rows"], 4), "rows", 1)
+    >>> write_passing(module, kernel, BatchLoop(kernel, ["rows"], 4), "rows", 1)
     >>> len(module.functions)
     2
     """
-    parts = to_parts(kernel, min(chunk, CHUNK))
+    parts = split_program(kernel, min(chunk, CHUNK))
     PartBuilder(module, kernel, parts, frame.width).write_all(name)
     areas, size = _areas(frame, 8 * parts.size * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
@@ -62,7 +62,7 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
                 _columns(frame, j, group, into=False)
 
 
-def _ready(kernel: Kernel, parts: Parts, width: int) -> list[list[tuple[int, int, int]]]:
+def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[int, int, int]]]:
     """Return the blocks of each output leaf: start, size, and after which part they are known."""
     of = {place: k for k, part in enumerate(parts.parts) for place in part.places}
     last, outputs = len(parts.parts) - 1, iter(kernel.flat.outputs)
@@ -86,19 +86,19 @@ def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]
     return groups
 
 
-def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
+def _areas(frame: BatchLoop, after: int) -> tuple[list[int], int]:
     """Return where the vectors of each leaf begin in the work array, and how long that is."""
     areas = []
     for leaf in frame.leaves:
         areas.append(after)
-        after += -(-leaf.size * frame.width * BYTES[leaf.kind] // 64) * 64
+        after += -(-leaf.size * frame.width * BYTES[leaf.dtype] // 64) * 64
     return areas, after
 
 
-def _columns(frame: Frame, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
+def _columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
     """Move a group of blocks of columns between rows and area, in a loop."""
     (first, size, _), (last, _, _) = group[0], group[-1]
-    kind, body = frame.leaves[j].kind, frame.body
+    kind, body = frame.leaves[j].dtype, frame.body
     rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)
     label = f"{j}.{first}"
     body.jump(f"from{label}")

@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Work
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import Task
 from simpleautodiff.compiled.backends.interface import ENTRY, Batch, CallForm
 from simpleautodiff.compiled.backends.llvm.array_module import NativeArray, lanes
 from simpleautodiff.compiled.backends.llvm.python_entry import entry_names
@@ -60,7 +60,12 @@ class LLVMTarget:
         )
 
     def compile_array(
-        self, work: list[Work], memory: Memory, precise: bool, form: CallForm | None, entries: bool
+        self,
+        work: list[Task],
+        memory: BufferLayout,
+        precise: bool,
+        form: CallForm | None,
+        entries: bool,
     ) -> NativeArray:
         """Compile loops, and calls of BLAS and LAPACK."""
         return NativeArray(work, memory, precise, form, entries, lanes())

@@ -45,14 +45,14 @@ class VectorAccess(Builder):
     def load_elements(self, access: Access, j: str, mask: str) -> str:
         """Write what loads the elements from `j` on, and return their name."""
         found = self._bytes(access, j, mask)
-        if access.kind != "?":
+        if access.dtype != "?":
             return found
-        kind = vector(STORED[access.kind], self.width)
+        kind = vector(STORED[access.dtype], self.width)
         return self.new(f"icmp ne {kind} {found}, {_zero(self.width)}")
 
     def _bytes(self, access: Access, j: str, mask: str) -> str:
         """Write what loads elements as they are stored."""
-        stored = STORED[access.kind]
+        stored = STORED[access.dtype]
         if access.is_same:
             return self.splat(self.new(f"load {stored}, ptr {self.rows[access]}"), stored)
         other = self._bytes(access.under, j, mask) if access.under else _zero(self.width, stored)
@@ -81,7 +81,7 @@ class VectorAccess(Builder):
 
     def _load_one(self, access: Access, j: str, inside: str, other: str) -> str:
         """Load a single element; one outside is not looked at."""
-        stored, at = STORED[access.kind], self._all_places(access, j, "")
+        stored, at = STORED[access.dtype], self._all_places(access, j, "")
         if not inside:
             return self.new(f"load {stored}, ptr {at}")
         at = self.new(f"select i1 {inside}, ptr {at}, ptr %base0")
@@ -108,7 +108,7 @@ class VectorAccess(Builder):
 
     def _all_places(self, access: Access, j: str, mask: str) -> str:
         """Write where each element of a vector is."""
-        stored, whole = STORED[access.kind], vector("i64", self.width)
+        stored, whole = STORED[access.dtype], vector("i64", self.width)
         if access.is_apart and access.places:
             far = self.load_elements(access.places, j, mask)
         else:
@@ -124,19 +124,19 @@ class VectorAccess(Builder):
         if access.places is None or access.is_apart:
             return row
         far = self.new(f"load i64, ptr {self.rows[access.places]}")
-        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {far}")
+        return self.new(f"getelementptr {STORED[access.dtype]}, ptr {row}, i64 {far}")
 
     def _at(self, access: Access, j: str) -> str:
         row = self._row_of(access)
         if j == "0":
             return row
-        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {j}")
+        return self.new(f"getelementptr {STORED[access.dtype]}, ptr {row}, i64 {j}")
 
     def store_elements(self, name: str, access: Access, j: str, mask: str) -> None:
         """Write what stores a vector from `j` on."""
-        stored, width = STORED[access.kind], self.width
+        stored, width = STORED[access.dtype], self.width
         kind, truth = vector(stored, width), vector("i1", width)
-        if access.kind == "?":
+        if access.dtype == "?":
             name = self.new(f"zext {truth} {name} to {kind}")
         if width == 1 or (access.step == 1 and not access.is_apart and not mask):
             at = self._all_places(access, j, "") if width == 1 else self._at(access, j)

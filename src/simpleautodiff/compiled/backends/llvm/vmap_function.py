@@ -8,10 +8,10 @@ from itertools import accumulate
 
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import Names, numbered, steps
+from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, numbered, steps
 from simpleautodiff.compiled.backends.llvm.spill import write_passing
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
-from simpleautodiff.compiled.backends.llvm.vmap_loop import Frame
+from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
 
 LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
@@ -50,13 +50,13 @@ def width_of(kernel: Kernel) -> int:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
-    >>> program = Flat()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> program = ScalarProgram()
     >>> x = program.input("f")
     >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
     True
     """
-    kinds = {kernel.flat.kinds[place] for place in kernel.flat.live()} - {"?"}
+    kinds = {kernel.flat.dtypes[place] for place in kernel.flat.live()} - {"?"}
     return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
 
 
@@ -65,8 +65,8 @@ def takes_columns(kernel: Kernel, size: int) -> bool:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
-    >>> takes_columns(Kernel(Flat(), (), ()), 1)
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> takes_columns(Kernel(ScalarProgram(), (), ()), 1)
     False
     """
     return size >= width_of(kernel) and not _is_long(kernel, LARGE)
@@ -109,9 +109,9 @@ def rows(
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> program.outputs = [program.make("sqrt", program.input())]
     >>> text = rows(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
     >>> "call contract <4 x double> @llvm.sqrt.v4f64(<4 x double>" in text
@@ -135,8 +135,8 @@ def write_rows(
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.scalar.scalar_program import Flat
-    >>> program, module = Flat(), Module()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.input()]
     >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
     >>> module.text()[:46]
@@ -145,7 +145,7 @@ def write_rows(
     if kernel.flat.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
     module.count(kernel.flat)
-    frame = Frame(kernel, modes, width, size)
+    frame = BatchLoop(kernel, modes, width, size)
     if _is_long(kernel, chunk):
         write_passing(module, kernel, frame, name, chunk)
     else:
@@ -157,11 +157,11 @@ def write_rows(
 class _Block:
     """The steps for one block of rows, all in registers."""
 
-    def __init__(self, module: Module, kernel: Kernel, frame: Frame) -> None:
+    def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:
         self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
         self.flat, self.width = kernel.flat, frame.width
         self.inputs = numbered(kernel.inputs)
-        self.names = Names(self._fetch)
+        self.names = StepNames(self._fetch)
         self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]
 
     def write(self) -> None:
@@ -180,7 +180,7 @@ class _Block:
         self._store_single(self._single(outputs))
 
     def _store(self, j: int, start: int, columns: list[str]) -> None:
-        kind = self.frame.leaves[j].kind
+        kind = self.frame.leaves[j].dtype
         if self.frame.modes[j] == COLUMNS:
             for k, column in enumerate(columns, start):
                 self.lanes.store_packed(column, self.frame.column(j, k), kind)
@@ -207,7 +207,7 @@ class _Block:
         if operation == "const":
             return constant(self.flat, place, self.width)
         j, column = self.inputs[number]
-        kind, size = self.frame.leaves[j].kind, self.frame.leaves[j].size
+        kind, size = self.frame.leaves[j].dtype, self.frame.leaves[j].size
         if self.frame.modes[j] == SAME:
             return self.lanes.spread(f"%base{j}", kind, column)
         if self.frame.modes[j] == COLUMNS:
@@ -229,7 +229,7 @@ class _Block:
     def _load_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        lanes, kinds = self.lanes, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].dtype for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         self._choose("in", leaves)
         near = [self.lanes.packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)]
@@ -249,7 +249,7 @@ class _Block:
     def _store_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        lanes, kinds = self.lanes, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].dtype for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         values = [self.names[self.flat.outputs[self.first[j]]] for j in leaves]
         self._choose("out", leaves)

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.backends.llvm.transpose_lanes import LaneTransposer
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS, SAME, Kernel
 
 
-class Frame:
+class BatchLoop:
     """The loop over all rows, and where in memory the rows of a block are.
 
     `size` is how many rows there are, if a leaf is given by columns.
@@ -50,7 +50,7 @@ class Frame:
             self.before.line(f"%{word}{j} = load {kind}, ptr {pointer}")
         if self.modes[j] in (SAME, COLUMNS):
             return
-        self.before.line(f"%bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].kind]}")
+        self.before.line(f"%bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].dtype]}")
         if self.modes[j] == ROWS:
             for lane in range(self.width):
                 self.before.line(f"%offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
@@ -77,7 +77,7 @@ class Frame:
 
     def column(self, j: int, k: int) -> str:
         """Write where the rows of this block begin in a column that lies side by side."""
-        bytes_ = BYTES[self.leaves[j].kind]
+        bytes_ = BYTES[self.leaves[j].dtype]
         at = self.body.new(f"mul i64 %row, {bytes_}")
         return self.body.address(self.body.address(f"%base{j}", at), k * self.size * bytes_)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from simpleautodiff.compiled.backends.export import Export
 from simpleautodiff.compiled.backends.python.numpy_arrays import (
-    Space,
+    ModuleSpace,
     opening_lines,
     rows_in_python,
     write_function,
 )
 from simpleautodiff.compiled.backends.python.numpy_scalars import function_in_python, module
-from simpleautodiff.compiled.recording.trace_program import Recorded
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
@@ -20,7 +20,7 @@ def export_numpy(export: Export) -> str:
     if export.rows is not None:
         return module(name, rows_in_python(export.rows, name, arguments))
     programs = export.programs()
-    space = Space()
+    space = ModuleSpace()
     one = len(programs) == 1
     names = [name if one else f"{name}_path{number}" for number in range(len(programs))]
     functions = [
@@ -33,7 +33,7 @@ def export_numpy(export: Export) -> str:
 
 
 def _written_python(
-    space: Space, program: Recorded, name: str, export: Export, is_way: bool
+    space: ModuleSpace, program: RecordedProgram, name: str, export: Export, is_way: bool
 ) -> str:
     """Return one function: programs of single numbers without what is known or double."""
     numbers = all(not line.shape for line in program.lines)
@@ -43,7 +43,9 @@ def _written_python(
     return write_function(space, program, name, export.arguments, is_way)
 
 
-def _try_ways(space: Space, programs: list[Recorded], names: list[str], export: Export) -> str:
+def _try_ways(
+    space: ModuleSpace, programs: list[RecordedProgram], names: list[str], export: Export
+) -> str:
     """Return the function that follows the way that fits."""
     args = ", ".join(export.arguments)
     lines = [
@@ -53,6 +55,6 @@ def _try_ways(space: Space, programs: list[Recorded], names: list[str], export: 
     for number, guard, turn, where in export.turns():
         lines.append(f"if (path, status) == ({number}, {guard + 1}):  # {where}")
         lines.append(f"    path, (status, results) = {turn}, {names[turn]}({args})")
-    lines += ["if status:", "    raise ValueError(OTHER_WAY)", "return results"]
+    lines += ["if status:", "    raise ValueError(OTHER_PATH)", "return results"]
     body = [f"    {line}".rstrip() for line in lines]
     return "\n".join([f"def {export.name}({args}):", *body])

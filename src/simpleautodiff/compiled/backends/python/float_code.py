@@ -23,8 +23,8 @@ from simpleautodiff.compiled.scalar.operations import (
     Operation,
     call,
 )
-from simpleautodiff.compiled.scalar.scalar_program import Flat
-from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 from simpleautodiff.errors import ValueKindError
 
 LENGTH = 500  # steps in a function: Python's compiler takes longer for long ones
@@ -101,23 +101,23 @@ _CAREFUL = {
 }
 
 
-class FloatCode:
+class PythonProgram:
     """A kernel as Python functions, called like the tape machine.
 
     Examples
     --------
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.make("log", x)]
-    >>> script = FloatCode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
+    >>> script = PythonProgram(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
     >>> script.run(1.0), script.run(0.0)
     ((0, [array([0.])]), (0, [array([-inf])]))
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._parts = to_parts(kernel, LENGTH)
+        self._parts = split_program(kernel, LENGTH)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
@@ -153,7 +153,7 @@ class FloatCode:
         return _compiled(self._kernel.flat, self._parts, False)
 
 
-def _compiled(flat: Flat, parts: Parts, quick: bool) -> list[Any]:
+def _compiled(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> list[Any]:
     functions = []
     for part in parts.parts:
         space: dict[str, Any] = dict(_QUICK if quick else _CAREFUL)
@@ -162,7 +162,7 @@ def _compiled(flat: Flat, parts: Parts, quick: bool) -> list[Any]:
     return functions
 
 
-def _source(flat: Flat, parts: Parts, part: Part, quick: bool) -> str:
+def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -> str:
     here = set(part.places)
 
     def name(place: int) -> str:
@@ -183,10 +183,10 @@ def _source(flat: Flat, parts: Parts, part: Part, quick: bool) -> str:
     return "def part(x, w, y):\n " + "\n ".join([*lines, "return 0"])
 
 
-def _line(flat: Flat, place: int, name: Callable[[int], str], quick: bool) -> str:
+def _line(flat: ScalarProgram, place: int, name: Callable[[int], str], quick: bool) -> str:
     """Return what a step computes, in Python."""
     operation, *args = flat.steps[place]
-    dtype, names = flat.kinds[args[-1]], [name(arg) for arg in args]
+    dtype, names = flat.dtypes[args[-1]], [name(arg) for arg in args]
     row = OPERATIONS[operation]
     code = row.code(dtype)
     if code is None:

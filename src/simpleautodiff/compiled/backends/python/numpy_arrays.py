@@ -22,10 +22,10 @@ from simpleautodiff.compiled.backends.python.numpy_scalars import (
     module,
     said,
 )
-from simpleautodiff.compiled.recording.trace_program import Guard, Line, Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import Guard, Line, RecordedProgram, Ref
 from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel, Kernel, Leaf
-from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of, lower
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter, lower
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.python_code import (
@@ -79,7 +79,7 @@ _WRITTEN = {  # rows that are several functions of NumPy
 _SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
 
 
-def to_python(recorded: Recorded, name: str) -> str:
+def to_python(recorded: RecordedProgram, name: str) -> str:
     """Return a recorded program as a Python module that imports NumPy, and SciPy if it must.
 
     Its function takes one argument per leaf, and returns one result per leaf. It raises
@@ -104,12 +104,12 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
     7.0
     """
-    space = Space()
+    space = ModuleSpace()
     function = write_function(space, recorded, name)
     return module(name, space.text([function]), space.assigned())
 
 
-class Space:
+class ModuleSpace:
     """What stands in a module before its functions: helpers, and constant arrays."""
 
     def __init__(self) -> None:
@@ -126,7 +126,11 @@ class Space:
 
 
 def write_function(
-    space: Space, program: Recorded, name: str, arguments: Sequence[str] = (), is_way: bool = False
+    space: ModuleSpace,
+    program: RecordedProgram,
+    name: str,
+    arguments: Sequence[str] = (),
+    is_way: bool = False,
 ) -> str:
     """Return the function of a program, or of one of several ways (see `function_in_python`)."""
     names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
@@ -136,7 +140,7 @@ def write_function(
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
 
-def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list[str]:
+def opening_lines(space: ModuleSpace, program: RecordedProgram, names: Sequence[str]) -> list[str]:
     """Return the docstring of a function, and the checks of its arguments."""
     lines, inputs = program.lines, program.lines[: program.inputs]
     results = [result_line(lines, output) for output in program.outputs]
@@ -154,7 +158,9 @@ def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list
 class _Writer:
     """Writes one program."""
 
-    def __init__(self, space: Space, program: Recorded, names: list[str], is_way: bool) -> None:
+    def __init__(
+        self, space: ModuleSpace, program: RecordedProgram, names: list[str], is_way: bool
+    ) -> None:
         self.space, self.program, self.names, self.is_way = space, program, names, is_way
         self.helpers, self.constants = space.helpers, space.constants
 
@@ -181,7 +187,7 @@ class _Writer:
         return body
 
     def _guarded(self, number: int, guard: Guard) -> list[str]:
-        if type(guard.place) is not Place:
+        if type(guard.place) is not Ref:
             return []
         test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
         return [test, f"    {failing(number, self.is_way)}"]
@@ -250,7 +256,7 @@ class _Writer:
 
     def _piece(self, arg: Any) -> Piece:
         """Write an argument; a large array gets a name at the top of the module."""
-        if type(arg) is Place:
+        if type(arg) is Ref:
             return Piece(self._name(arg))
         if type(arg) in (tuple, list):
             inside = [self._piece(part).text for part in arg]
@@ -264,14 +270,14 @@ class _Writer:
         """Return an argument, or something of the same kind and shape in its place."""
         if type(arg) is tuple:
             return tuple([self._like(part) for part in arg])
-        return _like(self.program.lines[arg]) if type(arg) is Place else arg
+        return _like(self.program.lines[arg]) if type(arg) is Ref else arg
 
     def _returned(self) -> str:
         results: list[str] = []
         seen: set[str] = set()
         for output in self.program.outputs:
             text = self._piece(output).text
-            shared = type(output) is not Place or text in seen or self._is_view(output)
+            shared = type(output) is not Ref or text in seen or self._is_view(output)
             line = result_line(self.program.lines, output)
             kind = f', "{line.dtype}"' * (line.dtype == np.float32)  # NumPy may have widened it
             made = "array" if shared else "asarray"
@@ -279,7 +285,7 @@ class _Writer:
             seen.add(text)
         return results[0] if len(results) == 1 else _tuple(results)
 
-    def _is_view(self, place: Place) -> bool:
+    def _is_view(self, place: Ref) -> bool:
         """Tell whether a result may share memory with an argument or another result."""
         line = self.program.lines[place]
         return bool(line.shape) and not (isinstance(line.what, Primitive) and not line.what.arrays)
@@ -302,7 +308,7 @@ def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
         )
     ]
     outputs = [
-        f"out{n} : {DTYPES[leaf.kind][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        f"out{n} : {DTYPES[leaf.dtype][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
         for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
     ]
     first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
@@ -334,7 +340,7 @@ def _like(line: Line) -> Any:
 
 def _lowered(line: Line, name: str) -> str:
     """Return a row as a function made of operations that NumPy has."""
-    flat, kind = Flat(precise=True), kind_of(line.dtype) or ""
+    flat, kind = ScalarProgram(precise=True), dtype_letter(line.dtype) or ""
     places = [flat.input(kind) for _ in line.args]
     flat.outputs = [lower(flat, line.what, kind, places)]
     leaf = Leaf(kind, 1)

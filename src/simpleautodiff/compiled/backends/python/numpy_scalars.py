@@ -7,7 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.export import OTHER_WAY
+from simpleautodiff.compiled.backends.export import OTHER_PATH
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.operations import (
     BOOL,
@@ -19,7 +19,7 @@ from simpleautodiff.compiled.scalar.operations import (
     Operation,
     call,
 )
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.program.python_code import module_text
 
 DTYPES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
@@ -43,7 +43,7 @@ def to_python(kernel: Kernel, name: str) -> str:
     Examples
     --------
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
     >>> text = to_python(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), "f")
@@ -63,9 +63,9 @@ def to_python(kernel: Kernel, name: str) -> str:
 
 def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
     """Return a module with what its function needs."""
-    if "OTHER_WAY" in code:
-        pieces = textwrap.wrap(OTHER_WAY, 80, drop_whitespace=False)
-        constants = ["OTHER_WAY = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
+    if "OTHER_PATH" in code:
+        pieces = textwrap.wrap(OTHER_PATH, 80, drop_whitespace=False)
+        constants = ["OTHER_PATH = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
     about = f'"""{name}, written by simpleautodiff for NumPy."""'
     return f"{about}\n\n{module_text(with_own(code), constants)}"
 
@@ -79,7 +79,7 @@ def function_in_python(
     arguments are as they should be.
     """
     names = list(arguments) or [f"in{n}" for n in range(len(kernel.inputs))]
-    given = [f"{own} = np.asarray({own}, {DTYPES[leaf.kind]})[()]"
+    given = [f"{own} = np.asarray({own}, {DTYPES[leaf.dtype]})[()]"
              for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
     opening = [FOLLOWING] if is_way else [*about(*said(kernel, names)), *given]
     lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_way)]]
@@ -105,7 +105,7 @@ def said(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
     results = [f"out{n}" for n in range(len(kernel.outputs))]
     pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
     lines = [
-        f"{name} : {DTYPES[leaf.kind][3:]}, "
+        f"{name} : {DTYPES[leaf.dtype][3:]}, "
         + ("a number or a column" if leaf.size == 1 else f"{leaf.size} numbers or columns")
         for name, leaf in pairs
     ]
@@ -116,7 +116,7 @@ def failing(number: int, is_way: bool) -> str:
     """Write what is done where a guard fails."""
     if is_way:
         return f"return {number + 1}, None"
-    return f'raise ValueError("guard {number} failed: " + OTHER_WAY)'
+    return f'raise ValueError("guard {number} failed: " + OTHER_PATH)'
 
 
 def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
@@ -147,7 +147,7 @@ def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
     ]
 
 
-def _python_guards(flat: Flat, name: Callable[[int], str], is_way: bool) -> list[str]:
+def _python_guards(flat: ScalarProgram, name: Callable[[int], str], is_way: bool) -> list[str]:
     lines = []
     for number, (place, expected) in enumerate(flat.guards):
         fails = f"not np.all({name(place)})" if expected else f"np.any({name(place)})"
@@ -160,25 +160,25 @@ def _returned(kernel: Kernel, name: Callable[[int], str]) -> str:
     for leaf in kernel.outputs:
         names = [_typed(kernel.flat, next(places), name) for _ in range(leaf.size)]
         many = f"np.stack(np.broadcast_arrays({', '.join(names)}))"
-        none = f"np.empty(0, {DTYPES[leaf.kind]})"
+        none = f"np.empty(0, {DTYPES[leaf.dtype]})"
         results.append(names[0] if leaf.size == 1 else many if names else none)
     return results[0] if len(results) == 1 else f"({', '.join(results)})"
 
 
-def _typed(flat: Flat, place: int, name: Callable[[int], str]) -> str:
+def _typed(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     is_plain = flat.steps[place][0] == "const"
-    return f"{DTYPES[flat.kinds[place]]}({name(place)})" if is_plain else name(place)
+    return f"{DTYPES[flat.dtypes[place]]}({name(place)})" if is_plain else name(place)
 
 
-def _python_constant(flat: Flat, place: int) -> str:
-    kind, number = flat.kinds[place], flat.number(place).item()
+def _python_constant(flat: ScalarProgram, place: int) -> str:
+    kind, number = flat.dtypes[place], flat.number(place).item()
     if kind == FLOAT64 and math.isfinite(number):
         return repr(number) if math.copysign(1, number) > 0 else f"({number!r})"
     is_plain = kind in (BOOL, INT64) or math.isfinite(number)
     return f"{DTYPES[kind]}({number if is_plain else repr(str(number))})"
 
 
-def _python_line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
+def _python_line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
     return _code(OPERATIONS[operation]).format("", *[name(arg) for arg in args])
 
