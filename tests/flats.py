@@ -53,7 +53,7 @@ def single(name, kind):
     flat = ScalarProgram()
     kinds = ["?", kind, kind] if name == "select" else [kind] * OPERATIONS[name].arity
     places = [flat.input(each) for each in kinds]
-    flat.outputs = [flat.plainly(name, *places)]
+    flat.outputs = [flat.make_unsimplified(name, *places)]
     leaves = tuple(Leaf(each, 1) for each in kinds)
     return Kernel(flat, leaves, (Leaf(result_kind(name, kind), 1),))
 

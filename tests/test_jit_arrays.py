@@ -13,7 +13,7 @@ from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.running.array_program import ArrayProgram
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
+from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
@@ -93,7 +93,7 @@ def test_float32_stays_float32(n):
 EDGES = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -8.0, 1e-300, -3e5, np.inf, -np.inf, np.nan]
 
 
-@pytest.mark.parametrize("name", sorted(NUMBERS))
+@pytest.mark.parametrize("name", sorted(LOWERED_ROWS))
 def test_every_row_on_arrays(name):
     """Rows that are computed element by element, at ordinary numbers and at the edges."""
     primitive = TABLE[name]

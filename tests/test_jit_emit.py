@@ -222,7 +222,7 @@ def random_program(seed, length, precise=True, kinds="d", guards=0):
     outputs = [Leaf(choose.choice(kinds), size) for size in (1, 3, 11)] + [Leaf("?", 2)]
     for leaf in outputs:
         program.outputs += choose.choices(of_kind[leaf.dtype], k=leaf.size)
-    return Kernel(program.pruned(), tuple(inputs), tuple(outputs))
+    return Kernel(program.prune(), tuple(inputs), tuple(outputs))
 
 
 def random_leaf(leaf, shape, seed):

@@ -55,8 +55,8 @@ def test_every_operation_in_c(tmp_path, level):
 @needs_compiler
 @pytest.mark.parametrize(("length", "on_stack"), [(250, 4096), (4, 4096), (4, 0)])
 def test_random_programs_in_c(tmp_path, monkeypatch, length, on_stack):
-    monkeypatch.setattr(numbers_c, "LENGTH", length)
-    monkeypatch.setattr(numbers_c, "ON_STACK", on_stack)
+    monkeypatch.setattr(numbers_c, "C_PART_STEPS", length)
+    monkeypatch.setattr(numbers_c, "C_STACK_CELLS", on_stack)
     for exact in (True, False):
         programs = flats.some(80, exact=exact)
         texts = [numbers_c.to_c(one.kernel, f"f{n}") for n, one in enumerate(programs)]

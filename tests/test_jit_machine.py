@@ -133,7 +133,7 @@ def test_the_first_guard_that_fails_is_told_in_the_order_of_the_guards():
 
 @pytest.mark.parametrize("on_stack", [4096, 0])
 def test_compiled_code_can_call_the_machine(monkeypatch, on_stack):
-    monkeypatch.setattr(machines, "ON_STACK", on_stack)
+    monkeypatch.setattr(machines, "STACK_CELLS", on_stack)
     kernel, point = long_program(50), np.linspace(0, 2, 10)
     machine, found = InterpretedProgram(kernel), np.empty(10)
     code = build(machine.body(), level=0, names=["body"])

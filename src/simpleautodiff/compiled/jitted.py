@@ -47,9 +47,9 @@ class Jitted(CallSlot):
         def on_path(path: Path, described: CallSignature, result: Any) -> None:
             jitted = itself()
             if jitted is not None and isinstance(path.program, EnteredProgram):
-                path.program.on_entry = lambda: _repoint(itself)
+                path.program.on_entry = lambda: _point_to_code(itself)
                 out = "out" not in jitted.function.parameters
-                path.program.form = _form(described, path, path.program.results, result, out)
+                path.program.form = _find_form(described, path, path.program.results, result, out)
 
         self.function.on_path = on_path
 
@@ -60,7 +60,7 @@ class Jitted(CallSlot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return _remade, (recipe(self.__wrapped__), self.function.options)
+        return _remake, (recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -71,15 +71,15 @@ class Jitted(CallSlot):
 
     def source(self) -> str:
         """Return the programs that run, one step a line."""
-        return _joined(self.function, lambda path: path.program.source())
+        return _join_paths(self.function, lambda path: path.program.source())
 
     def llvm(self) -> str:
         """Return the code in LLVM's language; it is compiled if it is not yet."""
-        return _joined(self.function, lambda path: _codes(path, lambda code: code.ir))
+        return _join_paths(self.function, lambda path: _codes(path, lambda code: code.ir))
 
     def asm(self) -> str:
         """Return the machine code in the assembly language of this machine."""
-        return _joined(self.function, lambda path: _codes(path, lambda code: code.asm()))
+        return _join_paths(self.function, lambda path: _codes(path, lambda code: code.asm()))
 
     def wait(self) -> Jitted:
         """Wait until what is being compiled in the background is ready."""
@@ -89,7 +89,7 @@ class Jitted(CallSlot):
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, which every C compiler takes.
 
-        All ways through the code that were met are in it.
+        All paths through the code that were met are in it.
 
         Examples
         --------
@@ -116,7 +116,7 @@ class Jitted(CallSlot):
     def to_python(self, name: str = "") -> str:
         r"""Return the program as a module in Python that needs nothing but NumPy.
 
-        All ways through the code that were met are in it. Where a line is a function of
+        All paths through the code that were met are in it. Where a line is a function of
         `scipy.special`, it needs SciPy, too.
 
         Examples
@@ -152,16 +152,21 @@ class Jitted(CallSlot):
             )
         paths = found[0].paths()
         numbers = {id(path): number for number, path in enumerate(paths)}
-        turns = [{guard: numbers[id(turn)] for guard, turn in path.turns.items()} for path in paths]
-        ways = [ExportedPath(path.recorded, path.results, own)
-                for path, own in zip(paths, turns, strict=True)]  # fmt: skip
+        exported = [
+            ExportedPath(
+                path.recorded,
+                path.results,
+                {guard: numbers[id(other)] for guard, other in path.branches.items()},
+            )
+            for path in paths
+        ]
         name = identifier(name or self.__name__)
         arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
-        rows = _only_rows(paths[0].program, len(arguments))
-        return Export(name, arguments, ways, rows, self.function.options.precise)
+        batched = _batched_alone(paths[0].program, len(arguments))
+        return Export(name, arguments, exported, batched, self.function.options.precise)
 
 
-def _only_rows(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
+def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
     """Return the function of rows that a program is, if it has the same arguments and results."""
     if not isinstance(program, BatchedProgram):
         return None
@@ -180,20 +185,20 @@ def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_
             raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
     options = Options(precise, tier, threads, max_paths)
     if f is None:
-        return lambda f: _jitted(f, options)
-    return _jitted(f, options)
+        return lambda f: _make(f, options)
+    return _make(f, options)
 
 
-def _jitted(f: F, options: Options) -> Jitted:
+def _make(f: F, options: Options) -> Jitted:
     check_function(f)
     return Jitted(f, options)
 
 
-def _remade(how: Any, options: Options) -> Jitted:
+def _remake(how: Any, options: Options) -> Jitted:
     return Jitted(followed(how), options)
 
 
-def _repoint(itself: weakref.ref[Jitted]) -> None:
+def _point_to_code(itself: weakref.ref[Jitted]) -> None:
     """Let Python call the compiled code of all signatures and paths at once."""
     jitted = itself()
     if jitted is None:
@@ -204,7 +209,7 @@ def _repoint(itself: weakref.ref[Jitted]) -> None:
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(
+def _find_form(
     described: CallSignature, path: Path, results: int, result: Any, out: bool
 ) -> CallForm | None:
     """Return how Python could call a program without more ado; None if that cannot be."""
@@ -243,7 +248,7 @@ def _structure(result: Any, numbers: Any) -> Structure | None:
     return None if None in parts else tuple(parts)  # type: ignore[arg-type]
 
 
-def _joined(function: Function, text: Callable[[Path], str]) -> str:
+def _join_paths(function: Function, text: Callable[[Path], str]) -> str:
     paths = [path for found in function.known.values() for path in found.paths()]
     if not paths:
         return "nothing was compiled yet: call the function twice"

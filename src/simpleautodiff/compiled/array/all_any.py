@@ -16,7 +16,7 @@ _EXTREMES = {np.all: "min", np.any: "max"}
 _WHOLE = np.dtype(np.int64)
 
 
-def of_truths(plan: Schedule, line: Line) -> Line:
+def reduce_bools(plan: Schedule, line: Line) -> Line:
     """Return the last of the lines that `np.all` or `np.any` is made of; any other line as it is.
 
     Loops find extremes of whole numbers, not of truth values.

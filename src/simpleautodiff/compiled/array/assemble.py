@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.boxes import roll_pieces
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.view_accesses import Shape, View, seen_through, whole
+from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, whole
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
@@ -37,7 +37,7 @@ def copy_loop(plan: Schedule, to: View, source: Any, says: str) -> Loop:
 
 
 def _part(plan: Schedule, view: View, index: Any) -> View | None:
-    return seen_through("getitem", (index,), view, plan.size(view.root))
+    return apply_view("getitem", (index,), view, plan.size(view.root))
 
 
 def _scatter_pieces(plan: Schedule, number: int) -> Pieces:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simpleautodiff.compiled.array.view_accesses import View, seen_through
+from simpleautodiff.compiled.array.view_accesses import View, apply_view
 from simpleautodiff.compiled.recording.trace_program import Line
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def find_boxes_roll(plan: Schedule, line: Line) -> Boxes:
     found = []
     for target, source in roll_pieces(line):
         view = plan.views[line.args[0]]
-        part = seen_through("getitem", (source,), view, plan.size(view.root))
+        part = apply_view("getitem", (source,), view, plan.size(view.root))
         box = tuple([part.indices(n)[:2] for part, n in zip(target, line.shape, strict=True)])
         if part:
             found.append((box, part))

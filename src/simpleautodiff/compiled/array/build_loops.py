@@ -25,7 +25,7 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.gather import Distances
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import Schedule, lean
+from simpleautodiff.compiled.array.schedule import Schedule, squeeze
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, lower
@@ -96,7 +96,7 @@ def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
         loops: dict[Shape, list[int]] = {}
         for number in numbers:
             if plan.how[number] in IN_LOOPS:
-                loops.setdefault(lean(plan.space(number)), []).append(number)
+                loops.setdefault(squeeze(plan.space(number)), []).append(number)
             else:
                 work += _by_itself(plan, number)
         for shape, members in loops.items():
@@ -130,7 +130,7 @@ def _by_itself(plan: Schedule, number: int) -> Iterator[Task]:
         yield BlasProduct(number, plan.dtype_of(number) or "", left, right, line.shape)
     elif how == LAPACK:
         if line.what.is_in_place:
-            to = line.what.copied(number)
+            to = line.what.place_of_copy(number)
             yield copy_loop(plan, to, line.args[0], f"copy for {line.what}")
         others = [plan.view(arg) for arg in line.args[line.what.is_in_place :]]
         yield LapackCall(number, plan.dtype_of(number) or "", line.what, others)
@@ -307,7 +307,7 @@ def _simplify(loop: Loop) -> None:
     """Let reciprocals be shared, and drop loads that nothing needs."""
     flat = loop.flat
     flat.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
-    flat = share_reciprocals(flat).pruned()
+    flat = share_reciprocals(flat).prune()
     count = len(loop.stores)
     loop.stores = [(p, to) for p, (_, to) in zip(flat.outputs[:count], loop.stores, strict=True)]
     for place, fold in zip(flat.outputs[count:], loop.folds, strict=True):

@@ -22,7 +22,7 @@ FEW = 32  # terms of a sum for each number that is read or written: as many are 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def contracted(plan: Schedule, line: Line) -> Line | None:
+def contract(plan: Schedule, line: Line) -> Line | None:
     """Return the last of the lines that a sum of products is made of; the others are added."""
     found = _terms(plan, line)
     if found is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.compiled.array.view_accesses import Shape, collapsed
+from simpleautodiff.compiled.array.view_accesses import Shape, collapse_axes
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
@@ -116,7 +116,7 @@ class Loop:
             for a, (first, last) in enumerate(box)
             if (first, last) != (0, self.shape[a])
         }
-        groups, ways = collapsed(self.shape, [access.strides for access in accesses], cut)
+        groups, ways = collapse_axes(self.shape, [access.strides for access in accesses], cut)
         shape = [math.prod([self.shape[axis] for axis in group]) for group in groups]
         order = list(range(len(shape)))
         if len(shape) > 1 and shape[-1] < lanes and not self.fixed:

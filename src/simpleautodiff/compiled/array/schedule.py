@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.array.all_any import of_truths
+from simpleautodiff.compiled.array.all_any import reduce_bools
 from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
@@ -27,18 +27,18 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
-from simpleautodiff.compiled.array.einsum import contracted
+from simpleautodiff.compiled.array.einsum import contract
 from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
-from simpleautodiff.compiled.array.linalg.matrix_rows import by_lapack
+from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
     apart,
+    apply_view,
     layout,
     matrix_of,
     same_steps,
-    seen_through,
     steps,
     whole,
 )
@@ -132,11 +132,11 @@ class Schedule:
     def append(self, line: Line) -> Ref:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
-            line = contracted(self, line) or line
+            line = contract(self, line) or line
         if not self.alone:
-            line = of_truths(self, line)
+            line = reduce_bools(self, line)
         if not self.alone and not self.exact:
-            solved = by_lapack(self, line)
+            solved = lower_to_lapack(self, line)
             if solved is not None:
                 return solved
         view = self._seen(line)
@@ -164,7 +164,7 @@ class Schedule:
         if next(places(line.args[1:]), None) is not None:
             return None
         view = self.views[line.args[0]]
-        return seen_through(line.name, line.args[1:], view, self.size(view.root))
+        return apply_view(line.name, line.args[1:], view, self.size(view.root))
 
     def _is_copied(self, line: Line) -> bool:
         """Tell whether a line is a view as soon as its argument lies row by row."""
@@ -276,7 +276,7 @@ class Schedule:
         root = self.lines[view.root].shape
         return (
             view.offset == 0
-            and lean(root) == lean(shape)
+            and squeeze(root) == squeeze(shape)
             and same_steps(shape, view.within(shape), steps(shape))
         )
 
@@ -384,7 +384,7 @@ class Schedule:
         return arg if fits else self.copy(arg)
 
 
-def lean(shape: Shape) -> Shape:
+def squeeze(shape: Shape) -> Shape:
     """Return a shape without axes of length 1."""
     return tuple([n for n in shape if n != 1])
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-SHORTEST, LONGEST = 4, 8  # vectors that the long axis has at least; elements of the short one
-MOST = 120  # steps of the body that comes out
+LEAST_VECTORS, MOST_COPIES = (
+    4,
+    8,
+)  # vectors that the long axis has at least; elements of the short one
+UNROLLED_STEPS = 120  # steps of the body that comes out
 
 
-def unrolled(loop: Loop, lanes: int) -> Loop:
+def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
     """Return the loop without its last axis, if that is short and another one is long.
 
     Examples
@@ -19,7 +22,7 @@ def unrolled(loop: Loop, lanes: int) -> Loop:
     >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> square = Fold("add", flat.mul(x, x), Access(1, "d", 0, (1, 0)))
-    >>> loop = unrolled(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
+    >>> loop = unroll_last_axis(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
     >>> loop.shape, [access.offset for access in loop.loads], len(loop.folds), len(loop.stores)
     ((100,), [0, 1, 2], 0, 1)
     """
@@ -37,11 +40,11 @@ def unrolled(loop: Loop, lanes: int) -> Loop:
 
 
 def _is_worth_it(loop: Loop, lanes: int) -> bool:
-    if len(loop.shape) < 2 or loop.alone or loop.fixed or loop.shape[-1] > LONGEST:
+    if len(loop.shape) < 2 or loop.alone or loop.fixed or loop.shape[-1] > MOST_COPIES:
         return False
     plain = all(not access.places and not access.box for access in loop.accesses())
-    long = max(loop.shape[:-1]) >= SHORTEST * lanes
-    return plain and long and loop.shape[-1] * len(loop.flat) <= MOST
+    long = max(loop.shape[:-1]) >= LEAST_VECTORS * lanes
+    return plain and long and loop.shape[-1] * len(loop.flat) <= UNROLLED_STEPS
 
 
 def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:

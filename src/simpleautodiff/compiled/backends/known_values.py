@@ -11,13 +11,14 @@ from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgra
 from simpleautodiff.rules.row import TABLE
 
 
-def with_known(recorded: RecordedProgram, kinds: Sequence[Any]) -> RecordedProgram:
+def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> RecordedProgram:
     """Return a program that computes all its results, also constants, which are of these kinds.
 
     Examples
     --------
     >>> x = Line(None, (), {}, (), np.dtype(float))
-    >>> program = with_known(RecordedProgram([x], 1, [], [Ref(0), 2.5]), [x.dtype, x.dtype])
+    >>> program = RecordedProgram([x], 1, [], [Ref(0), 2.5])
+    >>> program = compute_known_results(program, [x.dtype, x.dtype])
     >>> program.outputs, program.lines[1].name, program.lines[1].args[0]
     ([0, 1], 'astype', array(2.5))
     """

@@ -21,14 +21,14 @@ from simpleautodiff.rules.row import TABLE
 WHOLE, TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
-def rewritten(program: RecordedProgram) -> RecordedProgram:
+def rewrite_lines(program: RecordedProgram) -> RecordedProgram:
     """Return a program that does the same with fewer functions of NumPy.
 
     Examples
     --------
     >>> x = Line(None, (), {}, (2, 3), TRUTH)
     >>> program = RecordedProgram([x, Line(np.all, (Ref(0),), {"axis": 0}, (3,), TRUTH)], 1, [], [])
-    >>> rewritten(program).lines[1].name, rewritten(program).lines[1].args
+    >>> rewrite_lines(program).lines[1].name, rewrite_lines(program).lines[1].args
     ('min', (0, 0, False))
     """
     return _each(program, lambda new, line: new.append(new.otherwise(line)))

@@ -62,7 +62,7 @@ def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> A
         x, y = args
         if type(x) is not ConditionalZero or type(y) is not ConditionalZero:
             return None
-        both = level.plainly(primitive, args)  # which is 0 where both are
+        both = level.run_plain(primitive, args)  # which is 0 where both are
         return _marked(level, both, x.absent & y.absent, both)
     if primitive.name not in _ANY and (
         primitive.name not in _FIRST or type(args[0]) is not ConditionalZero
@@ -72,11 +72,11 @@ def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> A
     absent = [arg.absent for arg in given if type(arg) is ConditionalZero]
     rest = [arg.rest if type(arg) is ConditionalZero else arg for arg in given]
     either = absent[0] if len(absent) == 1 else absent[0] | absent[1]
-    return _maybe(level, either, level.plainly(primitive, (*rest, *args[len(given) :])))
+    return _maybe(level, either, level.run_plain(primitive, (*rest, *args[len(given) :])))
 
 
 def _maybe(level: SymbolLevel, absent: Any, rest: Any) -> ConditionalZero:
-    return _marked(level, level.plainly(_WHERE, (absent, NOTHING, rest)), absent, rest)
+    return _marked(level, level.run_plain(_WHERE, (absent, NOTHING, rest)), absent, rest)
 
 
 def _marked(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> ConditionalZero:
@@ -97,7 +97,7 @@ def _chosen(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
         return _maybe(level, absent, x.rest if type(x) is ConditionalZero else x)
     if type(x) is not ConditionalZero:
         x, y, condition = y, x, ~condition
-    rest = level.plainly(_WHERE, (condition, x.rest, y.rest if type(y) is ConditionalZero else y))
+    rest = level.run_plain(_WHERE, (condition, x.rest, y.rest if type(y) is ConditionalZero else y))
     absent = condition & x.absent
     return _maybe(
         level, absent | ~condition & y.absent if type(y) is ConditionalZero else absent, rest

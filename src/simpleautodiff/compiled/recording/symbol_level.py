@@ -92,9 +92,9 @@ class SymbolLevel(ManyLevel):
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row; known zeros among its arguments stay known."""
         found = partly(self, primitive, args)
-        return self.plainly(primitive, args) if found is None else found
+        return self.run_plain(primitive, args) if found is None else found
 
-    def plainly(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+    def run_plain(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
         if primitive is GETITEM:
             _check_size(args[1])

@@ -12,7 +12,7 @@ from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.running.array_program import ArrayProgram
-from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, not_made
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
 
 class TieredArrayProgram(EnteredProgram):
@@ -51,12 +51,12 @@ class TieredArrayProgram(EnteredProgram):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        made = [*self.program.explain(), *how_made(self.program.code)]
-        return made + not_made(self.failure)
+        made = [*self.program.explain(), *describe_code(self.program.code)]
+        return made + describe_failure(self.failure)
 
     def source(self) -> str:
         """Return the program, one step a line."""
-        return written(self.recorded)
+        return format_program(self.recorded)
 
     def codes(self) -> list[Code]:
         """Return the code that it runs, or would."""
@@ -65,7 +65,7 @@ class TieredArrayProgram(EnteredProgram):
         return [self.program.code] if self.program.code else []
 
 
-def written(recorded: RecordedProgram) -> str:
+def format_program(recorded: RecordedProgram) -> str:
     """Write a program of rows, one line each."""
     names = [f"v{n}" for n in range(len(recorded.lines))]
     text = [f"v{n} = {line.name}({', '.join(map(_short, line.args))})"

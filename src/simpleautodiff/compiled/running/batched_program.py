@@ -12,7 +12,7 @@ from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.compiled.running.batched_function import BatchedFunction
-from simpleautodiff.compiled.running.runnable import EnteredProgram, how_made, not_made
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import transpose
@@ -88,7 +88,7 @@ class BatchedProgram(EnteredProgram):
         """Say what it is made of and what was done to it."""
         flat = self.rows.kernel.flat
         made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
-        return made + how_made(self.rows.code) + not_made(self.rows.failure)
+        return made + describe_code(self.rows.code) + describe_failure(self.rows.failure)
 
     def source(self) -> str:
         """Return the program of one row, one step a line."""

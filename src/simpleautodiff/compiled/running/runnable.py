@@ -60,7 +60,7 @@ class EnteredProgram:
         self.on_entry()
 
 
-def how_made(code: Code | None) -> list[str]:
+def describe_code(code: Code | None) -> list[str]:
     """Say how code was made, and in which time."""
     if code is None:
         return []
@@ -68,6 +68,6 @@ def how_made(code: Code | None) -> list[str]:
     return [f"{how} in {1e3 * code.seconds:.1f} ms"]
 
 
-def not_made(failure: str) -> list[str]:
+def describe_failure(failure: str) -> list[str]:
     """Say why there is no code."""
     return [f"could not be compiled: {failure}"] if failure else []

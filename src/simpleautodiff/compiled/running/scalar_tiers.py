@@ -15,7 +15,12 @@ from simpleautodiff.compiled.backends.targets import (
 )
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.running.runnable import TIERS, EnteredProgram, how_made, not_made
+from simpleautodiff.compiled.running.runnable import (
+    TIERS,
+    EnteredProgram,
+    describe_code,
+    describe_failure,
+)
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
@@ -98,7 +103,7 @@ class TieredScalarProgram(EnteredProgram):
         """Say what it is made of and what was done to it."""
         flat = self.kernel.flat
         made = [f"{len(flat)} steps on single numbers, {flat.folded} known in advance"]
-        return made + how_made(self.code) + not_made(self.failure)
+        return made + describe_code(self.code) + describe_failure(self.failure)
 
     def source(self) -> str:
         """Return the program, one step a line."""

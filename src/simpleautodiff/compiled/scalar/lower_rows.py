@@ -18,8 +18,10 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.row import TABLE
 
 Lowered = Callable[..., int]
-NUMBERS: dict[str, Lowered] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
-TRUTHS: dict[Any, Lowered] = {}  # functions that answer yes or no
+LOWERED_ROWS: dict[
+    str, Lowered
+] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
+LOWERED_PREDICATES: dict[Any, Lowered] = {}  # functions that answer yes or no
 
 
 def dtype_letter(dtype: Any) -> str | None:
@@ -40,8 +42,8 @@ def can_lower(what: Any, dtype: Any) -> bool:
     if name == "where":
         return True
     if name is None:
-        return what in TRUTHS and dtype == BOOL
-    return name in NUMBERS and dtype in (FLOAT64, FLOAT32)
+        return what in LOWERED_PREDICATES and dtype == BOOL
+    return name in LOWERED_ROWS and dtype in (FLOAT64, FLOAT32)
 
 
 def lower(
@@ -56,9 +58,9 @@ def lower(
         condition, *rest = args
         return flat.make("select", flat.to(BOOL, condition), *[flat.to(dtype, x) for x in rest])
     if name is not None:
-        return NUMBERS[name](flat, dtype, *[flat.to(dtype, x) for x in args])
+        return LOWERED_ROWS[name](flat, dtype, *[flat.to(dtype, x) for x in args])
     common = _common([flat.dtypes[x] for x in args])
-    return TRUTHS[what](flat, common, *[flat.to(common, x) for x in args])
+    return LOWERED_PREDICATES[what](flat, common, *[flat.to(common, x) for x in args])
 
 
 def _common(dtypes: list[str]) -> str:
@@ -71,16 +73,16 @@ def _common(dtypes: list[str]) -> str:
 
 def _row(name: str) -> Callable[[Lowered], Lowered]:
     def enter(lowered: Lowered) -> Lowered:
-        NUMBERS[name] = lowered
+        LOWERED_ROWS[name] = lowered
         return lowered
 
     return enter
 
 
 for _name in [name for name, row in OPERATIONS.items() if row.gives == "same" and name in TABLE]:
-    NUMBERS[_name] = lambda flat, dtype, *args, _name=_name: flat.make(_name, *args)
+    LOWERED_ROWS[_name] = lambda flat, dtype, *args, _name=_name: flat.make(_name, *args)
 for _name in ("pos", "conj", "real", "stop_gradient"):
-    NUMBERS[_name] = lambda flat, dtype, x: x
+    LOWERED_ROWS[_name] = lambda flat, dtype, x: x
 
 
 def _less(flat: ScalarProgram, x: int, y: int) -> int:
@@ -136,8 +138,8 @@ def _unless_nan(operation: str) -> Lowered:
     return lowered
 
 
-NUMBERS["fmax"] = _unless_nan("maximum")
-NUMBERS["fmin"] = _unless_nan("minimum")
+LOWERED_ROWS["fmax"] = _unless_nan("maximum")
+LOWERED_ROWS["fmin"] = _unless_nan("minimum")
 
 
 @_row("clip")
@@ -259,7 +261,7 @@ def _sinc(flat: ScalarProgram, dtype: str, x: int) -> int:
 
 def _truth(*functions: Any) -> Callable[[Lowered], Lowered]:
     def enter(lowered: Lowered) -> Lowered:
-        TRUTHS.update(dict.fromkeys(functions, lowered))
+        LOWERED_PREDICATES.update(dict.fromkeys(functions, lowered))
         return lowered
 
     return enter
@@ -273,7 +275,7 @@ _COMPARISONS: dict[str, tuple[Any, ...]] = {
 }
 for _operation, _functions in _COMPARISONS.items():
     for _function in _functions:
-        TRUTHS[_function] = lambda flat, dtype, x, y, _o=_operation: flat.make(_o, x, y)
+        LOWERED_PREDICATES[_function] = lambda flat, dtype, x, y, _o=_operation: flat.make(_o, x, y)
 
 
 @_truth(np.greater, operator.gt)
@@ -298,7 +300,7 @@ _CONNECTIVES: dict[str, tuple[Any, ...]] = {
 }
 for _operation, _functions in _CONNECTIVES.items():
     for _function in _functions:
-        TRUTHS[_function] = _on_truths(_operation)
+        LOWERED_PREDICATES[_function] = _on_truths(_operation)
 
 
 @_truth(np.isnan)

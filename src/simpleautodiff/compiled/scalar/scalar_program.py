@@ -110,9 +110,9 @@ class ScalarProgram:
         if found is not None:
             self.folded += 1
             return found
-        return self.plainly(operation, *args)
+        return self.make_unsimplified(operation, *args)
 
-    def plainly(self, operation: str, *args: int) -> int:
+    def make_unsimplified(self, operation: str, *args: int) -> int:
         """Return the place of an operation; only what is computed from constants is known."""
         row = OPERATIONS[operation]
         dtype = self.dtypes[args[-1]] if row.gives == "same" else row.gives
@@ -177,7 +177,7 @@ class ScalarProgram:
                     needed[arg] = 1
         return [place for place, is_needed in enumerate(needed) if is_needed]
 
-    def pruned(self) -> ScalarProgram:
+    def prune(self) -> ScalarProgram:
         """Return the program without steps that nothing needs."""
         new = ScalarProgram(self.precise)
         new.folded = self.folded
@@ -198,12 +198,12 @@ class ScalarProgram:
 
     def __str__(self) -> str:
         """Write the steps, one a line."""
-        lines = [f"v{i} = {self._written(i)}" for i in range(len(self.steps))]
+        lines = [f"v{i} = {self._format_step(i)}" for i in range(len(self.steps))]
         lines += [f"guard v{place} is {expected}" for place, expected in self.guards]
         lines.append(f"return {' '.join(f'v{place}' for place in self.outputs)}")
         return "\n".join(lines)
 
-    def _written(self, place: int) -> str:
+    def _format_step(self, place: int) -> str:
         operation, *args = self.steps[place]
         if operation == "const":
             return str(self.number(place))

@@ -19,7 +19,7 @@ def share_reciprocals(flat: ScalarProgram) -> ScalarProgram:
     divisors = Counter([_root(flat, step[2])[0] for step in flat.steps if step[0] == "div"])
     if flat.precise or all(count < 2 for count in divisors.values()):
         return flat
-    return rewritten(flat, {y for y, count in divisors.items() if count > 1})
+    return rewrite_divisions(flat, {y for y, count in divisors.items() if count > 1})
 
 
 def _root(flat: ScalarProgram, place: int) -> tuple[int, float]:
@@ -33,7 +33,7 @@ def _root(flat: ScalarProgram, place: int) -> tuple[int, float]:
     return place, 1.0
 
 
-def rewritten(flat: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
+def rewrite_divisions(flat: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
     """Make the steps of a program anew, dividing by the `shared` ones with their reciprocals."""
     new, of, shared = ScalarProgram(flat.precise), {}, set(shared)
     new.folded = flat.folded
@@ -54,4 +54,4 @@ def rewritten(flat: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
     new.inputs = [of[place] for place in flat.inputs]
     new.outputs = [of[place] for place in flat.outputs]
     new.guards = [(of[place], expected) for place, expected in flat.guards]
-    return new.pruned()
+    return new.prune()

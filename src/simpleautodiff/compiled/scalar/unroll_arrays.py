@@ -21,8 +21,8 @@ from simpleautodiff.compiled.recording.trace_program import (
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.lower_rows import (
-    NUMBERS,
-    TRUTHS,
+    LOWERED_PREDICATES,
+    LOWERED_ROWS,
     can_lower,
     dtype_letter,
     lower,
@@ -42,11 +42,11 @@ from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-LARGEST = 256  # elements of an array that is unrolled
-MOST = 40_000  # elements of all arrays of a program that is unrolled
+UNROLLED_ARRAY = 256  # elements of an array that is unrolled
+UNROLLED_ELEMENTS = 40_000  # elements of all arrays of a program that is unrolled
 
 FLOAT64_DTYPE = np.dtype(np.float64)
-DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & NUMBERS.keys()}
+DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}
 EXTREMES = {"max": "maximum", "min": "minimum"}
@@ -95,7 +95,7 @@ def _check_size(recorded: RecordedProgram) -> None:
             continue
         size = math.prod(line.shape)
         total += size
-        if size > LARGEST or total > MOST:
+        if size > UNROLLED_ARRAY or total > UNROLLED_ELEMENTS:
             raise NotUnrolledError(f"an array of shape {line.shape} is too large to be unrolled")
 
 
@@ -127,7 +127,7 @@ class _Unrolling:
             truth = flat.to(BOOL, int(np.ravel(self.values[guard.place])[0]))
             flat.guards.append((truth, guard.expected))
         return Kernel(
-            share_reciprocals(flat).pruned(),
+            share_reciprocals(flat).prune(),
             tuple([_leaf(line) for line in lines[: self.recorded.inputs]]),
             tuple([_leaf(lines[place]) for place in outputs]),
         )
@@ -192,7 +192,7 @@ class _Unrolling:
 
     def _function(self, line: Line) -> Any:
         """Return the places of a function without a derivative."""
-        if line.what in TRUTHS and can_lower(line.what, line.dtype):
+        if line.what in LOWERED_PREDICATES and can_lower(line.what, line.dtype):
             found = [self.values[arg] for arg in line.args if type(arg) is Ref]
             dtypes = [self.flat.dtypes[int(np.ravel(x)[0])] for x in found if np.size(x)]
             args = [self._value(arg, _compared(arg, dtypes)) for arg in line.args]
@@ -317,4 +317,4 @@ def _leaf(line: Line) -> Leaf:
     return Leaf(_kind(line), math.prod(line.shape))
 
 
-assert set(EXTREMES.values()) <= NUMBERS.keys()
+assert set(EXTREMES.values()) <= LOWERED_ROWS.keys()

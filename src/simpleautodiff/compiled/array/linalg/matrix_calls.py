@@ -72,7 +72,7 @@ class LapackRoutine:
         """How many elements it takes in all."""
         return self.count * self.each + self.work
 
-    def copied(self, number: int) -> View:
+    def place_of_copy(self, number: int) -> View:
         """Return where the matrices are that are worked on."""
         far = [self.each * step for step in steps(self.stack)]
         shape = (*self.stack, self.rows, self.columns)

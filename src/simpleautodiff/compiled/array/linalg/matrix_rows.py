@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
 
-def by_lapack(plan: Schedule, line: Line) -> Ref | None:
+def lower_to_lapack(plan: Schedule, line: Line) -> Ref | None:
     """Add the lines that a row of linear algebra is made of; None if it is left to NumPy."""
     make = _ROWS.get(line.what) if isinstance(line.what, Primitive) else None
     if make is None or not has_scipy():

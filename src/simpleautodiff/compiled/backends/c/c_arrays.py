@@ -25,13 +25,13 @@ from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.c import c_scalars as numbers_c
-from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, copying
+from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, pack_loop
 from simpleautodiff.compiled.backends.c.c_file import CFile, Parameter
 from simpleautodiff.compiled.backends.c.c_loops import product_loop, write_loop
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, function_in_c
 from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.backends.known_values import result_line
-from simpleautodiff.compiled.backends.rewriting import rewritten
+from simpleautodiff.compiled.backends.rewriting import rewrite_lines
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
@@ -119,7 +119,7 @@ class _Writer:
 
     def __init__(self, file: CFile, program: RecordedProgram, name: str, precise: bool) -> None:
         self.file, self.name = file, name
-        self.plan = plan = Schedule(rewritten(program), alone=True)
+        self.plan = plan = Schedule(rewrite_lines(program), alone=True)
         self.work = prune(build_tasks(plan, precise), plan)
         self.memory = BufferLayout(plan, self.work)
         self.size = self.memory.size
@@ -134,7 +134,7 @@ class _Writer:
     def write(self, kind: str) -> None:
         """Write the function."""
         self._check()
-        lines = [line for piece in self.work for line in self.done(piece)]
+        lines = [line for piece in self.work for line in self.write_task(piece)]
         for output, one in zip(self.plan.outputs, self.file.outputs, strict=True):
             if type(output) is not Ref and one.size:
                 name = self.file.constant(np.asarray(output), one.dtype)
@@ -196,7 +196,7 @@ class _Writer:
         kind = TYPES[self.plan.dtype_of_root(root)]
         return f"({kind} *)(block + {self.memory.offsets[root]})"
 
-    def taken(self, slot: Any, kind: str, count: int) -> str:
+    def take_buffer(self, slot: Any, kind: str, count: int) -> str:
         """Take memory for a buffer that has none."""
         if slot not in self.buffers:
             self.buffers[slot] = f"({TYPES[kind]} *)(block + {self.size})"
@@ -205,7 +205,7 @@ class _Writer:
 
     # What is done. --------------------------------------------------------------------------------
 
-    def done(self, piece: Task) -> list[str]:
+    def write_task(self, piece: Task) -> list[str]:
         """Write a piece of work."""
         if isinstance(piece, BlasProduct):
             piece = product_loop(piece.dtype, piece.number, piece.left, piece.right)
@@ -240,13 +240,13 @@ class _Writer:
         for arg, mode, leaf in zip(line.args, rows.modes, kernel.inputs, strict=True):
             view = self.plan.view(arg if type(arg) is Ref else np.asarray(arg))
             slot = f"argument {len(args)} of {number}"
-            args.append(f"{self.taken(slot, leaf.dtype, math.prod(view.shape))}, "
+            args.append(f"{self.take_buffer(slot, leaf.dtype, math.prod(view.shape))}, "
                         f"{0 if mode == SAME else leaf.size}")  # fmt: skip
-            lines += self.done(copying(self.plan, view, slot, leaf.dtype))
+            lines += self.write_task(pack_loop(self.plan, view, slot, leaf.dtype))
             count = count if mode == SAME else view.shape[0]
         results = {self.plan.lines[n].args[1]: n for n, known in enumerate(self.plan.lines)
                    if known.what is operator.getitem and known.args[0] == number}  # fmt: skip
         for k, leaf in enumerate(kernel.outputs):
             to = results.get(k, f"result {k} of {number}")
-            args.append(f"{self.taken(to, leaf.dtype, count * leaf.size)}, {leaf.size}")
+            args.append(f"{self.take_buffer(to, leaf.dtype, count * leaf.size)}, {leaf.size}")
         return [*lines, f"if ({name}_rows({', '.join([str(count), *args])})) return {NO_MEMORY};"]

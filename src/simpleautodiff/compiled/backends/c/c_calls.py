@@ -17,7 +17,7 @@ from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
 from simpleautodiff.compiled.backends.rewriting import settings
 from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS, dtype_letter
+from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS, dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
 
@@ -32,10 +32,10 @@ class Writer(Protocol):
     plan: Schedule
     file: CFile
 
-    def taken(self, slot: Any, kind: str, count: int) -> str:
+    def take_buffer(self, slot: Any, kind: str, count: int) -> str:
         """Take memory for a buffer that has none; return its address."""
 
-    def done(self, piece: Any) -> list[str]:
+    def write_task(self, piece: Any) -> list[str]:
         """Write a piece of work."""
 
     def address(self, slot: Any) -> str:
@@ -55,7 +55,7 @@ def call_lines(writer: Writer, number: int) -> list[str]:
     line = writer.plan.lines[number]
     write = _writer_of(line)
     if not math.prod(line.shape):
-        writer.taken(number, dtype_letter(line.dtype) or "", 1)
+        writer.take_buffer(number, dtype_letter(line.dtype) or "", 1)
         return []
     assert write is not None
     return write(_Call(writer, number, line))
@@ -84,7 +84,7 @@ class _Call:
         """Return where the elements of an argument are."""
         return self.plan.view(arg if type(arg) is Ref else np.asarray(arg))
 
-    def given(self, arg: Any, kind: str, shape: Shape | None = None) -> str:
+    def argument_address(self, arg: Any, kind: str, shape: Shape | None = None) -> str:
         """Return the address of an argument, copied if it does not lie row by row as it should."""
         view = self.view(arg)
         shape = view.shape if shape is None else shape
@@ -92,25 +92,25 @@ class _Call:
             return self.writer.address(view.root)
         wide = View(view.root, shape, view.offset, view.within(shape))
         slot = self._slot()
-        to = self.writer.taken(slot, kind, math.prod(shape))
-        self.lines += self.writer.done(copying(self.plan, wide, slot, kind))
+        to = self.writer.take_buffer(slot, kind, math.prod(shape))
+        self.lines += self.writer.write_task(pack_loop(self.plan, wide, slot, kind))
         return to
 
     def result(self) -> str:
         """Return the address of the result."""
         size = math.prod(self.line.shape)
-        return self.writer.taken(self.number, dtype_letter(self.line.dtype) or "", size)
+        return self.writer.take_buffer(self.number, dtype_letter(self.line.dtype) or "", size)
 
     def part(self, k: int, kind: str, count: int) -> str:
         """Return the address of one of several results; NULL if nobody wants it."""
         for number, line in enumerate(self.plan.lines):
             if line.what is operator.getitem and line.args == (self.number, k):
-                return self.writer.taken(number, kind, count)
+                return self.writer.take_buffer(number, kind, count)
         return "NULL"
 
     def work(self, kind: str, count: int) -> str:
         """Return the address of memory to work in."""
-        return self.writer.taken(self._slot(), kind, count)
+        return self.writer.take_buffer(self._slot(), kind, count)
 
     def _slot(self) -> str:
         self._slots += 1
@@ -124,7 +124,7 @@ class _Call:
         return [*self.lines, f"status = {called};", "if (status) return status;"]
 
 
-def copying(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
+def pack_loop(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
     """Return the loop that puts the elements of a view side by side."""
     own = plan.dtype_of_root(view.root)
     flat = ScalarProgram()
@@ -148,7 +148,7 @@ def _argsort(call: _Call) -> list[str]:
     given = settings(call.line)
     x = given["a"]
     axes, kind = _axes(call.shape(x), given["axis"]), call.dtype_of(x)
-    source, order = call.given(x, kind), call.result()
+    source, order = call.argument_address(x, kind), call.result()
     return call.call("argsort", kind, source, order, call.work("l", 2 * axes[1]), *axes)
 
 
@@ -157,7 +157,7 @@ def _extreme_place(call: _Call) -> list[str]:
     x = given["a"]
     kind = call.dtype_of(x)
     axes = _axes(call.shape(x), given["axis"])
-    return call.call(call.line.name, kind, call.given(x, kind), call.result(), *axes)
+    return call.call(call.line.name, kind, call.argument_address(x, kind), call.result(), *axes)
 
 
 def _searchsorted(call: _Call) -> list[str]:
@@ -165,7 +165,11 @@ def _searchsorted(call: _Call) -> list[str]:
     bounds, x = given["a"], given["v"]
     kinds = {call.dtype_of(bounds), call.dtype_of(x)}
     kind = kinds.pop() if len(kinds) == 1 else "d"
-    args = call.given(bounds, kind), call.shape(bounds)[0], call.given(x, kind)
+    args = (
+        call.argument_address(bounds, kind),
+        call.shape(bounds)[0],
+        call.argument_address(x, kind),
+    )
     count = math.prod(call.line.shape)
     return call.call(f"search_{given['side']}", kind, *args, call.result(), count)
 
@@ -177,7 +181,7 @@ def _stack(call: _Call, *matrices: Any) -> tuple[int, list[str]]:
     """Return how many matrices a stack has, and the addresses of arguments of that many."""
     kind = dtype_letter(call.line.dtype) or ""
     ahead = np.broadcast_shapes(*[call.shape(matrix)[:-2] for matrix in matrices])
-    found = [call.given(x, kind, (*ahead, *call.shape(x)[-2:])) for x in matrices]
+    found = [call.argument_address(x, kind, (*ahead, *call.shape(x)[-2:])) for x in matrices]
     return math.prod(ahead), found
 
 
@@ -208,7 +212,7 @@ def _is_singular(call: _Call) -> list[str]:
     a = call.line.args[0]
     kind, (*ahead, n, _) = call.dtype_of(a), call.shape(a)
     work = call.work(kind, (2 * n + 1) * n), *[call.work(kind, size) for size in (n * n, n * n, n)]
-    args = call.given(a, kind), call.result(), *work, math.prod(ahead), n
+    args = call.argument_address(a, kind), call.result(), *work, math.prod(ahead), n
     return call.call("singular", kind, *args)
 
 
@@ -266,7 +270,7 @@ def _elementwise(call: _Call) -> list[str]:
         loads.append(Access(view.root, own, view.offset, view.within(line.shape)))
         args.append(flat.to(kind, flat.input(own)))
     if kind == "l":
-        place = NUMBERS[line.name](flat, kind, *args)
+        place = LOWERED_ROWS[line.name](flat, kind, *args)
     else:
         name = _LIBRARY.get(line.name) or use(call.file, line.name, "d")
         place = len(flat.steps)
@@ -274,7 +278,7 @@ def _elementwise(call: _Call) -> list[str]:
         flat.dtypes.append(kind)
     call.result()
     stores = [(place, Access(call.number, kind, 0, steps(line.shape)))]
-    return call.writer.done(Loop(line.shape, flat, loads, stores))
+    return call.writer.write_task(Loop(line.shape, flat, loads, stores))
 
 
 _CALLS: dict[str, Callable[[_Call], list[str]]] = {

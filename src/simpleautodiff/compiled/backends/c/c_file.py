@@ -97,7 +97,7 @@ class CFile:
         text = f"[{array.size}] = {{\n    {inside}\n}};"
         return self._constants.setdefault((kind, text), f"{self.name}_c{len(self._constants)}")
 
-    def try_ways(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
+    def try_paths(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
         """Write the function that follows the way that fits, of functions of these names.
 
         Of each turn: a way, the guard that fails there, the way to go on, and where that was asked.

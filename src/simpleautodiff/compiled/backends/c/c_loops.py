@@ -11,8 +11,8 @@ from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, step_in_c
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-MOST = 60  # parameters of a function; compilers need not take more than 127
-SEGMENT = 1024  # elements that are added up before they are added to the total
+MOST_PARAMETERS = 60  # parameters of a function; compilers need not take more than 127
+C_SUM_BLOCK = 1024  # elements that are added up before they are added to the total
 
 
 def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
@@ -28,7 +28,11 @@ def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
             writer.lines.append(write_loop(file, fill_loop(loop, fold), bases.__getitem__))
     writer.nest(0)
     pointers = writer.pointers()
-    far = [where for where in pointers if "(block" in where] if len(pointers) > MOST else []
+    far = (
+        [where for where in pointers if "(block" in where]
+        if len(pointers) > MOST_PARAMETERS
+        else []
+    )
     near = [where for where in pointers if where not in far]
     parameters = [*["unsigned char *block"] * bool(far), *[pointers[where] for where in near]]
     own = [f"{pointers[where]} = {where};" for where in far]
@@ -56,7 +60,7 @@ class _Writer:
     @property
     def in_segments(self) -> bool:
         """Whether sums are added up in segments, so that their errors grow slowly."""
-        return bool(self.registers) and self.axes[-1] > SEGMENT
+        return bool(self.registers) and self.axes[-1] > C_SUM_BLOCK
 
     def pointers(self) -> dict[str, str]:
         """Declare the buffers, by their addresses; those that are written are not const."""
@@ -120,9 +124,9 @@ class _Writer:
             self._body("total")
             self._close()
             return
-        self.write(f"for (first = 0; first < {size}; first += {SEGMENT}) {{")
+        self.write(f"for (first = 0; first < {size}; first += {C_SUM_BLOCK}) {{")
         self.depth += 1
-        self.write(f"last = first + {SEGMENT} < {size} ? first + {SEGMENT} : {size};")
+        self.write(f"last = first + {C_SUM_BLOCK} < {size} ? first + {C_SUM_BLOCK} : {size};")
         for number, fold in self.registers:
             self.write(f"sum{number} = {_first(fold)};")
         self._open(f"i{axis}", "first", "last")

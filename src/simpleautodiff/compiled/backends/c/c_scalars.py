@@ -17,8 +17,8 @@ from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-LENGTH = 250  # steps in a function: compilers take longer than in proportion for long ones
-ON_STACK = 4096  # cells: where more are needed, they are allocated
+C_PART_STEPS = 250  # steps in a function: compilers take longer than in proportion for long ones
+C_STACK_CELLS = 4096  # cells: where more are needed, they are allocated
 
 
 def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
@@ -72,7 +72,7 @@ def file_of(kernel: Kernel, name: str, arguments: Sequence[str] = ()) -> CFile:
 
 def write_kernel(file: CFile, kernel: Kernel, name: str, kind: str = "int") -> None:
     """Write the function of a kernel, or functions; `kind` stands before its name."""
-    parts = split_program(kernel, LENGTH)
+    parts = split_program(kernel, C_PART_STEPS)
     if len(parts.parts) == 1:
         body = _part(file, kernel, parts, parts.parts[0], "")
         file.functions.append(function_in_c(file.head(name, kind), _used(file, body)))
@@ -110,7 +110,7 @@ def _in_parts(file: CFile, kernel: Kernel, name: str, parts: SplitProgram, kind:
 
 
 def _calls(file: CFile, name: str, parts: SplitProgram) -> list[str]:
-    cell, large = f"union {name}_cell", parts.size > ON_STACK
+    cell, large = f"union {name}_cell", parts.size > C_STACK_CELLS
     lines = [f"struct {name}_leaves at;", "int status = 0;"]
     if large:
         lines += [f"{cell} *w = ({cell} *)malloc({parts.size} * sizeof *w);"]

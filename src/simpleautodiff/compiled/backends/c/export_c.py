@@ -11,11 +11,11 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
 def export_c(export: Export) -> str:
-    """Return what was recorded as a C file: all ways, or functions of one row and of many."""
+    """Return what was recorded as a C file: all paths, or functions of one row and of many."""
     name = export.name
-    if export.rows is not None:
-        kernel = export.rows.kernel
-        file = CFile(name, *_of_one_row(export, export.rows))
+    if export.batched is not None:
+        kernel = export.batched.kernel
+        file = CFile(name, *_of_one_row(export, export.batched))
         numbers_c.write_kernel(file, kernel, name)
         numbers_c.write_rows(file, name)
         return file.text(numbers_c.about_rows(name))
@@ -27,13 +27,13 @@ def export_c(export: Export) -> str:
     names = [f"{name}_path{number}" for number in range(len(programs))]
     for program, own in zip(programs, names, strict=True):
         _write_c(file, program, own, export.precise, "static int")
-    file.try_ways(names, export.turns())
+    file.try_paths(names, export.branches())
     return file.text()
 
 
 def _of_one_row(export: Export, rows: BatchedKernel) -> tuple[list[Parameter], list[Parameter]]:
     """Return the arguments and the results of a function of rows, for one of them."""
-    lines = export.ways[0].recorded.lines
+    lines = export.paths[0].recorded.lines
     inputs = [
         Parameter(own, leaf.dtype, line.shape if mode == SAME else line.shape[1:])
         for own, leaf, line, mode in zip(

@@ -72,7 +72,7 @@ OPCODES: tuple[str, ...] = (
     *(f"{verb}.{dtype}" for verb in ("load", "store") for dtype in "df?l"),
     *("const", "guard", "halt"),
 )
-NUMBER = {name: number for number, name in enumerate(OPCODES)}
+OPCODE_NUMBER = {name: number for number, name in enumerate(OPCODES)}
 
 _NAMES = (*OPERATIONS, "input", "const")
 _ROW = {name: row for row, name in enumerate(_NAMES)}
@@ -94,8 +94,8 @@ WINDOW = 1024  # so many steps are looked at together to find those with the sam
 
 def _opcode(name: str, letter: str) -> int:
     if name in _CONVERSIONS:
-        return NUMBER[_CONVERSIONS[name][_LETTERS.index(letter)]]
-    return NUMBER.get(OPERATION_OPCODES.get((name, letter), ""), -1)
+        return OPCODE_NUMBER[_CONVERSIONS[name][_LETTERS.index(letter)]]
+    return OPCODE_NUMBER.get(OPERATION_OPCODES.get((name, letter), ""), -1)
 
 
 def shape(opcode: str) -> str:
@@ -125,7 +125,7 @@ class _Steps(NamedTuple):
     opcodes: Numbers
     words: Numbers
 
-    def taken(self, which: Numbers) -> _Steps:
+    def select(self, which: Numbers) -> _Steps:
         return _Steps(self.opcodes[which], self.words[which])
 
 
@@ -139,7 +139,7 @@ def to_bytecode(kernel: Kernel) -> Bytecode:
     >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), x)]
-    >>> print(written(to_bytecode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
+    >>> print(format_bytecode(to_bytecode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
     load.d 2 0 0
     sin.d 3 2
     mul.d 3 2 3
@@ -147,12 +147,12 @@ def to_bytecode(kernel: Kernel) -> Bytecode:
     halt
     """
     places = len(kernel.flat.steps)
-    steps = _with_sums_of_products(_with_ends(_computed(kernel), kernel))
-    steps = steps.taken(np.argsort(_keys(steps, places), kind="stable"))
-    return _encoded(steps, places, len(kernel.inputs) + len(kernel.outputs))
+    steps = _fuse_products(_append_ends(_compute_steps(kernel), kernel))
+    steps = steps.select(np.argsort(_keys(steps, places), kind="stable"))
+    return _encode(steps, places, len(kernel.inputs) + len(kernel.outputs))
 
 
-def written(tape: Bytecode) -> str:
+def format_bytecode(tape: Bytecode) -> str:
     """Write the code of the machine, one step a line."""
     lines, at, code = [], 0, tape.code.tolist()
     while at < len(code):
@@ -165,7 +165,7 @@ def written(tape: Bytecode) -> str:
 # Steps of the program. ----------------------------------------------------------------------------
 
 
-def _computed(kernel: Kernel) -> _Steps:
+def _compute_steps(kernel: Kernel) -> _Steps:
     """Return one step for each of the program, in its order."""
     flat = kernel.flat
     count = len(flat.steps)
@@ -212,24 +212,24 @@ def _leaf_and_index(leaves: tuple[Leaf, ...], start: int) -> Numbers:
     return np.stack([number, np.arange(len(number)) - begin], axis=1)
 
 
-def _with_sums_of_products(steps: _Steps) -> _Steps:
+def _fuse_products(steps: _Steps) -> _Steps:
     """Join a product that only one sum needs with that sum: one step, rounded twice as before."""
     opcodes, words = steps
     uses = np.bincount(words[_READS[opcodes]], minlength=len(opcodes))
-    joinable = (opcodes == NUMBER["mul.d"]) & (uses == 1)
-    sums = np.flatnonzero(opcodes == NUMBER["add.d"])
+    joinable = (opcodes == OPCODE_NUMBER["mul.d"]) & (uses == 1)
+    sums = np.flatnonzero(opcodes == OPCODE_NUMBER["add.d"])
     gone = np.zeros(len(opcodes), bool)
     for one, other in ((2, 1), (1, 2)):
         found = sums[joinable[words[sums, one]]]
         products, others = words[found, one], words[found, other]
-        opcodes[found] = NUMBER["muladd"]
+        opcodes[found] = OPCODE_NUMBER["muladd"]
         words[found, 1:] = np.column_stack([words[products, 1:3], others])
         gone[products] = True
         sums = np.setdiff1d(sums, found, assume_unique=True)
-    return steps.taken(~gone)
+    return steps.select(~gone)
 
 
-def _with_ends(steps: _Steps, kernel: Kernel) -> _Steps:
+def _append_ends(steps: _Steps, kernel: Kernel) -> _Steps:
     """Add the steps that check guards and store results."""
     flat = kernel.flat
     guards = np.zeros((len(flat.guards), 4), np.int64)
@@ -238,7 +238,10 @@ def _with_ends(steps: _Steps, kernel: Kernel) -> _Steps:
     stores = np.zeros((len(flat.outputs), 4), np.int64)
     stores[:, 0] = flat.outputs
     stores[:, 1:3] = _leaf_and_index(kernel.outputs, len(kernel.inputs))
-    verbs = [NUMBER["guard"], *(NUMBER[f"store.{leaf.dtype}"] for leaf in kernel.outputs)]
+    verbs = [
+        OPCODE_NUMBER["guard"],
+        *(OPCODE_NUMBER[f"store.{leaf.dtype}"] for leaf in kernel.outputs),
+    ]
     opcodes = np.repeat(verbs, [len(guards), *(leaf.size for leaf in kernel.outputs)])
     return _Steps(
         np.concatenate([steps.opcodes, opcodes]), np.concatenate([steps.words, guards, stores])
@@ -258,9 +261,9 @@ def _keys(steps: _Steps, places: int) -> Numbers:
     """
     opcodes, words = steps
     is_computed = _WRITES[opcodes] & ~_WAITS[opcodes]
-    keys = _keys_of_computed(steps.taken(is_computed), places)[words[:, 0]]
-    is_guard = opcodes == NUMBER["guard"]
-    turns = keys[is_guard] + (NUMBER["guard"] - keys[is_guard]) % _ROUND
+    keys = _keys_of_computed(steps.select(is_computed), places)[words[:, 0]]
+    is_guard = opcodes == OPCODE_NUMBER["guard"]
+    turns = keys[is_guard] + (OPCODE_NUMBER["guard"] - keys[is_guard]) % _ROUND
     keys[is_guard] = np.maximum.accumulate(turns)
     is_store = ~_WRITES[opcodes] & ~is_guard
     keys[is_store] = (keys[is_store] // _span() + 1) * _span() - _ROUND + opcodes[is_store]
@@ -299,7 +302,7 @@ def _first_windows(steps: _Steps, keys: Numbers, places: int) -> Numbers:
     return first
 
 
-def _encoded(steps: _Steps, places: int, leaves: int) -> Bytecode:
+def _encode(steps: _Steps, places: int, leaves: int) -> Bytecode:
     """Give every number a cell, and write the words one after the other."""
     opcodes, words = steps
     cells, size = _cells(steps, places, leaves)
@@ -308,7 +311,7 @@ def _encoded(steps: _Steps, places: int, leaves: int) -> Bytecode:
     words[is_cell] = cells[words[is_cell]]
     lengths = _LENGTH[opcodes]
     begin = np.cumsum(lengths) - lengths
-    code = np.full(int(lengths.sum()) + 1, NUMBER["halt"], np.int32)
+    code = np.full(int(lengths.sum()) + 1, OPCODE_NUMBER["halt"], np.int32)
     code[begin] = opcodes
     for column in range(4):
         which = lengths > column + 1
@@ -331,10 +334,10 @@ def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:
     dying = np.argsort(last, kind="stable")[np.count_nonzero(last < 0) :]
     deaths = np.bincount(last[last >= 0], minlength=len(opcodes))
     results = np.where(writes, words[:, 0], -1)
-    return _given(results.tolist(), deaths.tolist(), dying.tolist(), places, leaves)
+    return _assign_cells(results.tolist(), deaths.tolist(), dying.tolist(), places, leaves)
 
 
-def _given(
+def _assign_cells(
     results: list[int], deaths: list[int], dying: list[int], places: int, size: int
 ) -> tuple[Numbers, int]:
     """Give out cells: after each step as many numbers die as `deaths` says, in that order."""

@@ -112,14 +112,14 @@ class InterpretedProgram:
         arguments = f"ptr inttoptr (i64 {code} to ptr), i64 {self.count}, ptr %work"
         lines.append(f"%status = call i32 inttoptr (i64 {run} to ptr)({arguments})")
         head = f"define i32 @body({', '.join(leaves)}) {{"
-        if self.cells <= ON_STACK:
+        if self.cells <= STACK_CELLS:
             return "\n  ".join([head, f"%work = alloca i64, i64 {self.cells}", *lines, _RETURN])
         return "\n  ".join(
             [_MEMORY, head, _ALLOCATE.format(8 * self.cells), *lines, _FREE, _RETURN]
         )
 
 
-ON_STACK = 4096  # cells: where more are needed, they are allocated
+STACK_CELLS = 4096  # cells: where more are needed, they are allocated
 _RETURN = "ret i32 %status\n}"
 _MEMORY = "declare ptr @PyMem_RawMalloc(i64)\ndeclare void @PyMem_RawFree(ptr)"
 _ALLOCATE = """%work = call ptr @PyMem_RawMalloc(i64 {})

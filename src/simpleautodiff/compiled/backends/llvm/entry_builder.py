@@ -145,7 +145,7 @@ class EntryBuilder(Builder):
         if guarded:
             self.go_on_if(self.new(f"icmp eq i32 {status}, 0"), "drop")
 
-    def finished(self) -> str:
+    def finish(self) -> str:
         """Return the whole entry."""
         name = self.name
         return "\n".join(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
-from simpleautodiff.compiled.array.unroll_axis import unrolled
+from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
     ELEMENT,
@@ -23,7 +23,7 @@ from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, ste
 from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, numbers_of_lanes
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-SEGMENT = 4096  # elements that are added up before they are added to the total
+SUM_BLOCK = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
@@ -51,7 +51,7 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     """
     lanes = 1 if loop.alone else lanes
     loop.join_axes(1)
-    loop = unrolled(loop, lanes)
+    loop = unroll_last_axis(loop, lanes)
     loop.join_axes(lanes)
     writer = _LoopBuilder(module, loop, lanes)
     for fold in loop.folds:
@@ -199,9 +199,9 @@ class _LoopBuilder(VectorAccess):
         if stop == stride:
             for copy in range(self.copies):
                 self._block(str(copy * self.width), "", copy)
-        elif stop and self.registers and stop > SEGMENT:
-            with self.counted(stop, step=SEGMENT, name="segment") as first:
-                far = self.new(f"add nuw nsw i64 {first}, {SEGMENT}")
+        elif stop and self.registers and stop > SUM_BLOCK:
+            with self.counted(stop, step=SUM_BLOCK, name="segment") as first:
+                far = self.new(f"add nuw nsw i64 {first}, {SUM_BLOCK}")
                 end = self.new(f"call i64 @llvm.smin.i64(i64 {far}, i64 {stop})")
                 self._inner(first, end, stride)
                 self._flush()

@@ -15,7 +15,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
 _CALLED = vectormath.NAMES - {name for name in OPERATIONS if instruction(name, FLOAT64, 1)}
-INLINED = 16  # calls: more of them inlined take long to compile, and do not run faster
+INLINED_CALLS = 16  # calls: more of them inlined take long to compile, and do not run faster
 
 
 class Module:
@@ -34,7 +34,7 @@ class Module:
     ----------
     calls : int
         How many steps there are that such functions compute, in programs that may have many: if
-        they are more than INLINED, functions are called, else they are put in where they are used.
+        they are more than INLINED_CALLS, functions are called, else they are inlined.
 
     Examples
     --------
@@ -130,7 +130,7 @@ class Module:
         for line in sorted(own.declarations):
             self.declare(line.removeprefix("declare "))
         definitions = own.definitions
-        if self.calls > INLINED:
+        if self.calls > INLINED_CALLS:
             definitions = definitions.replace(" alwaysinline ", " noinline ")
         parts = [*self.functions, *self._helpers.values(), definitions]
         return "\n".join([*parts, *self._declarations.values(), ""])

@@ -120,8 +120,8 @@ def floats_entry(
     entry.each(inputs, read)
     whole = tuple(range(outputs)) if structure is None else structure
     entry.call(body, guarded)
-    _answered(entry, whole)
-    return entry.finished()
+    _return_kept(entry, whole)
+    return entry.finish()
 
 
 def arrays_entry(
@@ -162,7 +162,7 @@ def arrays_entry(
     entry.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
     entry.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
     for index, kind in enumerate(inputs):
-        entry.put("%in", str(index), "ptr", _taken(entry, str(index), kind))
+        entry.put("%in", str(index), "ptr", _take_argument(entry, str(index), kind))
     cells = [_cell(entry, kind) if isinstance(kind, Number) else "" for kind in outputs]
     arrays: dict[int, str] = {}
 
@@ -179,14 +179,14 @@ def arrays_entry(
     for index, cell in enumerate(cells):
         if cell:
             entry.put("%out", str(index), "ptr", cell)
-    fills = _made(entry, structure, make)
+    fills = _make_result(entry, structure, make)
     if len(arrays) + len(cells) - cells.count("") < len(outputs):
         raise ValueError(f"an array of {list(outputs)} has no place in {structure}")
     entry.call(body, guarded, unlocked)
     for place, leaves in fills:
         for at, leaf in leaves:
-            _given(entry, place, at, _new_number(entry, outputs[leaf].dtype, cells[leaf]))
-    return entry.finished()
+            _give(entry, place, at, _new_number(entry, outputs[leaf].dtype, cells[leaf]))
+    return entry.finish()
 
 
 Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
@@ -201,7 +201,7 @@ def _number(entry: EntryBuilder, at: str, kind: Number) -> str:
     return entry.field(argument, offset, _CELL[kind.dtype])
 
 
-def _taken(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
+def _take_argument(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
     """Return a pointer to the first number of an argument."""
     if isinstance(kind, Array):
         return _array(entry, at, kind)
@@ -280,7 +280,9 @@ def _new_number(entry: EntryBuilder, kind: str, cell: str) -> str:
     return entry.new(f"call ptr @PyFloat_FromDouble(double {value})")
 
 
-def _made(entry: EntryBuilder, structure: Structure, make: Callable[[int], str | None]) -> Fills:
+def _make_result(
+    entry: EntryBuilder, structure: Structure, make: Callable[[int], str | None]
+) -> Fills:
     """Make the tuples and arrays of the result; return the places that numbers will fill."""
     if isinstance(structure, int):
         made = make(structure)
@@ -318,16 +320,16 @@ def _place_in(
     fills.append((tuple_, numbers))
 
 
-def _answered(entry: EntryBuilder, structure: Structure) -> None:
+def _return_kept(entry: EntryBuilder, structure: Structure) -> None:
     """Fill the result that is kept if it is free, or else make another."""
     spare = entry.spare()
-    result = _renewed(entry, spare, structure, entry.keep, lambda: entry.hold(spare))
+    result = _renew(entry, spare, structure, entry.keep, lambda: entry.hold(spare))
     entry.root(result)
     if isinstance(structure, tuple):
         _fill(entry, result, structure)
 
 
-def _renewed(
+def _renew(
     entry: EntryBuilder,
     old: str,
     part: Structure | str,
@@ -352,7 +354,7 @@ def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) ->
 
     def renew(at: str, part: Structure | str) -> str:
         old = entry.get(items, at, "ptr")
-        return _renewed(entry, old, part, lambda made: entry.replace(items, at, old, made))
+        return _renew(entry, old, part, lambda made: entry.replace(items, at, old, made))
 
     run = [*structure] == [*range(len(structure))]
     if run and len(structure) > UNROLLED:
@@ -365,7 +367,7 @@ def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) ->
             _fill(entry, renewed, part)
 
 
-def _given(entry: EntryBuilder, place: str, at: int | str, made: str) -> None:
+def _give(entry: EntryBuilder, place: str, at: int | str, made: str) -> None:
     """Give a number its place in a tuple, or return it as it is."""
     if place:
         entry.need(made)

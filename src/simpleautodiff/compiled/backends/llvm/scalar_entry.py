@@ -15,7 +15,7 @@ from simpleautodiff.compiled.backends.llvm.python_entry import (
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
-INLINED = 400  # steps of a body that is written into every way in, rather than called
+INLINED_STEPS = 400  # steps of a body that is written into every way in, rather than called
 LONG = 1 << 19  # steps of all rows from which on other threads of Python run meanwhile
 BODY, CALL, BATCH = "body", "call", "batch"
 
@@ -25,7 +25,7 @@ def scalar_module(kernel: Kernel, level: int, form: CallForm | None) -> str:
     module = Module(kernel.flat.precise, own=level > 0)
     write_body(module, kernel, BODY)
     leaves = [*kernel.inputs, *kernel.outputs]
-    inline = "alwaysinline " if len(kernel.flat) <= INLINED else ""
+    inline = "alwaysinline " if len(kernel.flat) <= INLINED_STEPS else ""
     written = module.text().replace(f"define i32 @{BODY}(", f"define internal i32 @{BODY}(")
     if inline:
         written = written.replace(ATTRIBUTES, f"alwaysinline {ATTRIBUTES}", 1)

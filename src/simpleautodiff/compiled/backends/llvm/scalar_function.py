@@ -11,8 +11,8 @@ from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
-STACK = 1 << 15  # bytes of work that are taken from the stack
+LLVM_PART_STEPS = 800  # steps in a function: with more, compiling takes longer than in proportion
+STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
 class StepNames(dict[int, str]):
@@ -88,7 +88,9 @@ def steps(
 # Once. --------------------------------------------------------------------------------------------
 
 
-def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = CHUNK) -> str:
+def body(
+    kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = LLVM_PART_STEPS
+) -> str:
     """Write a kernel that is called for one set of numbers.
 
     Parameters
@@ -119,7 +121,7 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
     return module.text()
 
 
-def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
+def write_body(module: Module, kernel: Kernel, name: str, chunk: int = LLVM_PART_STEPS) -> None:
     """Write a kernel that is called for one set of numbers into a module (see `body`).
 
     Examples
@@ -297,7 +299,7 @@ def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[lis
     >>> work_array(Module(), 80)
     ([], ['  %work = alloca [80 x i8], align 64'])
     """
-    if size <= STACK:
+    if size <= STACK_BYTES:
         return [], [f"  %work = alloca [{size} x i8], align 64"]
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")

@@ -27,7 +27,7 @@ from simpleautodiff.compiled.backends.llvm.module import Module
 from simpleautodiff.compiled.recording.trace_program import Ref
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
-_STACK = 1 << 15  # bytes of work that are taken from the stack
+STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
 def write_segments(
@@ -139,7 +139,7 @@ def _take_block(module: Module, builder: Builder, size: int) -> tuple[str, list[
 
     A large one is kept until the next call; who comes meanwhile gets another one.
     """
-    if size <= _STACK:
+    if size <= STACK_BYTES:
         return builder.new(f"alloca [{max(size, 1)} x i8], align 64"), []
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")

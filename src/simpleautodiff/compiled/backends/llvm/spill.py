@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import CHUNK, PartBuilder, work_array
+from simpleautodiff.compiled.backends.llvm.scalar_function import (
+    LLVM_PART_STEPS,
+    PartBuilder,
+    work_array,
+)
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
 from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import SAME, Kernel
@@ -42,7 +46,7 @@ def write_passing(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
     >>> len(module.functions)
     2
     """
-    parts = split_program(kernel, min(chunk, CHUNK))
+    parts = split_program(kernel, min(chunk, LLVM_PART_STEPS))
     PartBuilder(module, kernel, parts, frame.width).write_all(name)
     areas, size = _areas(frame, 8 * parts.size * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
@@ -116,7 +120,7 @@ def _columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: 
         for pointer, column in zip(vectors, body.load_columns(parts, kind, 0, size), strict=True):
             body.store_packed(column, pointer, kind)
     else:
-        body.store_columns([body.packed(pointer, kind) for pointer in vectors], parts, kind, 0)
+        body.store_columns([body.load_packed(pointer, kind) for pointer in vectors], parts, kind, 0)
     body.line(f"%further{label} = add i64 %column{label}, {size}")
     more = body.new(f"icmp slt i64 %column{label}, {last}")
     body.branch(more, f"columns{label}", f"moved{label}")

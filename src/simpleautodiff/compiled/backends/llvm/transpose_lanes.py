@@ -55,16 +55,16 @@ class LaneTransposer(Builder):
         parts = [
             self.new(f"load {part}, ptr {self._element(row, kind, start)}, align 1") for row in rows
         ]
-        joined = [self._joined(parts[k::size], element, size) for k in range(size)]
-        columns = self._turned(joined, element, size)
-        return [self.known(column, kind) for column in columns]
+        joined = [self._join(parts[k::size], element, size) for k in range(size)]
+        columns = self._transpose(joined, element, size)
+        return [self.from_stored(column, kind) for column in columns]
 
-    def packed(self, pointer: str, kind: str) -> str:
+    def load_packed(self, pointer: str, kind: str) -> str:
         """Load numbers that lie side by side."""
         stored = vector(STORED[kind], self.width)
-        return self.known(self.new(f"load {stored}, ptr {pointer}, align 1"), kind)
+        return self.from_stored(self.new(f"load {stored}, ptr {pointer}, align 1"), kind)
 
-    def spread(self, pointer: str, kind: str, column: int) -> str:
+    def load_spread(self, pointer: str, kind: str, column: int) -> str:
         """Load one number into all lanes; it does not change meanwhile."""
         address = self._element(pointer, kind, column)
         name = self.new(f"load {STORED[kind]}, ptr {address}, align 1, !invariant.load !{{}}")
@@ -72,15 +72,15 @@ class LaneTransposer(Builder):
             stored = vector(STORED[kind], self.width)
             first = self.new(f"insertelement {stored} poison, {STORED[kind]} {name}, i64 0")
             name = self.shuffle(first, "poison", STORED[kind], self.width, [0] * self.width)
-        return self.known(name, kind)
+        return self.from_stored(name, kind)
 
-    def known(self, name: str, kind: str) -> str:
+    def from_stored(self, name: str, kind: str) -> str:
         """Return what was loaded as numbers to compute with: truth values are bytes in memory."""
         if kind != "?":
             return name
         return self.new(f"icmp ne {vector(STORED[kind], self.width)} {name}, zeroinitializer")
 
-    def kept(self, name: str, kind: str) -> str:
+    def to_stored(self, name: str, kind: str) -> str:
         """Return numbers as they are in memory."""
         if kind != "?":
             return name
@@ -90,24 +90,26 @@ class LaneTransposer(Builder):
     def store_packed(self, name: str, pointer: str, kind: str) -> None:
         """Store numbers side by side."""
         stored = vector(STORED[kind], self.width)
-        self.line(f"store {stored} {self.kept(name, kind)}, ptr {pointer}, align 1")
+        self.line(f"store {stored} {self.to_stored(name, kind)}, ptr {pointer}, align 1")
 
     def store_columns(
         self, columns: Sequence[str], rows: Sequence[str], kind: str, start: int
     ) -> None:
         """Store vectors as a block of columns, given where each row begins."""
         element, size = STORED[kind], len(columns)
-        turned = self._turned([self.kept(column, kind) for column in columns], element, size)
+        turned = self._transpose(
+            [self.to_stored(column, kind) for column in columns], element, size
+        )
         part = vector(element, size)
         for k, row in enumerate(rows):
             name = self._part(turned[k % size], element, size, k // size)
             address = self._element(row, kind, start)
             self.line(f"store {part} {name}, ptr {address}, align 1")
 
-    def _joined(self, parts: list[str], element: str, size: int) -> str:
+    def _join(self, parts: list[str], element: str, size: int) -> str:
         """Put vectors of `size` side by side, into one of the full width."""
         if size == 1 and self.width > 1:
-            return self.filled(parts, element)
+            return self.fill_lanes(parts, element)
         while len(parts) > 1:
             both = range(2 * size)
             parts = [
@@ -117,14 +119,14 @@ class LaneTransposer(Builder):
             size *= 2
         return parts[0]
 
-    def filled(self, numbers: Sequence[str], element: str) -> str:
+    def fill_lanes(self, numbers: Sequence[str], element: str) -> str:
         """Put single numbers into the lanes of a vector."""
         kind, name = vector(element, self.width), "poison"
         for lane, number in enumerate(numbers):
             name = self.new(f"insertelement {kind} {name}, {element} {number}, i64 {lane}")
         return name
 
-    def _turned(self, vectors: list[str], element: str, size: int) -> list[str]:
+    def _transpose(self, vectors: list[str], element: str, size: int) -> list[str]:
         """Exchange rows and columns in all blocks of `size` × `size` side by side."""
         if size == self.width > 1:
             return self._square(vectors, element)

@@ -14,7 +14,9 @@ from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
 from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
 
-LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
+REGISTER_STEPS = (
+    2000  # steps: with more, numbers do not stay in registers, and compiling takes long
+)
 
 
 @cache
@@ -69,7 +71,7 @@ def takes_columns(kernel: Kernel, size: int) -> bool:
     >>> takes_columns(Kernel(ScalarProgram(), (), ()), 1)
     False
     """
-    return size >= width_of(kernel) and not _is_long(kernel, LARGE)
+    return size >= width_of(kernel) and not _is_long(kernel, REGISTER_STEPS)
 
 
 def _is_long(kernel: Kernel, chunk: int) -> bool:
@@ -83,7 +85,7 @@ def rows(
     width: int,
     name: str = "rows",
     *,
-    chunk: int = LARGE,
+    chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> str:
     """Write a kernel that is called for many rows.
@@ -128,7 +130,7 @@ def write_rows(
     modes: Sequence[str],
     width: int,
     name: str,
-    chunk: int = LARGE,
+    chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> None:
     """Write a kernel that is called for many rows into a module (see `rows`).
@@ -209,9 +211,9 @@ class _Block:
         j, column = self.inputs[number]
         kind, size = self.frame.leaves[j].dtype, self.frame.leaves[j].size
         if self.frame.modes[j] == SAME:
-            return self.lanes.spread(f"%base{j}", kind, column)
+            return self.lanes.load_spread(f"%base{j}", kind, column)
         if self.frame.modes[j] == COLUMNS:
-            return self.lanes.packed(self.frame.column(j, column), kind)
+            return self.lanes.load_packed(self.frame.column(j, column), kind)
         half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
         start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
         columns = self.lanes.load_columns(self.frame.starts(j), kind, start, count)
@@ -232,7 +234,9 @@ class _Block:
         lanes, kinds = self.lanes, [self.frame.leaves[j].dtype for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         self._choose("in", leaves)
-        near = [self.lanes.packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)]
+        near = [
+            self.lanes.load_packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)
+        ]
         lanes.jump("ready.in")
         lanes.label("spread.in")
         far = [

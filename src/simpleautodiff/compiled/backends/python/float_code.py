@@ -27,7 +27,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 from simpleautodiff.errors import ValueKindError
 
-LENGTH = 500  # steps in a function: Python's compiler takes longer for long ones
+PYTHON_PART_STEPS = 500  # steps in a function: Python's compiler takes longer for long ones
 _SIGN = 2**63
 
 _RAISED = (ArithmeticError, ValueError)
@@ -117,7 +117,7 @@ class PythonProgram:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._parts = split_program(kernel, LENGTH)
+        self._parts = split_program(kernel, PYTHON_PART_STEPS)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""

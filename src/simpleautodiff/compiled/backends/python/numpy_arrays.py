@@ -13,14 +13,14 @@ from simpleautodiff.compiled.array.run_numpy import is_known
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.known_values import result_line
 from simpleautodiff.compiled.backends.python.numpy_scalars import (
-    DTYPES,
     FOLLOWING,
+    NUMPY_NAMES,
     OWN,
-    about,
-    failing,
+    describe_leaves,
+    docstring_lines,
+    failure_text,
     function_in_python,
     module,
-    said,
 )
 from simpleautodiff.compiled.recording.trace_program import Guard, Line, RecordedProgram, Ref
 from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel, Kernel, Leaf
@@ -130,12 +130,12 @@ def write_function(
     program: RecordedProgram,
     name: str,
     arguments: Sequence[str] = (),
-    is_way: bool = False,
+    is_path: bool = False,
 ) -> str:
     """Return the function of a program, or of one of several ways (see `function_in_python`)."""
     names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
-    writer = _Writer(space, clean(program), names, is_way)
-    opening = [FOLLOWING] if is_way else opening_lines(space, program, names)
+    writer = _Writer(space, clean(program), names, is_path)
+    opening = [FOLLOWING] if is_path else opening_lines(space, program, names)
     lines = [f"    {line}".rstrip() for line in [*opening, *writer.lines()]]
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
@@ -152,23 +152,23 @@ def opening_lines(space: ModuleSpace, program: RecordedProgram, names: Sequence[
              for own, line in zip(names, inputs, strict=True)]  # fmt: skip
     if given:
         space.helpers["given"] = _GIVEN
-    return [*about(*said), *given]
+    return [*docstring_lines(*said), *given]
 
 
 class _Writer:
     """Writes one program."""
 
     def __init__(
-        self, space: ModuleSpace, program: RecordedProgram, names: list[str], is_way: bool
+        self, space: ModuleSpace, program: RecordedProgram, names: list[str], is_path: bool
     ) -> None:
-        self.space, self.program, self.names, self.is_way = space, program, names, is_way
+        self.space, self.program, self.names, self.is_path = space, program, names, is_path
         self.helpers, self.constants = space.helpers, space.constants
 
     def lines(self) -> list[str]:
         """Return the lines of the function."""
         body = self._body()
         steps = ['with np.errstate(all="ignore"):', *[f"    {line}" for line in body]]
-        return [*(steps if body else []), f"return {'0, ' * self.is_way}{self._returned()}"]
+        return [*(steps if body else []), f"return {'0, ' * self.is_path}{self._return_text()}"]
 
     def _name(self, place: int) -> str:
         return self.names[place] if place < self.program.inputs else f"v{int(place)}"
@@ -190,7 +190,7 @@ class _Writer:
         if type(guard.place) is not Ref:
             return []
         test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
-        return [test, f"    {failing(number, self.is_way)}"]
+        return [test, f"    {failure_text(number, self.is_path)}"]
 
     def _expression(self, line: Line) -> str:
         what = line.what
@@ -272,7 +272,7 @@ class _Writer:
             return tuple([self._like(part) for part in arg])
         return _like(self.program.lines[arg]) if type(arg) is Ref else arg
 
-    def _returned(self) -> str:
+    def _return_text(self) -> str:
         results: list[str] = []
         seen: set[str] = set()
         for output in self.program.outputs:
@@ -304,15 +304,15 @@ def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
     inputs = [
         f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
         for line, leaf, mode in zip(
-            said(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
+            describe_leaves(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
         )
     ]
     outputs = [
-        f"out{n} : {DTYPES[leaf.dtype][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        f"out{n} : {NUMPY_NAMES[leaf.dtype][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
         for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
     ]
     first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
-    lines = [*about(inputs, outputs), f"count = len({first})"]
+    lines = [*docstring_lines(inputs, outputs), f"count = len({first})"]
     for own, mode, leaf in zip(arguments, rows.modes, rows.kernel.inputs, strict=True):
         ahead = 1 if mode == SAME else "count"
         lines.append(

@@ -22,7 +22,7 @@ from simpleautodiff.compiled.scalar.operations import (
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.program.python_code import module_text
 
-DTYPES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
+NUMPY_NAMES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
 FOLLOWING = '"""Return 0 and the results, or 1 + the number of the guard that fails, and None."""'
 OWN = {
     name: f'''def {name}(x):
@@ -58,7 +58,7 @@ def to_python(kernel: Kernel, name: str) -> str:
     >>> space["f"]([0.0, float("inf")])
     array([ 0., nan])
     """
-    return module(name, with_own(function_in_python(kernel, name)))
+    return module(name, prepend_helpers(function_in_python(kernel, name)))
 
 
 def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
@@ -67,11 +67,11 @@ def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
         pieces = textwrap.wrap(OTHER_PATH, 80, drop_whitespace=False)
         constants = ["OTHER_PATH = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
     about = f'"""{name}, written by simpleautodiff for NumPy."""'
-    return f"{about}\n\n{module_text(with_own(code), constants)}"
+    return f"{about}\n\n{module_text(prepend_helpers(code), constants)}"
 
 
 def function_in_python(
-    kernel: Kernel, name: str, arguments: Sequence[str] = (), is_way: bool = False
+    kernel: Kernel, name: str, arguments: Sequence[str] = (), is_path: bool = False
 ) -> str:
     """Return the function alone, without what it needs.
 
@@ -79,20 +79,22 @@ def function_in_python(
     arguments are as they should be.
     """
     names = list(arguments) or [f"in{n}" for n in range(len(kernel.inputs))]
-    given = [f"{own} = np.asarray({own}, {DTYPES[leaf.dtype]})[()]"
+    given = [f"{own} = np.asarray({own}, {NUMPY_NAMES[leaf.dtype]})[()]"
              for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
-    opening = [FOLLOWING] if is_way else [*about(*said(kernel, names)), *given]
-    lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_way)]]
+    opening = (
+        [FOLLOWING] if is_path else [*docstring_lines(*describe_leaves(kernel, names)), *given]
+    )
+    lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_path)]]
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
 
-def with_own(code: str) -> str:
+def prepend_helpers(code: str) -> str:
     """Put the functions in front that NumPy does not have."""
     used = [text for own, text in OWN.items() if re.search(rf"(?<![.\w]){own}\(", code)]
     return "\n\n\n".join([*used, code])
 
 
-def about(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+def docstring_lines(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     """Return a docstring that says what the arguments and the results are."""
     parts = [("Parameters", inputs), ("Returns", outputs)]
     said = [line for title, lines in parts if lines
@@ -100,26 +102,26 @@ def about(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     return ['"""Compute what was recorded.', *said, '"""']
 
 
-def said(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def describe_leaves(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Say of which kinds the arguments and the results are."""
     results = [f"out{n}" for n in range(len(kernel.outputs))]
     pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
     lines = [
-        f"{name} : {DTYPES[leaf.dtype][3:]}, "
+        f"{name} : {NUMPY_NAMES[leaf.dtype][3:]}, "
         + ("a number or a column" if leaf.size == 1 else f"{leaf.size} numbers or columns")
         for name, leaf in pairs
     ]
     return lines[: len(names)], lines[len(names) :]
 
 
-def failing(number: int, is_way: bool) -> str:
+def failure_text(number: int, is_path: bool) -> str:
     """Write what is done where a guard fails."""
-    if is_way:
+    if is_path:
         return f"return {number + 1}, None"
     return f'raise ValueError("guard {number} failed: " + OTHER_PATH)'
 
 
-def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
+def _lines(kernel: Kernel, names: Sequence[str], is_path: bool) -> list[str]:
     """Return the body of the function: steps, guards, results."""
     flat = kernel.flat
     inputs = [
@@ -142,32 +144,32 @@ def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
     return [
         *(['with np.errstate(all="ignore"):'] if steps else []),
         *steps,
-        *_python_guards(flat, name, is_way),
-        f"return {'0, ' * is_way}{_returned(kernel, name)}",
+        *_python_guards(flat, name, is_path),
+        f"return {'0, ' * is_path}{_return_text(kernel, name)}",
     ]
 
 
-def _python_guards(flat: ScalarProgram, name: Callable[[int], str], is_way: bool) -> list[str]:
+def _python_guards(flat: ScalarProgram, name: Callable[[int], str], is_path: bool) -> list[str]:
     lines = []
     for number, (place, expected) in enumerate(flat.guards):
         fails = f"not np.all({name(place)})" if expected else f"np.any({name(place)})"
-        lines += [f"if {fails}:", f"    {failing(number, is_way)}"]
+        lines += [f"if {fails}:", f"    {failure_text(number, is_path)}"]
     return lines
 
 
-def _returned(kernel: Kernel, name: Callable[[int], str]) -> str:
+def _return_text(kernel: Kernel, name: Callable[[int], str]) -> str:
     places, results = iter(kernel.flat.outputs), []
     for leaf in kernel.outputs:
-        names = [_typed(kernel.flat, next(places), name) for _ in range(leaf.size)]
+        names = [_cast(kernel.flat, next(places), name) for _ in range(leaf.size)]
         many = f"np.stack(np.broadcast_arrays({', '.join(names)}))"
-        none = f"np.empty(0, {DTYPES[leaf.dtype]})"
+        none = f"np.empty(0, {NUMPY_NAMES[leaf.dtype]})"
         results.append(names[0] if leaf.size == 1 else many if names else none)
     return results[0] if len(results) == 1 else f"({', '.join(results)})"
 
 
-def _typed(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
+def _cast(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     is_plain = flat.steps[place][0] == "const"
-    return f"{DTYPES[flat.dtypes[place]]}({name(place)})" if is_plain else name(place)
+    return f"{NUMPY_NAMES[flat.dtypes[place]]}({name(place)})" if is_plain else name(place)
 
 
 def _python_constant(flat: ScalarProgram, place: int) -> str:
@@ -175,7 +177,7 @@ def _python_constant(flat: ScalarProgram, place: int) -> str:
     if kind == FLOAT64 and math.isfinite(number):
         return repr(number) if math.copysign(1, number) > 0 else f"({number!r})"
     is_plain = kind in (BOOL, INT64) or math.isfinite(number)
-    return f"{DTYPES[kind]}({number if is_plain else repr(str(number))})"
+    return f"{NUMPY_NAMES[kind]}({number if is_plain else repr(str(number))})"
 
 
 def _python_line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:

@@ -20,7 +20,7 @@ DECLARATIONS = frozenset(
 # are left out. The next 192 bits times `whole`, modulo 2**192, are the quadrant (2 bits) and the
 # part of a quadrant (190 bits), of which 126 are kept; a zero word in front serves s < 2. A
 # small lane comes along with a huge one: its result is not used, but it must stay in the table.
-BODY = """
+REMAINDER_BODY = """
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
   %e = and i64 %shifted, 2047
@@ -98,7 +98,11 @@ def far_remainder() -> str:
     count = len(TWO_OVER_PI_WORDS) + 1
     scalar = MathBuilder(1, FORMATS["double"])
     first, second = (scalar.number(part).text for part in DOUBLE["HALF_PI"][:2])
-    body = BODY.replace("{first}", first).replace("{second}", second).replace("{result}", RESULT)
+    body = (
+        REMAINDER_BODY.replace("{first}", first)
+        .replace("{second}", second)
+        .replace("{result}", RESULT)
+    )
     return (
         f"@sad_two_over_pi = internal constant [{count} x i64] [{words}]\n"
         f"define internal {RESULT} {NAME}(double %x) alwaysinline nounwind memory(none) {{"
