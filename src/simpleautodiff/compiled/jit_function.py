@@ -45,7 +45,7 @@ class Options:
 
 @dataclass(eq=False)
 class Path:
-    """One way through the code: its program, and how to put its results together.
+    """One path through the code: its program, and how to put its results together.
 
     `branches[k]` is the way that is taken where the k-th guard does not hold. If there is none that
     can be recorded, `as_is[k]` says why, and the function is run as it is.
@@ -54,7 +54,7 @@ class Path:
     recorded: RecordedProgram
     program: RunnableProgram
     finish: Callable[[list[Any]], Any]
-    results: list[Any]  # the kind of number of each result; None of what is no number
+    results: list[Any]  # the dtype of each result; None of what is no number
     branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
 
@@ -73,11 +73,11 @@ class Specialization:
     given: list[str] = field(default_factory=list)  # where the arguments stand that may change
 
     def paths(self) -> list[Path]:
-        """Return the ways through the code that were met."""
+        """Return the paths through the code that were met."""
         return self.root.all() if self.root else []
 
 
-class Function:
+class JitFunction:
     """A function that is compiled as it is called."""
 
     def __init__(self, f: F, options: Options) -> None:
@@ -360,7 +360,7 @@ def _maker(leaf: Any) -> Any:
 
 def _to_integer(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
     """Return a number without a fraction as a whole one; the floor of nan is nan."""
-    largest = math.inf if whole is int else 2.0**63  # of NumPy's whole numbers
+    largest = math.inf if whole is int else 2.0**63  # of NumPy's integers
     return whole(number) if abs(number) < largest else otherwise(number)
 
 

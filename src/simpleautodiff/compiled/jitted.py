@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
 from simpleautodiff.compiled.backends.interface import Array, CallForm, Number, Structure
-from simpleautodiff.compiled.jit_function import Function, Options, Path
+from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
 from simpleautodiff.compiled.native.background import wait
 from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
@@ -36,7 +36,7 @@ class Jitted(CallSlot):
     """A function that is compiled as it is called; see `jit`."""
 
     def __init__(self, f: F, options: Options) -> None:
-        self.function = Function(f, options)
+        self.function = JitFunction(f, options)
         super().__init__(self.function.call)
         self.__wrapped__ = f
         self.__name__ = self.__qualname__ = name_of(f)
@@ -167,7 +167,7 @@ class Jitted(CallSlot):
 
 
 def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
-    """Return the function of rows that a program is, if it has the same arguments and results."""
+    """Return the batched function that a program is, if it has the same arguments and results."""
     if not isinstance(program, BatchedProgram):
         return None
     places = [int(arg) if type(arg) is Ref else -1 for arg in program.args]
@@ -212,7 +212,7 @@ def _point_to_code(itself: weakref.ref[Jitted]) -> None:
 def _find_form(
     described: CallSignature, path: Path, results: int, result: Any, out: bool
 ) -> CallForm | None:
-    """Return how Python could call a program without more ado; None if that cannot be."""
+    """Return how Python could call a program directly; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
         return None
@@ -248,7 +248,7 @@ def _structure(result: Any, numbers: Any) -> Structure | None:
     return None if None in parts else tuple(parts)  # type: ignore[arg-type]
 
 
-def _join_paths(function: Function, text: Callable[[Path], str]) -> str:
+def _join_paths(function: JitFunction, text: Callable[[Path], str]) -> str:
     paths = [path for found in function.known.values() for path in found.paths()]
     if not paths:
         return "nothing was compiled yet: call the function twice"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.jit_function import Function, Path, Specialization
+from simpleautodiff.compiled.jit_function import JitFunction, Path, Specialization
 
 
-def explanation(function: Function, name: str) -> str:
+def explanation(function: JitFunction, name: str) -> str:
     """Say, for every signature, what was recorded, guarded and compiled, and what runs it."""
     lines = [f"{name}: {_count(len(function.known), 'signature')}"]
     for number, found in enumerate(function.known.values(), 1):

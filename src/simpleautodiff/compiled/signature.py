@@ -98,7 +98,7 @@ def _held(part: Any, within: tuple[int, ...]) -> Hashable:
 def may_vary(leaf: Any) -> bool:
     """Tell numbers and arrays that may change from what is part of the program.
 
-    Floats and arrays change from call to call. Whole numbers, strings and the like decide how code
+    Floats and arrays change from call to call. Integers, strings and the like decide how code
     runs (how often a loop, which axis): a program is made for each of them.
     """
     kind = type(leaf)

@@ -1,4 +1,4 @@
-"""Whether all or any of some truth values hold, as the smallest or the largest of whole numbers."""
+"""Whether all or any of some bools hold, as the smallest or the largest of integers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WHOLE = np.dtype(np.int64)
 def reduce_bools(plan: Schedule, line: Line) -> Line:
     """Return the last of the lines that `np.all` or `np.any` is made of; any other line as it is.
 
-    Loops find extremes of whole numbers, not of truth values.
+    Loops find extremes of integers, not of bools.
     """
     name = _EXTREMES.get(line.what) if callable(line.what) else None
     if name is None or len(line.args) != 1 or line.kwargs or type(line.args[0]) is not Ref:

@@ -82,7 +82,7 @@ def _is_plain(index: Any) -> bool:
 
 
 def _is_index(plan: Schedule, index: Any, rank: int) -> bool:
-    """Tell whether an index can be compiled; one that is not fixed is of whole numbers."""
+    """Tell whether an index can be compiled; one that is not fixed is of integers."""
     if _is_fixed(index):
         return True
     chosen = choice(index, rank)

@@ -65,7 +65,7 @@ class NumpyCall:
 
 @dataclass(eq=False)
 class GuardCheck:
-    """A guard, as soon as its truth value and those of all before it are known."""
+    """A guard, as soon as its bool and those of all before it are known."""
 
     number: int
     view: View

@@ -1,6 +1,6 @@
-"""Which elements an index chooses: how far on each is, as whole numbers, and rows that go along.
+"""Which elements an index chooses: how far on each is, as integers, and rows that go along.
 
-Of `x[index]`, or `x[rows, columns]`, whole numbers say how far on in memory each chosen part
+Of `x[index]`, or `x[rows, columns]`, integers say how far on in memory each chosen part
 begins; the axes behind go along as they are. Numbers that are the same at every call are computed
 once; others at every call, and their bounds are checked before anything is read.
 """

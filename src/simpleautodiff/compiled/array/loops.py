@@ -15,7 +15,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 class Access:
     """Elements that a loop reads or writes: which buffer, of which kind, and where.
 
-    With `places`, the elements are as far on as the whole numbers say that are read there. With a
+    With `places`, the elements are as far on as the integers say that are read there. With a
     `box`, a first and a last place along every axis, elements outside are those that lie `under`
     it, or zeros.
     """
@@ -94,7 +94,7 @@ class Loop:
 
     shape: Shape
     flat: ScalarProgram
-    loads: list[Access] = field(default_factory=list)  # the inputs of the flat program
+    loads: list[Access] = field(default_factory=list)  # the inputs of the scalar program
     stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
     folds: list[Fold] = field(default_factory=list)
     says: str = ""  # what is computed, for people

@@ -58,12 +58,12 @@ def as_numpy(value: Any) -> Any:
 
 
 def is_known(guard: Guard, number: int) -> bool:
-    """Tell whether the truth value of a guard is there after a line."""
+    """Tell whether the bool of a guard is there after a line."""
     return type(guard.place) is not Ref or guard.place <= number
 
 
 def fails(guard: Guard, values: Any) -> bool:
-    """Tell whether a truth value is not what it was when the program was recorded."""
+    """Tell whether a bool is not what it was when the program was recorded."""
     truth = values[guard.place] if type(guard.place) is Ref else guard.place
     return bool(truth) is not guard.expected
 

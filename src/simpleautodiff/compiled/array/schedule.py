@@ -91,7 +91,7 @@ class Schedule:
     outputs : list
         The lines that are results, each with a memory of its own, or constants.
     guards : list
-        Of each guard the line of its truth value and what that has to be; None if it is known.
+        Of each guard the line of its bool and what that has to be; None if it is known.
     """
 
     def __init__(self, program: RecordedProgram, alone: bool = False, exact: bool = False) -> None:
@@ -176,11 +176,11 @@ class Schedule:
         return self.constants[-1 - root].size if root < 0 else math.prod(self.lines[root].shape)
 
     def dtype_of(self, place: int) -> str | None:
-        """Return the kind of number of a line, or None if it is none that is compiled."""
+        """Return the dtype of a line, or None if it is none that is compiled."""
         return dtype_letter(self.lines[place].dtype)
 
     def dtype_of_root(self, root: int) -> str:
-        """Return the kind of number of a buffer."""
+        """Return the dtype of a buffer."""
         dtype = self.constants[-1 - root].dtype if root < 0 else self.lines[root].dtype
         return dtype_letter(dtype) or ""
 

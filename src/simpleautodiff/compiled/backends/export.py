@@ -37,9 +37,9 @@ _OWN = re.compile(r"(v|in|out|C|i|a|total|sum|rows)\d+|i|w|.*_step")
 
 
 class ExportedPath(NamedTuple):
-    """One way through the code; `branches[k]` is the number of the one taken if guard k fails.
+    """One path through the code; `branches[k]` is the number of the one taken if guard k fails.
 
-    `results` are the kinds of number that the function returns; None of what is no number.
+    `results` are the dtypes that the function returns; None of what is no number.
     """
 
     recorded: RecordedProgram
@@ -51,7 +51,7 @@ class Export(NamedTuple):
     """What is written: a function of this name, with arguments of these names.
 
     The first way is tried first, and those that branch off a way come after it. `batched` is the
-    function of rows, if it is one alone, with the same arguments and results.
+    batched function, if it is one alone, with the same arguments and results.
     """
 
     name: str
@@ -115,7 +115,7 @@ def _paths_differ(what: str) -> ArgumentError:
 
 
 def _convert_result(program: RecordedProgram, k: int, kind: Any) -> RecordedProgram:
-    """Return a program whose k-th result is of a kind of number."""
+    """Return a program whose k-th result is of a dtype."""
     place = program.outputs[k]
     line = program.lines[place]
     if line.dtype == kind:

@@ -87,7 +87,7 @@ class _Rewriting:
         )
 
     def as_truth(self, arg: Any) -> Any:
-        """Return a truth value for every element."""
+        """Return a bool for every element."""
         line = self.lines[arg]
         if line.dtype == TRUTH:
             return arg

@@ -1,8 +1,8 @@
-"""Slopes that are zeros known by structure at some calls, and numbers at others.
+"""Slopes that are structural zeros at some calls, and numbers at others.
 
-`maximum(x, 0)` does not depend on x where x < 0: that slope is a known zero, which stays zero even
-times inf. Which it is differs from call to call, so that a truth value goes along with the slope,
-and with what it is multiplied with, until it is added to another number.
+`maximum(x, 0)` does not depend on x where x < 0: that slope is a structural zero, which stays zero
+even times inf. Which it is differs from call to call, so that a bool goes along with the slope, and
+with what it is multiplied with, until it is added to another number.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ANY = {"mul", "matmul"}
 
 @final
 class ConditionalZero(Symbol):
-    """A number that is a known zero at calls where `absent` holds, and `rest` at others."""
+    """A number that is a structural zero at calls where `absent` holds, and `rest` at others."""
 
     __slots__ = ("absent", "rest")
     absent: Any
@@ -39,7 +39,7 @@ class ConditionalZero(Symbol):
         return type(self.concrete) is not float
 
     def lifted(self, number: int) -> Any:
-        """Return a whole number in this kind."""
+        """Return an integer in this kind."""
         return super().lifted(number) if self.array_like else float(number)
 
     def zeros(self) -> Any:
@@ -53,7 +53,7 @@ for _name in ("add", "sub", "mul", "truediv"):  # not the quick ways of numbers 
 
 
 def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-    """Run a row on numbers some of which may be known zeros; None where the result is none."""
+    """Run a row on numbers some of which may be structural zeros; None where the result is none."""
     if not any(type(arg) is ConditionalZero or arg is NOTHING for arg in args):
         return None
     if primitive is _WHERE:
@@ -87,7 +87,7 @@ def _marked(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> Condition
 
 
 def _chosen(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
-    """Choose between two numbers of which at least one may be a known zero."""
+    """Choose between two numbers of which at least one may be a structural zero."""
     if x is NOTHING:
         x, y, condition = y, x, ~condition
     if x is NOTHING:

@@ -1,7 +1,7 @@
 """Running a function on symbols: what is done to them is recorded as a program of rows.
 
 A symbol stands for a number or an array that will be another one at every call. Which way the code
-went for the numbers of the call at hand is recorded as a *guard*, a truth value that has to be the
+went for the numbers of the call at hand is recorded as a *guard*, a bool that has to be the
 same at every call that uses the program.
 
 Transformations stand above: `grad(f)` run on symbols computes with nodes whose values are symbols,
@@ -90,7 +90,7 @@ class SymbolLevel(ManyLevel):
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-        """Run a row; known zeros among its arguments stay known."""
+        """Run a row; structural zeros among its arguments stay known."""
         found = partly(self, primitive, args)
         return self.run_plain(primitive, args) if found is None else found
 
@@ -105,7 +105,7 @@ class SymbolLevel(ManyLevel):
         return self.record(primitive, args, {}, value)
 
     def map_rows(self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
-        """Record a function of rows as one step, its own program inside; None if that cannot be."""
+        """Record a batched function as one step, its own program inside; None if that cannot be."""
         if self.record_batched is None:
             return None
         return self.record_batched(self, f, leaves, axes, rebuild, size)
@@ -134,7 +134,7 @@ class SymbolLevel(ManyLevel):
         )
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a truth value, or by a whole number, and note that it did."""
+        """Let the code go by a bool, or by an integer, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         if self.rows:

@@ -47,7 +47,7 @@ class Symbol(Many):
 
     @property
     def dtype(self) -> Any:
-        """The kind of number."""
+        """The dtype."""
         return np.result_type(self.concrete)
 
     @property
@@ -57,7 +57,7 @@ class Symbol(Many):
 
     @property
     def nothing(self) -> Any:
-        """What stands for a known zero where this is the condition of a choice of slopes.
+        """What stands for a structural zero where this is the condition of a choice of slopes.
 
         Those of arrays and of rows have none, as they have none without being compiled.
         """
@@ -68,7 +68,7 @@ class Symbol(Many):
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """Return the symbol in another kind of number."""
+        """Return the symbol in another dtype."""
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
@@ -86,7 +86,7 @@ class Symbol(Many):
         return self._as_whole(operator.index(self.concrete))
 
     def _as_whole(self, number: int) -> int:
-        """Return the whole number of this call; calls with another one are recorded anew."""
+        """Return the integer of this call; calls with another one are recorded anew."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
         self.level.guard(whole == number, number)
         return number
@@ -121,7 +121,7 @@ class FloatSymbol(Symbol):
     array_like = False
 
     def lifted(self, number: int) -> Any:
-        """Return a whole number as a float."""
+        """Return an integer as a float."""
         return float(number)
 
     def zeros(self) -> Any:

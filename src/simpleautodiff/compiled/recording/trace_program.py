@@ -38,9 +38,9 @@ class Ref(int):
 
 
 class Guard(NamedTuple):
-    """A truth value that decided which way the code went, and where it was asked for.
+    """A bool that decided which way the code went, and where it was asked for.
 
-    If the code went by a whole number, the truth value says that it is `number`.
+    If the code went by an integer, the bool says that it is `number`.
     """
 
     place: Ref

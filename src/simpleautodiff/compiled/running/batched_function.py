@@ -1,4 +1,4 @@
-"""A function of rows: its program for one row, compiled for all of them at once."""
+"""A batched function: its program for one row, compiled for all of them at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are one function of rows: of arrays as they are given, gathered or turned."""
+"""Programs that are one batched function: of arrays as they are given, gathered or turned."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Turned(NamedTuple):
 
 
 class BatchedProgram(EnteredProgram):
-    """A function of rows alone: its arguments are given, or gathered, and its results returned."""
+    """A batched function alone: its arguments are given, or gathered, and its results returned."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ def _mode(arg: Any, mode: str) -> str:
 
 
 def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
-    """Return a program that is one function of rows and little else; None if it is not."""
+    """Return a program that is one batched function and little else; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
     found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
     if len(found) != 1 or recorded.guards:
@@ -158,7 +158,7 @@ def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
 
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
-    """Return an argument of a function of rows: an input, a constant, or rows made of those."""
+    """Return an argument of a batched function: an input, a constant, or rows made of those."""
     if type(arg) is not Ref or arg < inputs:
         return arg
     line = lines[arg]

@@ -42,7 +42,7 @@ class TieredScalarProgram(EnteredProgram):
         self._lock = threading.Lock()
         self._asked: set[str] = set()
         self._tape: Any = None
-        self._waits = False  # for the tape machine, which is compiled once in a process
+        self._waits = False  # for the interpreter, which is compiled once in a process
         if tier == "numpy" or not TARGET.is_available():
             self.tier = self.fixed = "numpy"
 

@@ -1,1 +1,1 @@
-"""Programs on single numbers: the flat program, its operations, and how rows become them."""
+"""Programs on single numbers: the scalar program, its operations, and how rows become them."""

@@ -1,4 +1,4 @@
-"""A flat program with its arguments and results: what is compiled, and what is called."""
+"""A scalar program with its arguments and results: what is compiled, and what is called."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ArgumentError
 
-# How the leaves of many rows are given: row after row, one row for all, rows of a table by their
-# numbers, or column after column.
+# How the examples of a batch lie in memory, for one leaf: one example after the other, one for all,
+# examples of a table by their indices, or element by element, those of all examples side by side.
 ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
 
 
@@ -25,7 +25,7 @@ class Leaf(NamedTuple):
 
 
 class Kernel(NamedTuple):
-    """A flat program whose inputs and outputs are those of its leaves, one after the other."""
+    """A scalar program whose inputs and outputs are those of its leaves, one after the other."""
 
     flat: ScalarProgram
     inputs: tuple[Leaf, ...]

@@ -1,4 +1,4 @@
-"""Rows in terms of operations: what a row computes for one number, as steps of a flat program.
+"""Rows in terms of operations: what a row computes for one number, as steps of a scalar program.
 
 Rows that are not here (Bessel functions, factorisations) are computed by NumPy or SciPy, inside the
 same program.
@@ -25,7 +25,7 @@ LOWERED_PREDICATES: dict[Any, Lowered] = {}  # functions that answer yes or no
 
 
 def dtype_letter(dtype: Any) -> str | None:
-    """Return the letter of a kind of number, or None if it is none that can be compiled."""
+    """Return the letter of a dtype, or None if it is none that can be compiled."""
     if dtype is None or not dtype.isnative:
         return None
     if dtype.kind in "iu":

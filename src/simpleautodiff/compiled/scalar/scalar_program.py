@@ -1,12 +1,12 @@
-"""A straight-line program on single numbers: what is optimised, interpreted, compiled and exported.
+"""A scalar program: straight-line steps on single numbers, which every backend runs.
 
-A step is a tuple `(operation, *arguments)`, its arguments are the places of earlier steps, and no
-two steps are the same: asking for a step that is there gives its place. Inputs are
-`("input", k)`, constants `("const", bits)`, where `bits` are those of the float64 (float32) or the
-whole number, so that 0.0 and -0.0 are two, and a nan is itself.
+A step is a tuple `(operation, *arguments)`; its arguments are the indices of earlier steps. No two
+steps are the same: to ask for a step that is there gives its index (common subexpressions are
+computed once). Inputs are `("input", k)`, constants `("const", bits)`, where `bits` are those of
+the float64, the float32 or the integer, so that 0.0 and -0.0 are two, and a nan is itself.
 
-Zeros that are known by structure (places of an array that nothing was put into) are the step
-`zero`: what is multiplied with it is a known zero again, as nowhere else: 0.0 × inf is a nan.
+A structural zero (an element of an array that nothing was put into) is a constant of its own: what
+is multiplied with it is a structural zero again, which holds for no other zero: 0.0 × inf is a nan.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ FOLDED = frozenset(OPERATIONS) - {"select"}
 
 
 class ScalarProgram:
-    """A program under construction: every method that makes a step returns its place.
+    """A program under construction: every method that makes a step returns its index.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ class ScalarProgram:
         self.dtypes: list[str] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
-        self.guards: list[tuple[int, bool]] = []  # truth values, and what they have to be
+        self.guards: list[tuple[int, bool]] = []  # bools, and what they have to be
         self.folded = 0  # how many steps were not made because their result was known
-        self._places: dict[Step, int] = {}
+        self._indices: dict[Step, int] = {}
         self._zeros: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -69,42 +69,42 @@ class ScalarProgram:
 
     def _new(self, step: Step, dtype: str) -> int:
         key = (*step, dtype) if step[0] == "const" else step
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = len(self.steps)
+        index = self._indices.get(key)
+        if index is None:
+            index = self._indices[key] = len(self.steps)
             self.steps.append(step)
             self.dtypes.append(dtype)
-        return place
+        return index
 
     def input(self, dtype: str = FLOAT64) -> int:
         """Take the next input."""
-        place = self._new(("input", len(self.inputs)), dtype)
-        self.inputs.append(place)
-        return place
+        index = self._new(("input", len(self.inputs)), dtype)
+        self.inputs.append(index)
+        return index
 
     def const(self, number: Any, dtype: str = FLOAT64) -> int:
-        """Return the place of a constant."""
+        """Return the index of a constant."""
         return self._new(("const", to_bits(number, dtype)), dtype)
 
     def zero(self, dtype: str = FLOAT64) -> int:
-        """Return the place of the zero that is known by structure."""
+        """Return the index of the structural zero."""
         if dtype not in self._zeros:
             self._zeros[dtype] = len(self.steps)
             self.steps.append(("const", 0))
             self.dtypes.append(dtype)
         return self._zeros[dtype]
 
-    def is_zero(self, place: int) -> bool:
-        """Tell whether a step is the zero known by structure."""
-        return self._zeros.get(self.dtypes[place]) == place
+    def is_zero(self, index: int) -> bool:
+        """Tell whether a step is the structural zero."""
+        return self._zeros.get(self.dtypes[index]) == index
 
-    def number(self, place: int) -> Any:
+    def number(self, index: int) -> Any:
         """Return the number that a step is known to be, or None."""
-        step = self.steps[place]
-        return from_bits(step[1], self.dtypes[place]) if step[0] == "const" else None
+        step = self.steps[index]
+        return from_bits(step[1], self.dtypes[index]) if step[0] == "const" else None
 
     def make(self, operation: str, *args: int) -> int:
-        """Return the place of an operation on earlier steps, simplified where that is known."""
+        """Return the index of an operation on earlier steps, simplified where that is known."""
         simplify = _SIMPLER.get(operation)
         found: int | None = simplify(self, *args) if simplify else None
         if found is not None:
@@ -113,7 +113,7 @@ class ScalarProgram:
         return self.make_unsimplified(operation, *args)
 
     def make_unsimplified(self, operation: str, *args: int) -> int:
-        """Return the place of an operation; only what is computed from constants is known."""
+        """Return the index of an operation; only what is computed from constants is known."""
         row = OPERATIONS[operation]
         dtype = self.dtypes[args[-1]] if row.gives == "same" else row.gives
         steps = self.steps
@@ -124,12 +124,12 @@ class ScalarProgram:
         if row.commutes and args[0] > args[1]:
             args = args[1], args[0]
         step = (operation, *args)
-        place = self._places.get(step)
-        if place is None:
-            place = self._places[step] = len(steps)
+        index = self._indices.get(step)
+        if index is None:
+            index = self._indices[step] = len(steps)
             steps.append(step)
             self.dtypes.append(dtype)
-        return place
+        return index
 
     def add(self, x: int, y: int) -> int:
         """Add two numbers."""
@@ -166,47 +166,47 @@ class ScalarProgram:
     # The whole. -----------------------------------------------------------------------------------
 
     def live(self) -> list[int]:
-        """Return the places of the steps that the outputs and the guards need, in order."""
+        """Return the indices of the steps that the outputs and the guards need, in order."""
         needed = bytearray(len(self.steps))
-        for place in (*self.outputs, *(place for place, _ in self.guards), *self.inputs):
-            needed[place] = 1
-        for place in range(len(self.steps) - 1, -1, -1):
-            step = self.steps[place]
-            if needed[place] and step[0] != "input" and step[0] != "const":
+        for index in (*self.outputs, *(index for index, _ in self.guards), *self.inputs):
+            needed[index] = 1
+        for index in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[index]
+            if needed[index] and step[0] != "input" and step[0] != "const":
                 for arg in step[1:]:
                     needed[arg] = 1
-        return [place for place, is_needed in enumerate(needed) if is_needed]
+        return [index for index, is_needed in enumerate(needed) if is_needed]
 
     def prune(self) -> ScalarProgram:
         """Return the program without steps that nothing needs."""
         new = ScalarProgram(self.precise)
         new.folded = self.folded
-        place_in_new: dict[int, int] = {}
+        new_index: dict[int, int] = {}
         for old in self.live():
             step, dtype = self.steps[old], self.dtypes[old]
             if step[0] not in ("input", "const"):
-                step = (step[0], *[place_in_new[arg] for arg in step[1:]])
-            place_in_new[old] = len(new.steps)
-            new._places[(*step, dtype) if step[0] == "const" else step] = len(new.steps)
+                step = (step[0], *[new_index[arg] for arg in step[1:]])
+            new_index[old] = len(new.steps)
+            new._indices[(*step, dtype) if step[0] == "const" else step] = len(new.steps)
             new.steps.append(step)
             new.dtypes.append(dtype)
-        new._zeros = {k: place_in_new[v] for k, v in self._zeros.items() if v in place_in_new}
-        new.inputs = [place_in_new[place] for place in self.inputs]
-        new.outputs = [place_in_new[place] for place in self.outputs]
-        new.guards = [(place_in_new[place], expected) for place, expected in self.guards]
+        new._zeros = {k: new_index[v] for k, v in self._zeros.items() if v in new_index}
+        new.inputs = [new_index[index] for index in self.inputs]
+        new.outputs = [new_index[index] for index in self.outputs]
+        new.guards = [(new_index[index], expected) for index, expected in self.guards]
         return new
 
     def __str__(self) -> str:
         """Write the steps, one a line."""
         lines = [f"v{i} = {self._format_step(i)}" for i in range(len(self.steps))]
-        lines += [f"guard v{place} is {expected}" for place, expected in self.guards]
-        lines.append(f"return {' '.join(f'v{place}' for place in self.outputs)}")
+        lines += [f"guard v{index} is {expected}" for index, expected in self.guards]
+        lines.append(f"return {' '.join(f'v{index}' for index in self.outputs)}")
         return "\n".join(lines)
 
-    def _format_step(self, place: int) -> str:
-        operation, *args = self.steps[place]
+    def _format_step(self, index: int) -> str:
+        operation, *args = self.steps[index]
         if operation == "const":
-            return str(self.number(place))
+            return str(self.number(index))
         if operation == "input":
             return f"input {args[0]}"
         return f"{operation} {' '.join(f'v{arg}' for arg in args)}"
@@ -215,20 +215,20 @@ class ScalarProgram:
         """Compute the outputs with NumPy, of numbers or of arrays of one shape."""
         values: list[Any] = []
         with np.errstate(all="ignore"):
-            for place, (operation, *args) in enumerate(self.steps):
+            for index, (operation, *args) in enumerate(self.steps):
                 if operation == "input":
-                    values.append(SCALAR_TYPES[self.dtypes[place]](inputs[args[0]]))
+                    values.append(SCALAR_TYPES[self.dtypes[index]](inputs[args[0]]))
                 elif operation == "const":
-                    values.append(self.number(place))
+                    values.append(self.number(index))
                 elif operation == "select":
                     values.append(np.where(*[values[arg] for arg in args])[()])
                 else:
                     values.append(OPERATIONS[operation].numpy(*[values[arg] for arg in args]))
-        return [values[place] for place in self.outputs]
+        return [values[index] for index in self.outputs]
 
 
 def to_bits(number: Any, dtype: str) -> int:
-    """Return the bits of a number as a whole number."""
+    """Return the bits of a number as an integer."""
     if dtype == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
     if dtype == FLOAT32:

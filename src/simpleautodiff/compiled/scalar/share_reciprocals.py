@@ -1,4 +1,4 @@
-"""One division where several numbers of a flat program are divided by the same one."""
+"""One division where several numbers of a scalar program are divided by the same one."""
 
 from __future__ import annotations
 

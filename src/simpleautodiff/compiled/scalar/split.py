@@ -1,4 +1,4 @@
-"""A flat program in parts of limited length, for compilers that need longer than in proportion."""
+"""A scalar program in parts of limited length: compilers take too long for long functions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Small arrays unrolled: a program of rows becomes a flat program on their single numbers.
+"""Small arrays unrolled: a program of rows becomes a scalar program on their single numbers.
 
-An array is an array of places in the flat program. Rows that move elements about are computed on
+An array is an array of places in the scalar program. Rows that move elements about are computed on
 places as they would be on numbers; so are rows that add and multiply, on cells that append to the
 program what is done to them.
 """
@@ -57,7 +57,7 @@ class NotUnrolledError(TraceError):
 
 
 class Cell:
-    """A place of a flat program that can be computed with."""
+    """A place of a scalar program that can be computed with."""
 
     __slots__ = ("flat", "place")
 
@@ -83,7 +83,7 @@ class Cell:
 
 
 def unroll(recorded: RecordedProgram, precise: bool = False) -> Kernel:
-    """Return a program of rows as a flat program; refuse what is too large or too special."""
+    """Return a program of rows as a scalar program; refuse what is too large or too special."""
     _check_size(recorded)
     return _Unrolling(recorded, precise).kernel()
 
@@ -230,7 +230,7 @@ class _Unrolling:
         return result
 
     def _value(self, arg: Any, dtype: str | None) -> Any:
-        """Return the places of an argument, in a kind of number if one is given."""
+        """Return the places of an argument, in a dtype if one is given."""
         if type(arg) is Ref:
             found = self.values[arg]
             if dtype is None:

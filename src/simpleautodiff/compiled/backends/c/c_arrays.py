@@ -227,7 +227,7 @@ class _Writer:
         return [f"if ({low} < {-piece.size} || {high} >= {piece.size}) return {BAD_INDEX};"]
 
     def _of_rows(self, number: int, line: Line) -> list[str]:
-        """Write a function of rows, and its call for all of them."""
+        """Write a batched function, and its call for all of them."""
         rows: BatchedKernel = line.what
         kernel, name = rows.kernel, f"{self.name}_of_row{number}"
         own = numbers_c.file_of(kernel, name)

@@ -71,7 +71,7 @@ class _Call:
         self._slots = 0
 
     def dtype_of(self, arg: Any) -> str:
-        """Return the kind of number of an argument."""
+        """Return the dtype of an argument."""
         return (
             self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(np.asarray(arg).dtype)
         ) or ""

@@ -31,7 +31,7 @@ _OTHER_PATH = [
 
 
 class Parameter(NamedTuple):
-    """An argument or a result: its name, kind of number and shape."""
+    """An argument or a result: its name, dtype and shape."""
 
     name: str
     dtype: str

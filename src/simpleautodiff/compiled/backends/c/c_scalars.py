@@ -1,4 +1,4 @@
-"""A flat program as a C file, which every C compiler takes."""
+"""A scalar program as a C file, which every C compiler takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
         The name of the function: one pointer per leaf, arguments and then results. It returns 0,
         or 1 + the number of the first guard that failed: then the results are not to be used.
     rows : bool
-        Add a function `<name>_rows` that does so for many rows.
+        Add a function `<name>_rows` that does so for a batch.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _calls(file: CFile, name: str, parts: SplitProgram) -> list[str]:
 
 
 def write_rows(file: CFile, name: str, kind: str = "int") -> None:
-    """Write the function that calls another for many rows."""
+    """Write the function that calls another for a batch."""
     pairs = [f"{pointer}, size_t {own}_step"
              for pointer, own in zip(file.pointers(), file.names(), strict=True)]  # fmt: skip
     args = ", ".join(f"{own} + row * {own}_step" for own in file.names())

@@ -32,7 +32,7 @@ def export_c(export: Export) -> str:
 
 
 def _of_one_row(export: Export, rows: BatchedKernel) -> tuple[list[Parameter], list[Parameter]]:
-    """Return the arguments and the results of a function of rows, for one of them."""
+    """Return the arguments and the results of a batched function, for one of them."""
     lines = export.paths[0].recorded.lines
     inputs = [
         Parameter(own, leaf.dtype, line.shape if mode == SAME else line.shape[1:])

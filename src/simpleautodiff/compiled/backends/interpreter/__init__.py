@@ -1,1 +1,1 @@
-"""Scalar programs without compiling them: on the tape machine, or as Python."""
+"""Scalar programs without compiling them: on the interpreter, or as Python."""

@@ -1,9 +1,9 @@
-"""The code of the tape machine: a flat program as an array of steps on the cells of a work array.
+"""The code of the interpreter: a scalar program as an array of steps on the cells of a work array.
 
 A step is one to five int32: the opcode, the cell to write, and the cells to read. The first cells
 of the work array are the addresses of the leaves, inputs first; each of the others is given to one
 number after the other, as soon as the one before it is not needed any more, so that they stay few.
-Float32 numbers stand in their cells as float64, truth values as whole numbers.
+Float32 numbers stand in their cells as float64, bools as integers.
 
 Loads and constants wait until they are first used, results are stored at once. In a long program,
 among steps that are near to each other, those with the same opcode follow one another, as far as
@@ -130,7 +130,7 @@ class _Steps(NamedTuple):
 
 
 def to_bytecode(kernel: Kernel) -> Bytecode:
-    """Translate a kernel to the code of the tape machine.
+    """Translate a kernel to the code of the interpreter.
 
     Examples
     --------

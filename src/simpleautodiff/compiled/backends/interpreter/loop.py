@@ -1,4 +1,4 @@
-"""The tape machine in LLVM's language: a loop around one block for each opcode.
+"""The interpreter in LLVM's language: a loop around one block for each opcode.
 
 Jumps from each block to the next one, by their addresses or as calls, were as fast as the loop (to
 a tenth either way) and took twice to four times as long to compile.

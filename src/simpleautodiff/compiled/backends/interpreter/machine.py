@@ -1,4 +1,4 @@
-"""The tape machine: an interpreter of flat programs, compiled once, that needs no compiler after.
+"""The interpreter of scalar programs: it is compiled once, and needs no compiler after that.
 
 It is called as `i32 run(ptr code, i64 count, ptr work)`, from here or from compiled code; the
 address is `machine().address("run")`.
@@ -59,7 +59,7 @@ def _run() -> Any:
 
 
 class InterpretedProgram:
-    """A kernel on the tape machine.
+    """A kernel on the interpreter.
 
     The buffers of the results must not overlap those of the arguments: results are written while
     arguments are still read.

@@ -1,1 +1,1 @@
-"""Scalar programs in LLVM's language: for one call, for many rows, with mathematics of our own."""
+"""Scalar programs in LLVM's language: for one call, for a batch, with mathematics of our own."""

@@ -8,7 +8,7 @@ from simpleautodiff.compiled.scalar.operations import OPERATIONS
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram, from_bits
 
 ELEMENT = {"d": "double", "f": "float", "?": "i1", "l": "i64"}
-STORED = {"d": "double", "f": "float", "?": "i8", "l": "i64"}  # truth values are bytes in memory
+STORED = {"d": "double", "f": "float", "?": "i8", "l": "i64"}  # bools are bytes in memory
 BYTES = {"d": 8, "f": 4, "?": 1, "l": 8}
 _BITS = {"d": "i64", "f": "i32", "?": "i1", "l": "i64"}
 _SUFFIX = {"d": "f64", "f": "f32", "?": "i1", "l": "i64"}

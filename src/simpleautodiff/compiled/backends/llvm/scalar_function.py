@@ -1,4 +1,4 @@
-"""A flat program as LLVM's text: for one call, one number at a time."""
+"""A scalar program as LLVM's text: for one call, one number at a time."""
 
 from __future__ import annotations
 

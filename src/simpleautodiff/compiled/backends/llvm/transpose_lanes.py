@@ -75,7 +75,7 @@ class LaneTransposer(Builder):
         return self.from_stored(name, kind)
 
     def from_stored(self, name: str, kind: str) -> str:
-        """Return what was loaded as numbers to compute with: truth values are bytes in memory."""
+        """Return what was loaded as numbers to compute with: bools are bytes in memory."""
         if kind != "?":
             return name
         return self.new(f"icmp ne {vector(STORED[kind], self.width)} {name}, zeroinitializer")

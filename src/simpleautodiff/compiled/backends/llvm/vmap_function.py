@@ -1,4 +1,4 @@
-"""A flat program for many rows: as many at a time as a vector of the host has lanes."""
+"""A scalar program for a batch: as many at a time as a vector of the host has lanes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def rows(
     chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> str:
-    """Write a kernel that is called for many rows.
+    """Write a kernel that is called for a batch.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def rows(
         How many rows are computed at a time.
     name
         What the function is called. It takes the first row, the row after the last, and a pointer
-        to three whole numbers for each leaf, inputs first: the address of the base, the elements
+        to three integers for each leaf, inputs first: the address of the base, the elements
         from row to row, and the address of the index.
     chunk
         Kernels of more steps than this are compiled in parts.
@@ -133,7 +133,7 @@ def write_rows(
     chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> None:
-    """Write a kernel that is called for many rows into a module (see `rows`).
+    """Write a kernel that is called for a batch into a module (see `rows`).
 
     Examples
     --------

@@ -15,7 +15,7 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
 def export_numpy(export: Export) -> str:
-    """Return what was recorded as a module of Python: all paths, or a function of rows."""
+    """Return what was recorded as a module of Python: all paths, or a batched function."""
     name, arguments = export.name, export.arguments
     if export.batched is not None:
         return module(name, rows_in_python(export.batched, name, arguments))

@@ -240,7 +240,7 @@ class _Writer:
         raise _refusal(line)
 
     def _of_rows(self, line: Line) -> str:
-        """Write a function of rows: its program takes columns, and gives columns."""
+        """Write a batched function: its program takes columns, and gives columns."""
         rows: BatchedKernel = line.what
         name = f"rows{len(self.helpers)}"
         self.helpers[name] = function_in_python(rows.kernel, name)

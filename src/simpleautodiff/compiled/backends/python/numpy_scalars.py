@@ -1,4 +1,4 @@
-"""A flat program as a Python module that needs NumPy alone."""
+"""A scalar program as a Python module that needs NumPy alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def to_python(kernel: Kernel, name: str) -> str:
     """Return a kernel as a Python module that imports NumPy alone.
 
     Its function takes one argument per leaf: a number, or a sequence of as many numbers as the leaf
-    has; each may be a column, an array with one number for each of many rows. It raises
+    has; each may be a column, an array with one number for each example of a batch. It raises
     `ValueError` where a guard fails.
 
     Examples

@@ -56,7 +56,7 @@ def scale(x: Floats, steps: Ints) -> Floats:
 
 
 def nearest(x: Floats, factor: float) -> tuple[Floats, Ints]:
-    """Return the whole number nearest to x times a factor, and bits whose low ones hold it."""
+    """Return the integer nearest to x times a factor, and bits whose low ones hold it."""
     magic = x.builder.kind.magic
     moved = fma(x, factor, magic)
     return moved - magic, moved.bits

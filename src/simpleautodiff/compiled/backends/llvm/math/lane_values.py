@@ -31,7 +31,7 @@ class FloatFormat:
 
     @property
     def magic(self) -> float:
-        """A number so large that adding it rounds to a whole number, held in the low bits."""
+        """A number so large that adding it rounds to an integer, held in the low bits."""
         return 1.5 * 2.0**self.fraction
 
     def pattern(self, number: float) -> int:
@@ -179,7 +179,7 @@ class Floats:
 
 
 class Ints:
-    """Whole numbers in lanes."""
+    """Integers in lanes."""
 
     __slots__ = ("builder", "text")
 
