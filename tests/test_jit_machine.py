@@ -1,6 +1,5 @@
 """The tape machine computes what the program says: to the bit where there is one right result."""
 
-import ctypes
 import itertools
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 import flats
-from simpleautodiff.compiled.backends.interpreter import bytecode as tape, machine as machines
+from simpleautodiff.compiled.backends.interpreter import bytecode as tape
 from simpleautodiff.compiled.backends.interpreter.machine import InterpretedProgram
 from simpleautodiff.compiled.backends.python.float_code import PythonProgram
-from simpleautodiff.compiled.native.compile import build
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
 from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
@@ -129,16 +127,6 @@ def test_the_first_guard_that_fails_is_told_in_the_order_of_the_guards():
         assert machine.run([2.0, 1.0])[0] == 2
         assert machine.run([1.0, 1.0])[0] == 2
         assert machine.run([np.nan, 1.0])[0] == 1
-
-
-@pytest.mark.parametrize("on_stack", [4096, 0])
-def test_compiled_code_can_call_the_machine(monkeypatch, on_stack):
-    monkeypatch.setattr(machines, "STACK_CELLS", on_stack)
-    kernel, point = long_program(50), np.linspace(0, 2, 10)
-    machine, found = InterpretedProgram(kernel), np.empty(10)
-    code = build(machine.body(), level=0, names=["body"])
-    body = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(code.address("body"))
-    flats.Case(kernel, [point]).check((body(point.ctypes.data, found.ctypes.data), [found]))
 
 
 def test_arguments_of_another_size_are_refused():

@@ -135,9 +135,9 @@ class Jitted(CallSlot):
         """Return what was recorded of the one signature, in another language."""
         from simpleautodiff.compiled.backends.exporters import EXPORTERS
 
-        return EXPORTERS[language](self._exported(name))
+        return EXPORTERS[language](self._collect_paths(name))
 
-    def _exported(self, name: str) -> Export:
+    def _collect_paths(self, name: str) -> Export:
         """Return what there is to export: the paths of the one signature."""
         known = list(self.function.known.values())
         found = [one for one in known if one.root is not None]

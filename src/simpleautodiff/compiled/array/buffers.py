@@ -121,7 +121,9 @@ def _in_results(
         for place, to in piece.stores:
             if to.slot not in memory.table or born[to.slot] != when:
                 continue
-            for load in _needed(piece, place):  # these have been read when the result is written
+            for load in _find_loads(
+                piece, place
+            ):  # these have been read when the result is written
                 ends = dies.get(load.slot) == when and load.slot in born
                 free = ends and load.slot not in memory.table and load.slot not in shared
                 if free and _same_elements(piece, load, to) and memory.fits(load.slot, to.slot):
@@ -130,7 +132,7 @@ def _in_results(
     return shared
 
 
-def _needed(loop: Loop, place: int) -> list[Access]:
+def _find_loads(loop: Loop, place: int) -> list[Access]:
     """Return the loads that a step of the body is computed from."""
     needed = {place}
     found = []

@@ -188,9 +188,9 @@ class _Fusion:
             return self.values[self.plan.views[arg].root]
         view = self.plan.view(arg)
         dtype = self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype)
-        return self._loaded(self._access(view, shape, dtype or ""))
+        return self._load(self._access(view, shape, dtype or ""))
 
-    def _loaded(self, access: Access) -> int:
+    def _load(self, access: Access) -> int:
         key = tuple([
             (part.slot, part.dtype, part.offset, part.strides, part.box) for part in access.parts()
         ])  # fmt: skip
@@ -239,7 +239,7 @@ class _Fusion:
             part.strides = tuple(
                 [s for n, s in zip(line.shape, part.strides, strict=True) if n != 1]
             )
-        return self._loaded(access)
+        return self._load(access)
 
     def _layers(self, number: int) -> int:
         """Load elements that lie in boxes; what is in none is zero."""
@@ -254,7 +254,7 @@ class _Fusion:
             access.under = under
             under = access
         assert under is not None
-        return self._loaded(under)
+        return self._load(under)
 
     def _distances(self, number: int) -> int:
         """Compute how far on chosen elements are, counting from the end what is negative."""

@@ -39,7 +39,7 @@ def contract(plan: Schedule, line: Line) -> Line | None:
     largest = max([math.prod(_shape(plan, x)) for x in operands] + [math.prod(line.shape)])
     if math.prod(sizes.values()) > FEW * largest and not plan.alone:
         return None
-    return _summed(plan, terms, output, operands, sizes, line)
+    return _sum_out(plan, terms, output, operands, sizes, line)
 
 
 def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
@@ -83,12 +83,16 @@ def _product(
         return None
     if output and output[0] not in terms[0]:
         terms, operands = terms[::-1], operands[::-1]
-    left = _turned(plan, operands[0], terms[0], [x for x in terms[0] if x != inner[0]] + inner)
-    right = _turned(plan, operands[1], terms[1], inner + [x for x in terms[1] if x != inner[0]])
+    left = _transpose_to(
+        plan, operands[0], terms[0], [x for x in terms[0] if x != inner[0]] + inner
+    )
+    right = _transpose_to(
+        plan, operands[1], terms[1], inner + [x for x in terms[1] if x != inner[0]]
+    )
     return line._replace(what=TABLE["matmul"], args=(left, right))
 
 
-def _turned(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:
+def _transpose_to(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:
     """Return an array with its axes in the order of some letters, axes of length 1 for others."""
     present = [letter for letter in order if letter in term]
     axes = tuple([term.index(letter) for letter in present])
@@ -102,7 +106,7 @@ def _turned(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:
                                        shape=dummy[index].shape))  # fmt: skip
 
 
-def _summed(
+def _sum_out(
     plan: Schedule,
     terms: list[str],
     output: str,
@@ -112,7 +116,7 @@ def _summed(
 ) -> Line | None:
     """Return the sum over the product of all factors, lined up."""
     order = [*output, *[letter for letter in sizes if letter not in output]]
-    lined = [_turned(plan, x, term, order) for x, term in zip(operands, terms, strict=True)]
+    lined = [_transpose_to(plan, x, term, order) for x, term in zip(operands, terms, strict=True)]
     if math.prod([sizes[x] for x in order]) != math.prod(
         np.broadcast_shapes(*[_shape(plan, x) for x in lined])
     ):

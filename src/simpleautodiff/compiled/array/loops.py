@@ -124,10 +124,10 @@ class Loop:
         for access, way in zip(accesses, ways, strict=True):
             access.strides = tuple([way[axis] for axis in order])
             if access.box:
-                access.box = tuple([self._joined(access.box, groups[axis]) for axis in order])
+                access.box = tuple([self._join_box(access.box, groups[axis]) for axis in order])
         self.shape = tuple([shape[axis] for axis in order])
 
-    def _joined(self, box: Any, group: list[int]) -> tuple[int, int]:
+    def _join_box(self, box: Any, group: list[int]) -> tuple[int, int]:
         """Return the first and the last place along axes that are joined."""
         inner = math.prod([self.shape[axis] for axis in group[1:]])
         return box[group[0]][0] * inner, box[group[0]][1] * inner

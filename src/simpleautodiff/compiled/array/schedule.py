@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from simpleautodiff.compiled.array.classify import (
 )
 from simpleautodiff.compiled.array.einsum import contract
 from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
+from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
 from simpleautodiff.compiled.array.view_accesses import (
@@ -54,14 +55,6 @@ from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.compiled.scalar.operations import fits_int64
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
-
-
-class KnownNumber(NamedTuple):
-    """An argument that is the same number for all elements, and whether its kind gives way."""
-
-    number: Any
-    dtype: str
-    weak: bool
 
 
 class Schedule:
@@ -139,10 +132,10 @@ class Schedule:
             solved = lower_to_lapack(self, line)
             if solved is not None:
                 return solved
-        view = self._seen(line)
+        view = self._view_of(line)
         if view is None and self._is_copied(line):
             line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
-            view = self._seen(line)
+            view = self._view_of(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
             line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
@@ -158,7 +151,7 @@ class Schedule:
         self.stage.append(stage)
         return Ref(number)
 
-    def _seen(self, line: Line) -> View | None:
+    def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
             return None
         if next(places(line.args[1:]), None) is not None:
@@ -233,17 +226,8 @@ class Schedule:
             return None
         if id(arg) not in self._known:
             self._kept.append(arg)
-            self._known[id(arg)] = self._uniform(arg)
+            self._known[id(arg)] = uniform_number(arg)
         return self._known[id(arg)]
-
-    def _uniform(self, arg: Any) -> KnownNumber | None:
-        """Return the number that all elements of an array are, if they are."""
-        dtype = dtype_letter(arg.dtype)
-        first = arg.reshape(-1)[0]
-        same = arg.size == 1 or (arg.view() == first).all()
-        if dtype is None or not same or (first == 0 and dtype in "df" and _mixed_zeros(arg)):
-            return None
-        return KnownNumber(first, dtype, False)
 
     def constant(self, array: Any) -> int:
         """Return the root of an array that is the same at every call."""
@@ -358,7 +342,7 @@ class Schedule:
         assert chosen is not None
         count = len(chosen.parts)
         axes = zip(chosen.parts, shape, strict=False)
-        ends = [self._bounded(part, n) for part, n in axes if type(part) is Ref]
+        ends = [self._add_bounds(part, n) for part, n in axes if type(part) is Ref]
         full = self.lines[x].shape if how == SCATTER else line.shape
         leading = full[: len(full) - chosen.behind]
         what = Distances(shape[:count], view.strides[:count])
@@ -366,7 +350,7 @@ class Schedule:
         far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
         return line._replace(args=(x, (far, chosen.behind), *rest))
 
-    def _bounded(self, index: Ref, size: int) -> tuple[Ref, Ref]:
+    def _add_bounds(self, index: Ref, size: int) -> tuple[Ref, Ref]:
         """Add lines that find the smallest and the largest index."""
         args, dtype = (index, None, False), np.dtype(np.int64)
         low, high = (self.append(Line(TABLE[k], args, {}, (), dtype)) for k in ("min", "max"))
@@ -401,8 +385,3 @@ def _read_by_element(program: RecordedProgram) -> set[int]:
 
 def _is_reduction(line: Line) -> bool:
     return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)
-
-
-def _mixed_zeros(array: Any) -> bool:
-    signs = np.signbit(array)
-    return bool(signs.any() and not signs.all())

@@ -80,13 +80,13 @@ class _Cleaner:
             with np.errstate(all="ignore"):
                 self.of[number] = compute(line, ())
             return
-        self.of[number] = self._placed(line)
+        self.of[number] = self._place(line)
 
-    def _placed(self, line: Line) -> Ref:
+    def _place(self, line: Line) -> Ref:
         """Return the place of a line, or of what is the same."""
         same = self._same_as(line)
         if same is None and not self.precise:
-            same = self._factored(line)
+            same = self._factor_out(line)
         if same is not None:
             return same
         key = (line.what, _key(line.args), _key(line.kwargs))
@@ -94,25 +94,25 @@ class _Cleaner:
             self._known[key] = self._append(line)
         return self._known[key]
 
-    def _factored(self, line: Line) -> Ref | None:
+    def _factor_out(self, line: Line) -> Ref | None:
         """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
         if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
         if terms.name == "neg":
-            return self._placed(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
+            return self._place(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
         for k in (0, 1) if terms.name == "mul" else ():
             factor, other = self._single(terms.args[k]), terms.args[1 - k]
             if factor is not None and type(other) is Ref:
                 of = self.lines[other]
                 if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
                     args = factor, self._sum(other)
-                    return self._placed(line._replace(what=terms.what, args=args))
+                    return self._place(line._replace(what=terms.what, args=args))
         return None
 
     def _sum(self, array: Ref) -> Ref:
         of = self.lines[array]
-        return self._placed(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
+        return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
     def _single(self, arg: Any) -> Any:
         """Return the one number that an argument is, everywhere; None if it is not."""
@@ -233,9 +233,9 @@ def _without_dead(program: RecordedProgram) -> RecordedProgram:
             of[number] = Ref(len(kept))
             args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
             kept.append(line._replace(args=args, kwargs=kwargs))
-    guards = [_moved(guard, of) for guard in program.guards]
+    guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 
 
-def _moved(guard: Guard, of: dict[int, Any]) -> Guard:
+def _renumber(guard: Guard, of: dict[int, Any]) -> Guard:
     return guard._replace(place=of[guard.place]) if type(guard.place) is Ref else guard

@@ -33,7 +33,7 @@ def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
     copies = [_copy(loop, new, k) for k in range(count)]
     for place, to in loop.stores:
         for k, of in enumerate(copies):
-            new.stores.append((of[place], _moved(to, k)))
+            new.stores.append((of[place], _shift(to, k)))
     for fold in loop.folds:
         _fold(new, fold, [of[fold.place] for of in copies])
     return new
@@ -54,7 +54,7 @@ def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
     for place, (operation, *args) in enumerate(loop.flat.steps):
         dtype = loop.flat.dtypes[place]
         if operation == "input":
-            of[place] = _load(new, _moved(loop.loads[args[0]], k))
+            of[place] = _load(new, _shift(loop.loads[args[0]], k))
         elif loop.flat.is_zero(place):
             of[place] = flat.zero(dtype)
         elif operation == "const":
@@ -74,7 +74,7 @@ def _load(new: Loop, access: Access) -> int:
     return new.flat.input(access.dtype)
 
 
-def _moved(access: Access, k: int) -> Access:
+def _shift(access: Access, k: int) -> Access:
     """Return an access at one place along the last axis."""
     offset = access.offset + k * access.step
     return replace(access, offset=offset, strides=access.strides[:-1])
@@ -84,13 +84,13 @@ def _fold(new: Loop, fold: Fold, places: list[int]) -> None:
     """Put elements along the axis together, or keep them apart."""
     if fold.to.step:
         new.folds += [
-            Fold(fold.operation, place, _moved(fold.to, k)) for k, place in enumerate(places)
+            Fold(fold.operation, place, _shift(fold.to, k)) for k, place in enumerate(places)
         ]
         return
     whole = places[0]
     for place in places[1:]:
         whole = new.flat.make(fold.operation, whole, place)
-    to = _moved(fold.to, 0)
+    to = _shift(fold.to, 0)
     if all(to.strides):
         new.stores.append((whole, to))
     else:

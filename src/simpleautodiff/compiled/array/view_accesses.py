@@ -112,7 +112,7 @@ def _start(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _chosen(array: Any, index: Any) -> Any:
+def _apply_index(array: Any, index: Any) -> Any:
     if not is_basic(index):
         return None
     parts = index if isinstance(index, tuple) else (index,)
@@ -123,7 +123,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "reshape": lambda x, new: x.reshape(new),
     "transpose": np.transpose,
     "broadcast_to": np.broadcast_to,
-    "getitem": _chosen,
+    "getitem": _apply_index,
 }
 
 

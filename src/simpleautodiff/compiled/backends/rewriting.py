@@ -77,7 +77,7 @@ class _Rewriting:
         self.lines.append(line)
         return Ref(len(self.lines) - 1)
 
-    def placed(self, arg: Any) -> Any:
+    def as_line(self, arg: Any) -> Any:
         """Return an argument that is a constant as the result of a line."""
         if type(arg) is Ref or arg is None:
             return arg
@@ -86,7 +86,7 @@ class _Rewriting:
             Line(TABLE["astype"], (array, array.dtype), {}, array.shape, array.dtype)
         )
 
-    def as_truth(self, arg: Any) -> Any:
+    def as_bool(self, arg: Any) -> Any:
         """Return a bool for every element."""
         line = self.lines[arg]
         if line.dtype == TRUTH:
@@ -117,7 +117,7 @@ def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
             return None
         keeps = keeps is not np._NoValue and bool(keeps)
         return line._replace(
-            what=TABLE[row], args=(new.as_truth(x), given["axis"], keeps), kwargs={}
+            what=TABLE[row], args=(new.as_bool(x), given["axis"], keeps), kwargs={}
         )
 
     return rewrite
@@ -127,7 +127,7 @@ def _count(new: _Rewriting, line: Line) -> Line | None:
     given = settings(line)
     if type(given["a"]) is not Ref:
         return None
-    args = new.as_truth(given["a"]), given["axis"], bool(given["keepdims"])
+    args = new.as_bool(given["a"]), given["axis"], bool(given["keepdims"])
     return line._replace(what=TABLE["sum"], args=args, kwargs={})
 
 
@@ -156,18 +156,18 @@ def _along(new: _Rewriting, line: Line) -> Line | None:
         return None
     parts[axis] = index
     chosen = line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
-    return _chosen(new, chosen)
+    return _rewrite_index(new, chosen)
 
 
-def _chosen(new: _Rewriting, line: Line) -> Line | None:
+def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:
     """Let constants be chosen from, and put, as results are."""
     x, index, *rest = line.args
     if type(x) is Ref or next(places(index), None) is None:
         return line
-    return line._replace(args=(new.placed(x), index, *rest))
+    return line._replace(args=(new.as_line(x), index, *rest))
 
 
-def _joined(new: _Rewriting, line: Line) -> Line | None:
+def _rewrite_concatenate(new: _Rewriting, line: Line) -> Line | None:
     """Leave out parts without elements."""
     (axis, _), *parts = line.args
     full = [part for part in parts if np.prod(_shape(new, part), dtype=int)]
@@ -181,7 +181,11 @@ def _shape(new: _Rewriting, arg: Any) -> tuple[int, ...]:
     return new.lines[arg].shape if type(arg) is Ref else np.shape(arg)
 
 
-_ROWS: dict[str, Any] = {"getitem": _chosen, "scatter": _chosen, "concatenate": _joined}
+_ROWS: dict[str, Any] = {
+    "getitem": _rewrite_index,
+    "scatter": _rewrite_index,
+    "concatenate": _rewrite_concatenate,
+}
 _FUNCTIONS: dict[Any, Any] = {
     np.all: _extreme("min"),
     np.any: _extreme("max"),

@@ -52,18 +52,18 @@ for _name in ("add", "sub", "mul", "truediv"):  # not the quick ways of numbers 
     setattr(ConditionalZero, f"__r{_name}__", getattr(Traced, f"__r{_name}__"))
 
 
-def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> Any:
+def run_conditional(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """Run a row on numbers some of which may be structural zeros; None where the result is none."""
     if not any(type(arg) is ConditionalZero or arg is NOTHING for arg in args):
         return None
     if primitive is _WHERE:
-        return _chosen(level, *args) if getattr(args[0], "shape", None) == () else None
+        return _choose(level, *args) if getattr(args[0], "shape", None) == () else None
     if primitive is _ADD or primitive is _SUB:
         x, y = args
         if type(x) is not ConditionalZero or type(y) is not ConditionalZero:
             return None
         both = level.run_plain(primitive, args)  # which is 0 where both are
-        return _marked(level, both, x.absent & y.absent, both)
+        return _mark(level, both, x.absent & y.absent, both)
     if primitive.name not in _ANY and (
         primitive.name not in _FIRST or type(args[0]) is not ConditionalZero
     ):
@@ -72,21 +72,23 @@ def partly(level: SymbolLevel, primitive: Primitive, args: tuple[Any, ...]) -> A
     absent = [arg.absent for arg in given if type(arg) is ConditionalZero]
     rest = [arg.rest if type(arg) is ConditionalZero else arg for arg in given]
     either = absent[0] if len(absent) == 1 else absent[0] | absent[1]
-    return _maybe(level, either, level.run_plain(primitive, (*rest, *args[len(given) :])))
+    return _conditional_zero(
+        level, either, level.run_plain(primitive, (*rest, *args[len(given) :]))
+    )
 
 
-def _maybe(level: SymbolLevel, absent: Any, rest: Any) -> ConditionalZero:
-    return _marked(level, level.run_plain(_WHERE, (absent, NOTHING, rest)), absent, rest)
+def _conditional_zero(level: SymbolLevel, absent: Any, rest: Any) -> ConditionalZero:
+    return _mark(level, level.run_plain(_WHERE, (absent, NOTHING, rest)), absent, rest)
 
 
-def _marked(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> ConditionalZero:
+def _mark(level: SymbolLevel, value: Any, absent: Any, rest: Any) -> ConditionalZero:
     maybe = ConditionalZero()
     maybe.level, maybe.concrete, maybe.place = level, value.concrete, value.place
     maybe.absent, maybe.rest = absent, rest
     return maybe
 
 
-def _chosen(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
+def _choose(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
     """Choose between two numbers of which at least one may be a structural zero."""
     if x is NOTHING:
         x, y, condition = y, x, ~condition
@@ -94,11 +96,11 @@ def _chosen(level: SymbolLevel, condition: Any, x: Any, y: Any) -> Any:
         return 0.0
     if y is NOTHING:
         absent = ~condition | x.absent if type(x) is ConditionalZero else ~condition
-        return _maybe(level, absent, x.rest if type(x) is ConditionalZero else x)
+        return _conditional_zero(level, absent, x.rest if type(x) is ConditionalZero else x)
     if type(x) is not ConditionalZero:
         x, y, condition = y, x, ~condition
     rest = level.run_plain(_WHERE, (condition, x.rest, y.rest if type(y) is ConditionalZero else y))
     absent = condition & x.absent
-    return _maybe(
+    return _conditional_zero(
         level, absent | ~condition & y.absent if type(y) is ConditionalZero else absent, rest
     )

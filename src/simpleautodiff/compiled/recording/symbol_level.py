@@ -17,7 +17,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Many, ManyLevel
-from simpleautodiff.compiled.recording.conditional_zero import partly
+from simpleautodiff.compiled.recording.conditional_zero import run_conditional
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     GETITEM,
@@ -69,7 +69,7 @@ class SymbolLevel(ManyLevel):
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Take note of a step."""
-        args = tuple([self._kept(arg) for arg in args])
+        args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan at another call
         if type(value) is float:
@@ -91,7 +91,7 @@ class SymbolLevel(ManyLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
         """Run a row; structural zeros among its arguments stay known."""
-        found = partly(self, primitive, args)
+        found = run_conditional(self, primitive, args)
         return self.run_plain(primitive, args) if found is None else found
 
     def run_plain(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
@@ -125,7 +125,7 @@ class SymbolLevel(ManyLevel):
         if function in _BY_NUMBERS:
             raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
         value = function(*self._concrete(args), **self._concrete(kwargs))
-        args, kwargs = tuple(args), map_leaves(self._kept, kwargs)
+        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs)
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
         whole = self.record(function, args, kwargs, value)
@@ -153,7 +153,7 @@ class SymbolLevel(ManyLevel):
             return tree
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
-    def _kept(self, arg: Any) -> Any:
+    def _as_argument(self, arg: Any) -> Any:
         """Return an argument as the program keeps it: of this level, and nobody changes it."""
         kind = type(arg)
         if kind is float or kind is int:
@@ -165,9 +165,11 @@ class SymbolLevel(ManyLevel):
         if kind is np.ndarray:
             return native(arg) if not arg.dtype.isnative else arg.copy()
         if kind is tuple or kind is list:
-            return kind([self._kept(part) for part in arg])
+            return kind([self._as_argument(part) for part in arg])
         if kind is slice:
-            return slice(*self._kept((_whole(arg.start), _whole(arg.stop), _whole(arg.step))))
+            return slice(
+                *self._as_argument((_whole(arg.start), _whole(arg.stop), _whole(arg.step)))
+            )
         return arg
 
     def own(self, x: Any) -> Symbol:
@@ -187,7 +189,7 @@ class SymbolLevel(ManyLevel):
 
     def finish(self, results: list[Any], inputs: int) -> RecordedProgram:
         """Return the program, its arguments first."""
-        outputs = [self._kept(x) if isinstance(x, Symbol) else x for x in results]
+        outputs = [self._as_argument(x) if isinstance(x, Symbol) else x for x in results]
         recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards = [], []
         return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded

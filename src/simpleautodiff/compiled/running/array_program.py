@@ -54,6 +54,7 @@ class ArrayProgram:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
@@ -88,12 +89,14 @@ class ArrayProgram:
         runner = self._runner = ArrayRunner(self.memory, made, Replay(self.program))
         self._direct = made.call_directly(lambda *inputs: list(runner.run(list(inputs))))
 
-    def _computed(self) -> list[Ref]:
+    def _computed_outputs(self) -> list[Ref]:
         return [place for place in self.plan.outputs if type(place) is Ref]
 
     def _is_small(self) -> bool:
         """Tell whether no result is so large that its memory is worth to be used again."""
-        sizes = [self.plan.size(self.plan.views[place].root) * 8 for place in self._computed()]
+        sizes = [
+            self.plan.size(self.plan.views[place].root) * 8 for place in self._computed_outputs()
+        ]
         return len(sizes) == len(self.plan.outputs) and max(sizes, default=0) < REUSED_BYTES
 
     def run(self, inputs: list[Any]) -> tuple[int, list[Any]]:
@@ -114,12 +117,12 @@ class ArrayProgram:
         """Say what was fused into which loop, what BLAS and NumPy do, and what memory it takes."""
         if isinstance(self._runner, Replay):
             return [f"NumPy: {line.name} {line.shape}" for line in self.program.lines if line.what]
-        said = [_said(self.plan, piece) for piece in self.work]
+        said = [_describe(self.plan, piece) for piece in self.work]
         count = len(self.memory.offsets)
         return [*said, f"memory: {self.memory.size} bytes for {count} results on the way"]
 
 
-def _said(plan: Schedule, piece: Task) -> str:
+def _describe(plan: Schedule, piece: Task) -> str:
     if isinstance(piece, Loop):
         return f"loop: {piece.says}, {len(piece.loads)} read, {len(piece.stores)} written"
     if isinstance(piece, BlasProduct):

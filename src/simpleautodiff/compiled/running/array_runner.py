@@ -56,7 +56,7 @@ class ArrayRunner:
         for k, constant in enumerate(self.plan.constants):
             table[self.memory.table[-1 - k]] = address(constant)
         for number, place, line in self._inputs:
-            values[number] = value = fitting(inputs[number], line)
+            values[number] = value = fit_input(inputs[number], line)
             table[place] = address(value)
         for root, results in self._outputs:
             values[root] = array = results.take()
@@ -107,7 +107,7 @@ class ArrayRunner:
             base = self.plan.constants[-1 - root]
         else:
             base = values[root] if root in values else self._in_block(root, block)
-        return _seen(np.asarray(base), view)
+        return _look_through(np.asarray(base), view)
 
     def _in_block(self, root: int, block: Any) -> Any:
         dtype: Any = self.plan.lines[root].dtype
@@ -136,7 +136,7 @@ class _Values:
         return self.of.value(place, self.block, self.values)
 
 
-def fitting(value: Any, line: Line) -> Any:
+def fit_input(value: Any, line: Line) -> Any:
     """Return an input as compiled code reads it: of one kind and shape, elements side by side."""
     if np.shape(value) != line.shape:
         raise ArgumentError(f"an argument has shape {np.shape(value)}; recorded was {line.shape}")
@@ -151,7 +151,7 @@ def address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _seen(base: Any, view: View) -> Any:
+def _look_through(base: Any, view: View) -> Any:
     """Return the view of an array; a single element as NumPy's number."""
     if view.shape == ():
         return base.reshape(-1)[view.offset]

@@ -133,7 +133,9 @@ class BatchedFunction(BatchedKernel):
         pairs = zip(self.shapes, self.layouts, strict=True)
         return [(*shape, size) if how == COLUMNS else (size, *shape) for shape, how in pairs]
 
-    def given(self, modes: Sequence[str], layouts: Sequence[str], size: int) -> BatchedFunction:
+    def with_modes(
+        self, modes: Sequence[str], layouts: Sequence[str], size: int
+    ) -> BatchedFunction:
         """Return the same for arguments or results that are given in another way."""
         rows = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
         rows.layouts, rows.size, rows.recorded = tuple(layouts), size, True

@@ -51,7 +51,7 @@ class BatchedProgram(EnteredProgram):
         layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
         by_columns = COLUMNS in (*modes, *layouts)
         if (*modes, *layouts) != (*rows.modes, *rows.layouts):
-            rows = rows.given(modes, layouts, size if by_columns else 0)
+            rows = rows.with_modes(modes, layouts, size if by_columns else 0)
         self.rows = rows
 
     @property
@@ -62,7 +62,7 @@ class BatchedProgram(EnteredProgram):
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Compute all rows."""
         self._want_entry()
-        results = self.rows(*[_given(arg, inputs) for arg in self.args], out=out)
+        results = self.rows(*[_find_argument(arg, inputs) for arg in self.args], out=out)
         self._enter()
         return 0, [results[k] for k in self.which]
 
@@ -101,12 +101,12 @@ class BatchedProgram(EnteredProgram):
         return [self.rows.code]
 
 
-def _given(arg: Any, inputs: Sequence[Any]) -> Any:
+def _find_argument(arg: Any, inputs: Sequence[Any]) -> Any:
     if type(arg) is Ref:
         return inputs[arg]
     if not isinstance(arg, Gathered):
         return arg
-    table, index = _given(arg.table, inputs), _given(arg.index, inputs)
+    table, index = _find_argument(arg.table, inputs), _find_argument(arg.index, inputs)
     index = np.ascontiguousarray(index, np.int64)
     low, high = int(index.min()), int(index.max())
     if low < -len(table) or high >= len(table):

@@ -41,7 +41,7 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
     >>> for _ in range(3):
     ...     x = flat.make("sin", x)
     >>> flat.outputs = [x]
-    >>> cut = to_parts(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
+    >>> cut = split_program(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
     >>> [part.places for part in cut.parts], cut.slots
     ([[1, 2], [3]], {2: 0})
     """

@@ -167,7 +167,7 @@ class _Unrolling:
             return _simple(what.compute(*self._numbers(line, dtype, np.asarray)))
         if what.name in SUMS:
             numbers = self._numbers(line, dtype, self._cells)
-            found = _scattered(*numbers) if what.name == "scatter" else what.compute(*numbers)
+            found = _scatter(*numbers) if what.name == "scatter" else what.compute(*numbers)
             empty = self.flat.zero(dtype) if what.name == "scatter" else self.flat.const(0, dtype)
             return self._places(found, dtype, empty)
         if what.name in EXTREMES:
@@ -195,7 +195,7 @@ class _Unrolling:
         if line.what in LOWERED_PREDICATES and can_lower(line.what, line.dtype):
             found = [self.values[arg] for arg in line.args if type(arg) is Ref]
             dtypes = [self.flat.dtypes[int(np.ravel(x)[0])] for x in found if np.size(x)]
-            args = [self._value(arg, _compared(arg, dtypes)) for arg in line.args]
+            args = [self._value(arg, _comparison_dtype(arg, dtypes)) for arg in line.args]
             return _each(lambda *xs: lower(self.flat, line.what, BOOL, list(xs)), *args)
         if line.what in (np.all, np.any) and len(line.args) == 1 and not line.kwargs:
             cells = [self.flat.to(BOOL, int(x)) for x in np.ravel(self._value(line.args[0], None))]
@@ -270,7 +270,7 @@ class _Unrolling:
         return _simple(np.array([*map(place, cells.flat)], np.int64).reshape(cells.shape))
 
 
-def _compared(arg: Any, dtypes: list[str]) -> str | None:
+def _comparison_dtype(arg: Any, dtypes: list[str]) -> str | None:
     """Return the kind in which one of Python's numbers is compared with others; None: its own."""
     if type(arg) not in (int, float) or not dtypes:
         return None
@@ -287,7 +287,7 @@ def _each(function: Any, *args: Any) -> Any:
     return result.reshape(arrays[0].shape) if arrays[0].shape else int(result[0])
 
 
-def _scattered(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
+def _scatter(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put cells into an array of nothing; those that fall on one place are added."""
     out = np.zeros(new, object)
     if is_basic(index):

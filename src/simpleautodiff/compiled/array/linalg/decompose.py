@@ -8,12 +8,12 @@ import numpy as np
 
 from simpleautodiff.compiled.array.linalg.matrix_calls import (
     LapackRoutine,
-    added,
+    add_routine,
     part_of,
     row_line,
     shape_of,
     swap,
-    swapped,
+    swap_if_matrix,
 )
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.array.indexing import joining
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def cholesky(plan: Schedule, line: Line, a: Any) -> Ref:
     """Row by row, the lower factor is LAPACK's upper one; the other half keeps what it was."""
     n = line.shape[-1]
-    whole = added(plan, LapackRoutine("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
+    whole = add_routine(plan, LapackRoutine("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
     factor = part_of(plan, whole, 0, (n, n))
     lower = (np.tri(n, dtype=bool), factor, 0.0)
     result = row_line(plan, "where", lower, line.shape, factor)
@@ -42,7 +42,7 @@ def _eigh(plan: Schedule, line: Line, a: Any) -> Ref:
     what = LapackRoutine("eigh", tuple(stack), n, n, behind=n, work=work)
     view = plan.view(a)
     if ("eigh", view) not in plan.factors:
-        plan.factors["eigh", view] = added(plan, what, (swapped(plan, a),), line.dtype)
+        plan.factors["eigh", view] = add_routine(plan, what, (swap_if_matrix(plan, a),), line.dtype)
     found: Ref = plan.factors["eigh", view]
     return found
 
@@ -72,7 +72,7 @@ def _singular(plan: Schedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
     k = min(m, n)
     work = _work_of_svd(m, n, dtype, True) + 8 * k
     what = LapackRoutine("svd", tuple(stack), n, m, behind=k * (1 + m + n), work=work)
-    made = added(plan, what, (swapped(plan, a),), dtype)
+    made = add_routine(plan, what, (swap_if_matrix(plan, a),), dtype)
     shapes = ((k,), (k, m), (n, k))
     starts = (m * n, m * n + k, m * n + k + k * m)
     values, left, right = (part_of(plan, made, *x) for x in zip(starts, shapes, strict=True))
@@ -121,13 +121,13 @@ def qr(plan: Schedule, line: Line, a: Any) -> Ref | None:
         return None
     work = _WIDTH * n
     what = LapackRoutine("qr", tuple(stack), n, m, behind=n, work=work)
-    made = added(plan, what, (swapped(plan, a),), line.dtype)
+    made = add_routine(plan, what, (swap_if_matrix(plan, a),), line.dtype)
     columns = part_of(plan, made, 0, (n, m))
     square = (*stack, n, n)
     upper = row_line(plan, "getitem", (columns, (..., slice(0, n))), square, made)
     upper = row_line(plan, "where", (np.tri(n, dtype=bool), upper, 0.0), square, made)
     what = LapackRoutine("qr_columns", tuple(stack), n, m, work=work)
-    q = part_of(plan, added(plan, what, (columns, made), line.dtype), 0, (n, m))
+    q = part_of(plan, add_routine(plan, what, (columns, made), line.dtype), 0, (n, m))
     return _below_each_other(plan, line, swap(plan, q), upper)
 
 

@@ -114,10 +114,10 @@ def swap(plan: Schedule, x: Ref) -> Ref:
     """Add the transposes of matrices."""
     shape, rank = shape_of(plan, x), len(shape_of(plan, x))
     axes = (*range(rank - 2), rank - 1, rank - 2)
-    return row_line(plan, "transpose", (x, axes), _turned(shape), x)
+    return row_line(plan, "transpose", (x, axes), _swap_last(shape), x)
 
 
-def swapped(plan: Schedule, x: Any) -> Any:
+def swap_if_matrix(plan: Schedule, x: Any) -> Any:
     """Return the transposes of matrices, which may be constant."""
     return swap(plan, x) if type(x) is Ref else np.swapaxes(x, -1, -2)
 
@@ -142,15 +142,15 @@ def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
     return row_line(plan, "reshape", (x, (*what.stack, *shape)), (*what.stack, *shape), x)
 
 
-def added(plan: Schedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
+def add_routine(plan: Schedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
     """Add a line of LAPACK: all that it writes."""
     return plan.append(Line(what, args, {}, (what.size,), dtype))
 
 
-def shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
+def find_shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
     """Return what was made of a matrix or of its transpose, and whether of the transpose."""
     view = plan.view(a)
-    turned = view._replace(shape=_turned(view.shape), strides=_turned(view.strides))
+    turned = view._replace(shape=_swap_last(view.shape), strides=_swap_last(view.strides))
     for key, is_turned in ((view, False), (turned, True)):
         if (name, key) in plan.factors:
             return plan.factors[name, key], is_turned
@@ -158,5 +158,5 @@ def shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[
     return made, False
 
 
-def _turned(sizes: Shape) -> Shape:
+def _swap_last(sizes: Shape) -> Shape:
     return (*sizes[:-2], sizes[-1], sizes[-2])

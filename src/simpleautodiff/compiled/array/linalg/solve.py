@@ -14,15 +14,15 @@ import numpy as np
 
 from simpleautodiff.compiled.array.linalg.matrix_calls import (
     LapackRoutine,
-    added,
+    add_routine,
     dtype_of,
+    find_shared,
     part_of,
     row_line,
     shape_of,
-    shared,
     spread,
     swap,
-    swapped,
+    swap_if_matrix,
 )
 from simpleautodiff.compiled.array.view_accesses import Shape, layout, matrix_of
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
@@ -42,9 +42,9 @@ def _lu(plan: Schedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, boo
             return known
         what = LapackRoutine("lu", tuple(stack), n, n, behind=n)
         what.must = False
-        return added(plan, what, (swapped(plan, a),), dtype)
+        return add_routine(plan, what, (swap_if_matrix(plan, a),), dtype)
 
-    lu, turned = shared(plan, "lu", a, make)
+    lu, turned = find_shared(plan, "lu", a, make)
     if type(lu) is Ref:
         plan.lines[lu].what.must |= must
     return lu, turned
@@ -65,16 +65,16 @@ def _known_lu(a: Any) -> Any:
     return packed
 
 
-def _solved(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) -> Ref:
+def _solve_factored(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) -> Ref:
     """Return a⁻¹ b, for all matrices of a stack; a known triangle needs no factors."""
     a = _for_all(plan, a, stack)
     lower = plan.triangles.get(plan.view(a))
     if lower is not None:
-        return _substituted(plan, a, b, stack, dtype, lower)
+        return _substitute(plan, a, b, stack, dtype, lower)
     lu, turned = _lu(plan, a, dtype)
     n, k = shape_of(plan, b)[-2:]
     what = LapackRoutine("lu_solve", stack, k, n, option="T" if turned else "N")
-    solved = added(plan, what, (swapped(plan, b), lu), dtype)
+    solved = add_routine(plan, what, (swap_if_matrix(plan, b), lu), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
@@ -87,14 +87,14 @@ def _for_all(plan: Schedule, a: Any, stack: Shape) -> Any:
 
 def solve(plan: Schedule, line: Line, a: Any, b: Any) -> Ref:
     """Return a⁻¹ b."""
-    return _solved(plan, a, b, line.shape[:-2], line.dtype)
+    return _solve_factored(plan, a, b, line.shape[:-2], line.dtype)
 
 
 def inv(plan: Schedule, line: Line, a: Any) -> Ref:
     """Solve for the unit matrix, as NumPy does."""
     one = np.eye(line.shape[-1], dtype=line.dtype)
-    made, turned = shared(
-        plan, "inv", a, lambda: _solved(plan, a, one, line.shape[:-2], line.dtype)
+    made, turned = find_shared(
+        plan, "inv", a, lambda: _solve_factored(plan, a, one, line.shape[:-2], line.dtype)
     )
     return swap(plan, made) if turned else made
 
@@ -107,10 +107,10 @@ def solve_triangular(plan: Schedule, line: Line, a: Any, b: Any) -> Ref | None:
         return None
     a = plan.multipliable(_for_all(plan, a, stack))
     largest = [_largest(plan, x) for x in (a, b) if type(x) is Ref]
-    return _substituted(plan, a, b, stack, line.dtype, lower, unit, largest)
+    return _substitute(plan, a, b, stack, line.dtype, lower, unit, largest)
 
 
-def _substituted(
+def _substitute(
     plan: Schedule,
     a: Any,
     b: Any,
@@ -128,7 +128,7 @@ def _substituted(
     option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
     n, k = shape_of(plan, b)[-2:]
     what = LapackRoutine("solve_triangular", stack, k, n, option=option + ("U" if unit else "N"))
-    solved = added(plan, what, (swapped(plan, b), a, *largest), dtype)
+    solved = add_routine(plan, what, (swap_if_matrix(plan, b), a, *largest), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
@@ -139,7 +139,7 @@ def _largest(plan: Schedule, x: Ref) -> Ref:
         size = row_line(plan, "abs", (x,), shape_of(plan, x), x)
         return row_line(plan, "max", (size, None, False), (), x)
 
-    found: Ref = shared(plan, "largest", x, make)[0]
+    found: Ref = find_shared(plan, "largest", x, make)[0]
     return found
 
 
@@ -161,7 +161,7 @@ def logabsdet(plan: Schedule, line: Line, a: Any) -> Ref:
 def sign(plan: Schedule, line: Line, a: Any) -> Ref:
     """Count the exchanges of rows, and what is negative on the diagonal of U."""
     lu, _ = _lu(plan, a, line.dtype, must=False)
-    signs = added(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
+    signs = add_routine(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
     return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
 
 
@@ -187,6 +187,6 @@ def is_singular(plan: Schedule, line: Line, a: Any) -> Ref | None:
     norm = row_line(plan, "max", (sums, (rank,), False), stack, lu)
     single = row_line(plan, "reshape", (norm, (*stack, 1, 1)), (*stack, 1, 1), lu)
     what = LapackRoutine("regular", stack, 1, 1, work=5 * n + 1)
-    checked = part_of(plan, added(plan, what, (single, lu), dtype), 0, (1, 1))
+    checked = part_of(plan, add_routine(plan, what, (single, lu), dtype), 0, (1, 1))
     checked = row_line(plan, "reshape", (checked, stack), stack, lu)
     return plan.append(Line(np.less, (checked, 0.0), {}, stack, np.dtype(bool)))

@@ -140,7 +140,7 @@ class _Writer:
                 name = self.file.constant(np.asarray(output), one.dtype)
                 lines.append(f"memcpy({one.name}, {name}, sizeof {name});")
         needs_status = any(line.startswith("status = ") for line in lines)
-        lines = [*["int status;"] * needs_status, *self._unused(lines), *lines, "return 0;"]
+        lines = [*["int status;"] * needs_status, *self._drop_unused(lines), *lines, "return 0;"]
         if self.size:
             self._with_block(kind, lines)
         else:
@@ -163,7 +163,7 @@ class _Writer:
             return self._is_written(line.args[0])
         return isinstance(line.what, BatchedKernel) or can_call(self.plan, line)
 
-    def _unused(self, lines: list[str]) -> list[str]:
+    def _drop_unused(self, lines: list[str]) -> list[str]:
         words = set(re.findall(r"\w+", "\n".join(lines)))
         known = [*["block"] * bool(self.size), *self.file.names()]
         return [f"(void){name};" for name in known if name not in words]
@@ -220,9 +220,9 @@ class _Writer:
             truth = f"({self.address(piece.view.root)})[{piece.view.offset}]"
             return [f"if ({'!' * piece.expected}{truth}) return {piece.number + 1};"]
         assert isinstance(piece, BoundsCheck)  # LAPACK is not asked where all is done in loops
-        return self._bounded(piece)
+        return self._check_bounds(piece)
 
-    def _bounded(self, piece: BoundsCheck) -> list[str]:
+    def _check_bounds(self, piece: BoundsCheck) -> list[str]:
         low, high = (f"({self.address(slot)})[0]" for slot in (piece.low, piece.high))
         return [f"if ({low} < {-piece.size} || {high} >= {piece.size}) return {BAD_INDEX};"]
 

@@ -48,7 +48,7 @@ class CFile:
 
     Examples
     --------
-    >>> file = File("f", [Parameter("x", "d", (2,))], [Parameter("y", "d", ())])
+    >>> file = CFile("f", [Parameter("x", "d", (2,))], [Parameter("y", "d", ())])
     >>> file.head()
     'int f(const double *restrict x, double *restrict y)'
     >>> file.loop("double *x", ["x[0] = 1;"]), file.loop("double *x", ["x[0] = 1;"])
@@ -133,12 +133,12 @@ class CFile:
         return [
             f"/* {self.name}, written by simpleautodiff.",
             " *",
-            *_wrapped(self.head().replace("restrict ", "")),
+            *_wrap(self.head().replace("restrict ", "")),
             " *",
             " * Arguments:",
-            *[_said(parameter) for parameter in self.inputs],
+            *[_describe(parameter) for parameter in self.inputs],
             " * Results:",
-            *[_said(parameter) for parameter in self.outputs],
+            *[_describe(parameter) for parameter in self.outputs],
             " * Arrays lie row by row. Results must not overlap arguments, or each other.",
             " * It may run in several threads at a time.",
             " *",
@@ -169,12 +169,12 @@ class CFile:
         return f"#ifdef {self.name.upper()}_EXAMPLE\n#include <stdio.h>\n\n{main}\n#endif"
 
 
-def _said(one: Parameter) -> str:
+def _describe(one: Parameter) -> str:
     shape = "".join(f"[{n}]" for n in one.shape)
     return f" *   {one.name}: {TYPES[one.dtype]}{shape or ', one number'}"
 
 
-def _wrapped(text: str, width: int = 92) -> list[str]:
+def _wrap(text: str, width: int = 92) -> list[str]:
     """Return a declaration in lines of a comment."""
     lines, line = [], " *  "
     for part in re.split("(?<=,) ", text):

@@ -36,7 +36,7 @@ def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     near = [where for where in pointers if where not in far]
     parameters = [*["unsigned char *block"] * bool(far), *[pointers[where] for where in near]]
     own = [f"{pointers[where]} = {where};" for where in far]
-    name = file.loop(", ".join(parameters), [*own, *writer.declared(), *writer.lines])
+    name = file.loop(", ".join(parameters), [*own, *writer.declarations(), *writer.lines])
     return f"{name}({', '.join([*['block'] * bool(far), *near])});"
 
 
@@ -71,7 +71,7 @@ class _Writer:
             for at, base in self.bases.items()
         }
 
-    def declared(self) -> list[str]:
+    def declarations(self) -> list[str]:
         """Declare the variables."""
         counters = [f"i{axis}" for axis in range(len(self.loop.shape))]
         counters += ["first", "last"] * self.in_segments

@@ -75,7 +75,7 @@ def write_kernel(file: CFile, kernel: Kernel, name: str, kind: str = "int") -> N
     parts = split_program(kernel, C_PART_STEPS)
     if len(parts.parts) == 1:
         body = _part(file, kernel, parts, parts.parts[0], "")
-        file.functions.append(function_in_c(file.head(name, kind), _used(file, body)))
+        file.functions.append(function_in_c(file.head(name, kind), _mark_unused(file, body)))
     else:
         file.functions += _in_parts(file, kernel, name, parts, kind)
 
@@ -88,7 +88,7 @@ def about_rows(name: str) -> list[str]:
     ]
 
 
-def _used(file: CFile, lines: list[str]) -> list[str]:
+def _mark_unused(file: CFile, lines: list[str]) -> list[str]:
     """Say of the parameters that are not used that this is so."""
     words = set(re.findall(r"\w+", "\n".join(lines)))
     return [*[f"(void){name};" for name in file.names() if name not in words], *lines]

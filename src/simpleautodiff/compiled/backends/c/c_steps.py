@@ -36,16 +36,16 @@ def constant_in_c(number: Any, kind: str) -> str:
     if kind == BOOL:
         return str(int(number))
     if kind == INT64:
-        return "INT64_MIN" if number == -(2**63) else _signed(f"INT64_C({abs(number)})", number)
+        return "INT64_MIN" if number == -(2**63) else _with_sign(f"INT64_C({abs(number)})", number)
     if math.isnan(number):
         return "NAN" if kind == FLOAT32 else "(double)NAN"
     if math.isinf(number):
-        return _signed("INFINITY" if kind == FLOAT32 else "(double)INFINITY", number)
+        return _with_sign("INFINITY" if kind == FLOAT32 else "(double)INFINITY", number)
     size = f"{abs(np.float32(number))!s}f" if kind == FLOAT32 else repr(abs(float(number)))
-    return _signed(size, number)
+    return _with_sign(size, number)
 
 
-def _signed(size: str, number: Any) -> str:
+def _with_sign(size: str, number: Any) -> str:
     return f"(-{size})" if math.copysign(1, number) < 0 else size
 
 

@@ -76,6 +76,7 @@ class InterpretedProgram:
 
     Examples
     --------
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
     >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> flat = ScalarProgram()
     >>> x, y = flat.input(), flat.input()
@@ -96,36 +97,3 @@ class InterpretedProgram:
         work[: len(given) + len(results)] = [leaf.ctypes.data for leaf in (*given, *results)]
         status = _run()(self.code.ctypes.data, self.count, work.ctypes.data)
         return status, results
-
-    def body(self) -> str:
-        """Return in LLVM's language a function `body` that calls the machine, like compiled code.
-
-        It has one pointer per leaf, and the addresses of this process in it: it is not to be kept
-        on disk, and this object has to live as long as it. It returns -1 where memory is missing.
-        """
-        leaves = [f"ptr %leaf{number}" for number in range(len(self.inputs) + len(self.outputs))]
-        lines = []
-        for number, leaf in enumerate(leaves):
-            lines.append(f"%cell{number} = getelementptr i64, ptr %work, i64 {number}")
-            lines.append(f"store {leaf}, ptr %cell{number}")
-        run, code = machine().address("run"), self.code.ctypes.data
-        arguments = f"ptr inttoptr (i64 {code} to ptr), i64 {self.count}, ptr %work"
-        lines.append(f"%status = call i32 inttoptr (i64 {run} to ptr)({arguments})")
-        head = f"define i32 @body({', '.join(leaves)}) {{"
-        if self.cells <= STACK_CELLS:
-            return "\n  ".join([head, f"%work = alloca i64, i64 {self.cells}", *lines, _RETURN])
-        return "\n  ".join(
-            [_MEMORY, head, _ALLOCATE.format(8 * self.cells), *lines, _FREE, _RETURN]
-        )
-
-
-STACK_CELLS = 4096  # cells: where more are needed, they are allocated
-_RETURN = "ret i32 %status\n}"
-_MEMORY = "declare ptr @PyMem_RawMalloc(i64)\ndeclare void @PyMem_RawFree(ptr)"
-_ALLOCATE = """%work = call ptr @PyMem_RawMalloc(i64 {})
-  %missing = icmp eq ptr %work, null
-  br i1 %missing, label %without, label %with
-without:
-  ret i32 -1
-with:"""
-_FREE = "call void @PyMem_RawFree(ptr %work)"

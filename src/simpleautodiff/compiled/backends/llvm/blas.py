@@ -71,7 +71,7 @@ class BlasBuilder(Builder):
         self.module, self.dtype, self.element = module, kind, ELEMENT[kind]
         self._given = 0
 
-    def given(self, kind: str, number: str) -> str:
+    def by_address(self, kind: str, number: str) -> str:
         """Put a number into memory, where BLAS reads it."""
         self._given += 1
         name = f"%given{self._given}"
@@ -81,18 +81,18 @@ class BlasBuilder(Builder):
 
     def size(self, number: int) -> str:
         """Put a size into memory."""
-        return self.given("i32", str(number))
+        return self.by_address("i32", str(number))
 
     def letter(self, transposed: bool) -> str:
         """Put the letter for a transposed matrix into memory, or that for one as it is."""
-        return self.given("i8", str(ord("T" if transposed else "N")))
+        return self.by_address("i8", str(ord("T" if transposed else "N")))
 
     def call(self, function: str, args: list[str], gives: str = "void") -> None:
         """Call a function of BLAS."""
         result = "" if gives == "void" else "%product = "
-        self.line(f"{result}{self.called(function, args, gives)}")
+        self.line(f"{result}{self.call_text(function, args, gives)}")
 
-    def called(self, function: str, args: list[str], gives: str = "void") -> str:
+    def call_text(self, function: str, args: list[str], gives: str = "void") -> str:
         """Return the text of a call."""
         function = _LETTER[self.dtype] + function
         kinds = ", ".join(["ptr"] * len(args))
@@ -102,7 +102,7 @@ class BlasBuilder(Builder):
 
 def _dot(builder: BlasBuilder, product: BlasProduct) -> None:
     n = product.left.shape[0]
-    steps = [builder.size(_found(view)[1]) for view in (product.left, product.right)]
+    steps = [builder.size(_layout_of(view)[1]) for view in (product.left, product.right)]
     args = [builder.size(n), "ptr %left", steps[0], "ptr %right", steps[1]]
     builder.call("dot", args, builder.element)
     builder.store(builder.element, "%product", "%result")
@@ -111,10 +111,13 @@ def _dot(builder: BlasBuilder, product: BlasProduct) -> None:
 def _by_vector(
     builder: BlasBuilder, matrix: View, m: str, vector: View, v: str, turned: bool
 ) -> None:
-    by_columns, apart = _found(matrix)
+    by_columns, apart = _layout_of(matrix)
     rows, columns = matrix.shape if by_columns else matrix.shape[::-1]
-    one, zero = builder.given(builder.element, "1.0"), builder.given(builder.element, "0.0")
-    step = builder.size(_found(vector)[1])
+    one, zero = (
+        builder.by_address(builder.element, "1.0"),
+        builder.by_address(builder.element, "0.0"),
+    )
+    step = builder.size(_layout_of(vector)[1])
     sizes = [builder.size(rows), builder.size(columns)]
     head = [builder.letter(by_columns == turned), *sizes, one]
     rest = [f"ptr {m}", builder.size(apart), f"ptr {v}", step, zero, "ptr %result", builder.size(1)]
@@ -122,9 +125,12 @@ def _by_vector(
 
 
 def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
-    left, right = _found(product.left), _found(product.right)
+    left, right = _layout_of(product.left), _layout_of(product.right)
     (rows, inner), columns = product.left.shape, product.right.shape[1]
-    one, zero = builder.given(builder.element, "1.0"), builder.given(builder.element, "0.0")
+    one, zero = (
+        builder.by_address(builder.element, "1.0"),
+        builder.by_address(builder.element, "0.0"),
+    )
     letters = [builder.letter(right[0]), builder.letter(left[0])]
     sizes = [builder.size(n) for n in (columns, rows, inner)]
     factors = ["ptr %right", builder.size(right[1]), "ptr %left", builder.size(left[1])]
@@ -132,7 +138,7 @@ def _by_matrix(builder: BlasBuilder, product: BlasProduct) -> None:
     builder.call("gemm", [*letters, *sizes, one, *factors, *result])
 
 
-def _found(view: View) -> tuple[bool, int]:
+def _layout_of(view: View) -> tuple[bool, int]:
     known = layout(view)
     assert known is not None  # else it would have been copied
     return known

@@ -40,28 +40,28 @@ class LapackBuilder(BlasBuilder):
         """Return the address of an element of a buffer."""
         return self.new(f"getelementptr {kind or self.element}, ptr %base{base}, i64 {far}")
 
-    def own(self, beyond: int = 0) -> str:
+    def matrix_address(self, beyond: int = 0) -> str:
         """Return the address of the matrix at hand, or of what is behind it."""
         far = self.new(f"mul i64 %i, {self.what.each}")
         return f"ptr {self.at(0, self.new(f'add i64 {far}, {beyond}'))}"
 
-    def other(self, k: int, each: int, beyond: int = 0) -> str:
+    def other_address(self, k: int, each: int, beyond: int = 0) -> str:
         """Return the address of the matrix that is read along with it."""
         far = self.new(f"mul i64 %i, {each}")
         return f"ptr {self.at(k + 1, self.new(f'add i64 {far}, {beyond}'))}"
 
-    def working(self, beyond: int = 0) -> str:
+    def work_address(self, beyond: int = 0) -> str:
         """Return the address of the elements to work in."""
         return f"ptr {self.at(0, self.matrices * self.what.each + beyond)}"
 
-    def said(self, letters: str) -> list[str]:
+    def by_letters(self, letters: str) -> list[str]:
         """Return letters that say what is to be done."""
-        return [self.given("i8", str(ord(letter))) for letter in letters]
+        return [self.by_address("i8", str(ord(letter))) for letter in letters]
 
     def lapack(self, function: str, args: list[str], must: bool = True) -> None:
         """Call a function of LAPACK, which may fail."""
-        info = self.given("i32", "0")
-        self.line(self.called(function, [*args, info]))
+        info = self.by_address("i32", "0")
+        self.line(self.call_text(function, [*args, info]))
         if must:
             self.require(f"icmp eq i32 {self.new(f'load i32, {info}')}, 0")
 
@@ -92,16 +92,22 @@ class LapackBuilder(BlasBuilder):
 def _lu(builder: LapackBuilder) -> None:
     n = builder.what.columns
     size = builder.size(n)
-    args = [size, size, builder.own(), size, builder.own(n * n)]
+    args = [size, size, builder.matrix_address(), size, builder.matrix_address(n * n)]
     builder.lapack("getrf", args, builder.what.must)
 
 
 def _regular(builder: LapackBuilder) -> None:
     """Estimate from the factors, and from the norm, how far a matrix is from a singular one."""
     n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
-    size, found = builder.size(n), builder.working(5 * n)
-    matrix = [*builder.said("1"), size, builder.other(0, n * (n + 1)), size, builder.own()]
-    builder.lapack("gecon", [*matrix, found, builder.working(), builder.working(4 * n)])
+    size, found = builder.size(n), builder.work_address(5 * n)
+    matrix = [
+        *builder.by_letters("1"),
+        size,
+        builder.other_address(0, n * (n + 1)),
+        size,
+        builder.matrix_address(),
+    ]
+    builder.lapack("gecon", [*matrix, found, builder.work_address(), builder.work_address(4 * n)])
     power = math.frexp(n * n)[1] + (7 - 52 if builder.dtype == "d" else 7 - 23)  # it is an estimate
     number = builder.new(f"load {builder.element}, {found}")
     near = struct.pack(">d", 2.0**power).hex().upper()
@@ -116,8 +122,15 @@ def _lu_solve(builder: LapackBuilder) -> None:
     if single:
         k, builder.matrices = k * what.count, 1
     size, far = builder.size(n), 0 if single else n * (n + 1)
-    factors = [builder.other(0, far), size, builder.other(0, far, n * n)]
-    args = [*builder.said(what.option), size, builder.size(k), *factors, builder.own(), size]
+    factors = [builder.other_address(0, far), size, builder.other_address(0, far, n * n)]
+    args = [
+        *builder.by_letters(what.option),
+        size,
+        builder.size(k),
+        *factors,
+        builder.matrix_address(),
+        size,
+    ]
     builder.lapack("getrs", args)
 
 
@@ -129,9 +142,11 @@ def _solve_triangular(builder: LapackBuilder) -> None:
     k, n = what.rows, what.columns
     if not apart(a):  # one matrix for all right sides
         k, builder.matrices = k * what.count, 1
-    size, matrix = builder.size(n), builder.other(0, apart(a) or 0, a.offset)
+    size, matrix = builder.size(n), builder.other_address(0, apart(a) or 0, a.offset)
     sizes = [size, builder.size(k), matrix, builder.size(_far(a))]
-    builder.lapack("trtrs", [*builder.said(what.option), *sizes, builder.own(), size])
+    builder.lapack(
+        "trtrs", [*builder.by_letters(what.option), *sizes, builder.matrix_address(), size]
+    )
 
 
 def _far(a: View) -> int:
@@ -142,14 +157,26 @@ def _far(a: View) -> int:
 
 def _cholesky(builder: LapackBuilder) -> None:
     size = builder.size(builder.what.columns)
-    builder.lapack("potrf", [*builder.said("U"), size, builder.own(), size])
+    builder.lapack("potrf", [*builder.by_letters("U"), size, builder.matrix_address(), size])
 
 
 def _eigh(builder: LapackBuilder) -> None:
     n = builder.what.columns
     size, work = builder.size(n), 1 + 6 * n + 2 * n * n
-    rest = [builder.working(), builder.size(work), builder.working(work), builder.size(3 + 5 * n)]
-    args = [*builder.said("VL"), size, builder.own(), size, builder.own(n * n), *rest]
+    rest = [
+        builder.work_address(),
+        builder.size(work),
+        builder.work_address(work),
+        builder.size(3 + 5 * n),
+    ]
+    args = [
+        *builder.by_letters("VL"),
+        size,
+        builder.matrix_address(),
+        size,
+        builder.matrix_address(n * n),
+        *rest,
+    ]
     builder.lapack("syevd", args)
 
 
@@ -161,25 +188,39 @@ def _svd(builder: LapackBuilder) -> None:
     work = what.work - 8 * k
     values = m * n
     left, right = values + k, values + k + k * m
-    results = [builder.own(values), builder.own(left), rows, builder.own(right), builder.size(k)]
-    rest = [builder.working(), builder.size(work), builder.working(work)]
-    matrix = [rows, builder.size(n), builder.own(), rows]
-    builder.lapack("gesdd", [*builder.said("S"), *matrix, *results, *rest])
+    results = [
+        builder.matrix_address(values),
+        builder.matrix_address(left),
+        rows,
+        builder.matrix_address(right),
+        builder.size(k),
+    ]
+    rest = [builder.work_address(), builder.size(work), builder.work_address(work)]
+    matrix = [rows, builder.size(n), builder.matrix_address(), rows]
+    builder.lapack("gesdd", [*builder.by_letters("S"), *matrix, *results, *rest])
 
 
 def _qr(builder: LapackBuilder) -> None:
     m, n = builder.what.columns, builder.what.rows
     rows, work = builder.size(m), builder.size(builder.what.work)
-    args = [rows, builder.size(n), builder.own(), rows, builder.own(m * n), builder.working(), work]
+    args = [
+        rows,
+        builder.size(n),
+        builder.matrix_address(),
+        rows,
+        builder.matrix_address(m * n),
+        builder.work_address(),
+        work,
+    ]
     builder.lapack("geqrf", args)
 
 
 def _qr_columns(builder: LapackBuilder) -> None:
     m, n = builder.what.columns, builder.what.rows
     rows, columns = builder.size(m), builder.size(n)
-    behind = builder.other(0, m * n + n, m * n)
-    work = [builder.working(), builder.size(builder.what.work)]
-    builder.lapack("orgqr", [rows, columns, columns, builder.own(), rows, behind, *work])
+    behind = builder.other_address(0, m * n + n, m * n)
+    work = [builder.work_address(), builder.size(builder.what.work)]
+    builder.lapack("orgqr", [rows, columns, columns, builder.matrix_address(), rows, behind, *work])
 
 
 def _det_sign(builder: LapackBuilder) -> None:
@@ -187,7 +228,9 @@ def _det_sign(builder: LapackBuilder) -> None:
     n = math.isqrt(math.prod(builder.reads[0].shape) // builder.what.count)
     element = builder.element
     name = builder.module.function("signs", _signs(n, element, BYTES[builder.dtype]), "i32")
-    builder.line(f"call i32 @{name}({builder.other(0, n * (n + 1))}, {builder.own()})")
+    builder.line(
+        f"call i32 @{name}({builder.other_address(0, n * (n + 1))}, {builder.matrix_address()})"
+    )
 
 
 def _signs(n: int, element: str, size: int) -> str:

@@ -86,7 +86,7 @@ class _LoopBuilder(VectorAccess):
         most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
         self.size = self.axes[-1]
-        self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
+        self.live = [p for p in self._order_steps() if self.flat.steps[p][0] not in _GIVEN]
         self.registers = [(k, f) for k, f in enumerate(loop.folds) if f.in_registers]
         self.weight = sum([self._weight(place) for place in self.live])
         light = self.registers and self.weight <= LIGHT and self.size >= COPIES * self.width
@@ -96,7 +96,7 @@ class _LoopBuilder(VectorAccess):
         self.bases: dict[Any, str] = {}
         self._find_buffers()
 
-    def _needed(self) -> list[int]:
+    def _order_steps(self) -> list[int]:
         flat = self.flat
         flat.outputs = [p for p, _ in self.loop.stores] + [fold.place for fold in self.loop.folds]
         return _branches_first(flat, flat.live())
@@ -226,7 +226,7 @@ class _LoopBuilder(VectorAccess):
 
     def _block(self, j: str, mask: str, copy: int = 0) -> None:
         """Write what is done for one vector of elements."""
-        names = StepNames(lambda place: self._given(place, j, mask))
+        names = StepNames(lambda place: self._fetch(place, j, mask))
         self.blocks += 1
         prefix = f"%b{self.blocks}."
         steps(self.module, self.flat, self.live, names, self.lines, self.width, prefix=prefix)
@@ -235,7 +235,7 @@ class _LoopBuilder(VectorAccess):
         for number, fold in enumerate(self.loop.folds):
             self._fold(number, fold, names[fold.place], j, mask, copy)
 
-    def _given(self, place: int, j: str, mask: str) -> str:
+    def _fetch(self, place: int, j: str, mask: str) -> str:
         operation, number = self.flat.steps[place][:2]
         if operation == "const":
             return constant(self.flat, place, self.width)

@@ -154,9 +154,11 @@ class PartBuilder(Builder):
         self.alone = width == 1 and len(parts.parts) == 1
         self.types = {kind: vector(element, width) for kind, element in ELEMENT.items()}
         self.bytes = vector("i8", width)
-        self.inputs = numbered(kernel.inputs)
+        self.inputs = number_elements(kernel.inputs)
         self.outputs: dict[int, list[tuple[int, int]]] = {}
-        for place, (leaf, k) in zip(kernel.flat.outputs, numbered(kernel.outputs), strict=True):
+        for place, (leaf, k) in zip(
+            kernel.flat.outputs, number_elements(kernel.outputs), strict=True
+        ):
             self.outputs.setdefault(place, []).append((len(kernel.inputs) + leaf, k))
 
     def write(self, part: Part) -> list[str]:
@@ -166,7 +168,7 @@ class PartBuilder(Builder):
         self.pointers: set[int] = set()
         names = StepNames(self._fetch)
         then = {
-            place: self._kept(place)
+            place: self._store_lines(place)
             for place in part.places
             if place in parts.slots or place in self.outputs
         }
@@ -174,8 +176,8 @@ class PartBuilder(Builder):
         if part is parts.parts[-1]:
             for place in self.outputs:
                 if flat.steps[place][0] in ("input", "const"):
-                    self.lines += [line.format(names[place]) for line in self._kept(place)]
-        result = failed(flat, [check[0] for check in part.checks], names, self.lines)
+                    self.lines += [line.format(names[place]) for line in self._store_lines(place)]
+        result = write_guards(flat, [check[0] for check in part.checks], names, self.lines)
         return self.body(f"ret i32 {result}")
 
     def write_all(self, name: str) -> None:
@@ -203,7 +205,7 @@ class PartBuilder(Builder):
             self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}")
         return name
 
-    def _kept(self, place: int) -> list[str]:
+    def _store_lines(self, place: int) -> list[str]:
         """Return what stores a step, with a place for its name."""
         kind = self.kernel.flat.dtypes[place]
         lines = []
@@ -234,12 +236,12 @@ class PartBuilder(Builder):
         return f"%leaf{leaf}"
 
 
-def numbered(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
+def number_elements(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
     """Return, for the elements of all leaves, the number of the leaf and the place in it.
 
     Examples
     --------
-    >>> numbered([Leaf("d", 2), Leaf("f", 1)])
+    >>> number_elements([Leaf("d", 2), Leaf("f", 1)])
     [(0, 0), (0, 1), (1, 0)]
     """
     return [(j, k) for j, leaf in enumerate(leaves) for k in range(leaf.size)]
@@ -249,7 +251,7 @@ def _address(name: str, pointer: str, offset: int) -> str:
     return f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {offset}"
 
 
-def failed(
+def write_guards(
     flat: ScalarProgram, guards: Sequence[int], names: dict[int, str], lines: list[str]
 ) -> str:
     """Write what tells which of some guards fails first: 1 + its number, or 0.
@@ -258,7 +260,7 @@ def failed(
     --------
     >>> program, lines = ScalarProgram(), []
     >>> program.guards = [(program.input("?"), True)]
-    >>> failed(program, [0], {0: "%x"}, lines), lines
+    >>> write_guards(program, [0], {0: "%x"}, lines), lines
     ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
     """
     result = "0"

@@ -19,7 +19,7 @@ from simpleautodiff.compiled.scalar.kernel import SAME, Kernel
 from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
 
 
-def write_passing(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
+def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
     """Write the parts of a program, and what is done for every block of rows.
 
     Parameters
@@ -42,7 +42,7 @@ def write_passing(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
     >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
     >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
-    >>> write_passing(module, kernel, BatchLoop(kernel, ["rows"], 4), "rows", 1)
+    >>> write_spilled(module, kernel, BatchLoop(kernel, ["rows"], 4), "rows", 1)
     >>> len(module.functions)
     2
     """

@@ -8,8 +8,8 @@ from itertools import accumulate
 
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, numbered, steps
-from simpleautodiff.compiled.backends.llvm.spill import write_passing
+from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, number_elements, steps
+from simpleautodiff.compiled.backends.llvm.spill import write_spilled
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
 from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
@@ -149,7 +149,7 @@ def write_rows(
     module.count(kernel.flat)
     frame = BatchLoop(kernel, modes, width, size)
     if _is_long(kernel, chunk):
-        write_passing(module, kernel, frame, name, chunk)
+        write_spilled(module, kernel, frame, name, chunk)
     else:
         _Block(module, kernel, frame).write()
     head = f"define void @{name}(i64 %start, i64 %stop, ptr noalias %leaves) {ATTRIBUTES} {{"
@@ -162,7 +162,7 @@ class _Block:
     def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:
         self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
         self.flat, self.width = kernel.flat, frame.width
-        self.inputs = numbered(kernel.inputs)
+        self.inputs = number_elements(kernel.inputs)
         self.names = StepNames(self._fetch)
         self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]
 

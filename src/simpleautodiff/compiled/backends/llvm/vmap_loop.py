@@ -58,7 +58,7 @@ class BatchLoop:
     def starts(self, j: int) -> list[str]:
         """Write where the rows of this block begin, once for each leaf."""
         if j not in self._starts:
-            find = self._gathered if self.modes[j] == GATHERED else self._in_order
+            find = self._find_gathered if self.modes[j] == GATHERED else self._in_order
             self._starts[j] = find(j)
         return self._starts[j]
 
@@ -67,7 +67,7 @@ class BatchLoop:
         first = self.body.address(f"%base{j}", at)
         return [self.body.address(first, f"%offset{j}.{lane}") for lane in range(self.width)]
 
-    def _gathered(self, j: int) -> list[str]:
+    def _find_gathered(self, j: int) -> list[str]:
         body, found = self.body, []
         first = body.address(f"%index{j}", "%row", "i64")
         for lane in range(self.width):

@@ -29,7 +29,7 @@ def export_numpy(export: Export) -> str:
     ]
     if not one:
         functions.append(_try_paths(space, programs, names, export))
-    return module(name, space.text(functions), space.assigned())
+    return module(name, space.text(functions), space.constant_lines())
 
 
 def _write_path(

@@ -133,11 +133,11 @@ class PythonProgram:
     def run_numbers(self, given: list[Any]) -> tuple[int, list[Any]]:
         """Do the same on Python's numbers: one list of all inputs, one of all outputs."""
         try:
-            return self._called(self._quick, given)
+            return self._run_parts(self._quick, given)
         except _RAISED:
-            return self._called(self._careful, given)
+            return self._run_parts(self._careful, given)
 
-    def _called(self, functions: list[Any], given: list[Any]) -> tuple[int, list[Any]]:
+    def _run_parts(self, functions: list[Any], given: list[Any]) -> tuple[int, list[Any]]:
         slots, results = [None] * self._parts.size, [None] * len(self._kernel.flat.outputs)
         for function in functions:
             if status := function(given, slots, results):
@@ -146,14 +146,14 @@ class PythonProgram:
 
     @cached_property
     def _quick(self) -> list[Any]:
-        return _compiled(self._kernel.flat, self._parts, True)
+        return _compile_parts(self._kernel.flat, self._parts, True)
 
     @cached_property
     def _careful(self) -> list[Any]:
-        return _compiled(self._kernel.flat, self._parts, False)
+        return _compile_parts(self._kernel.flat, self._parts, False)
 
 
-def _compiled(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> list[Any]:
+def _compile_parts(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> list[Any]:
     functions = []
     for part in parts.parts:
         space: dict[str, Any] = dict(_QUICK if quick else _CAREFUL)

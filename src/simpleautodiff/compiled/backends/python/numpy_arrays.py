@@ -106,7 +106,7 @@ def to_python(recorded: RecordedProgram, name: str) -> str:
     """
     space = ModuleSpace()
     function = write_function(space, recorded, name)
-    return module(name, space.text([function]), space.assigned())
+    return module(name, space.text([function]), space.constant_lines())
 
 
 class ModuleSpace:
@@ -120,7 +120,7 @@ class ModuleSpace:
         """Return the helpers and these functions."""
         return "\n\n\n".join([*self.helpers.values(), *functions])
 
-    def assigned(self) -> list[str]:
+    def constant_lines(self) -> list[str]:
         """Return the lines that name the constants."""
         return [f"{constant} = {value}" for value, constant in self.constants.items()]
 
@@ -183,10 +183,10 @@ class _Writer:
                 shape = f"  # {line.shape}" if line.shape else ""
                 body.append(f"{self._name(number)} = {self._expression(line)}{shape}")
             while guards and is_known(guards[0][1], number):
-                body += self._guarded(*guards.pop(0))
+                body += self._guard_lines(*guards.pop(0))
         return body
 
-    def _guarded(self, number: int, guard: Guard) -> list[str]:
+    def _guard_lines(self, number: int, guard: Guard) -> list[str]:
         if type(guard.place) is not Ref:
             return []
         test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
@@ -232,7 +232,7 @@ class _Writer:
             return Piece(f"{name}({listed(pieces)})")
         if can_lower(line.what, line.dtype):
             own = name if dtype == "float64" else f"{name}_{dtype}"
-            self.helpers[own] = _lowered(line, own)
+            self.helpers[own] = _write_lowered(line, own)
             return Piece(f"{own}({listed(pieces)})")
         if not line.what.arrays and hasattr(_special(), _SCIPY.get(name, name)):
             kind = f".astype({dtype!r})" * (dtype != "float64")
@@ -338,7 +338,7 @@ def _like(line: Line) -> Any:
     return np.broadcast_to(line.dtype.type(0), line.shape) if line.shape else line.dtype.type(0)
 
 
-def _lowered(line: Line, name: str) -> str:
+def _write_lowered(line: Line, name: str) -> str:
     """Return a row as a function made of operations that NumPy has."""
     flat, kind = ScalarProgram(precise=True), dtype_letter(line.dtype) or ""
     places = [flat.input(kind) for _ in line.args]
