@@ -1,4 +1,4 @@
-"""What a call looks like: which arguments may change from call to call, and which may not."""
+"""The signature of a call: which arguments may change between calls, and which are fixed."""
 
 from __future__ import annotations
 

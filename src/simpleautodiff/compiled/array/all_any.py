@@ -1,4 +1,4 @@
-"""Whether all or any of some bools hold, as the smallest or the largest of integers."""
+"""`np.all` and `np.any` as reductions that loops can compute: the extremes of integers."""
 
 from __future__ import annotations
 

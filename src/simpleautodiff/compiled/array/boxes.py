@@ -1,4 +1,4 @@
-"""Results that are made of boxes: pieces of other arrays, each in its own place.
+"""Results that are put together of pieces of other arrays, each of which fills a box of indices.
 
 A loop reads them where they are (see `loops.Access`): nothing is put together in memory.
 """

@@ -24,7 +24,7 @@ _LINE = 64  # bytes that a processor moves together
 
 
 class BufferLayout:
-    """The places of all results.
+    """Where every result of a schedule lies in memory.
 
     Attributes
     ----------

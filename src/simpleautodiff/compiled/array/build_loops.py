@@ -1,4 +1,4 @@
-"""From planned lines to what is run one after the other: loops, products, and calls of NumPy."""
+"""From a schedule to its tasks, in the order in which they run: loops, BLAS, LAPACK, NumPy."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class BlasProduct:
 
 @dataclass(eq=False)
 class LapackCall:
-    """What LAPACK does with matrices that were copied to where the result will be."""
+    """A call of LAPACK, which overwrites matrices that were copied to the buffer of the result."""
 
     number: int
     dtype: str
@@ -65,7 +65,7 @@ class NumpyCall:
 
 @dataclass(eq=False)
 class GuardCheck:
-    """A guard, as soon as its bool and those of all before it are known."""
+    """A guard that is checked: once its bool, and those of all guards before it, are computed."""
 
     number: int
     view: View

@@ -1,4 +1,4 @@
-"""The ways in which the lines of an array program are computed."""
+"""The ways to compute a line of an array program: the schedule chooses one for each."""
 
 from __future__ import annotations
 

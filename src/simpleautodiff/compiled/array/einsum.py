@@ -1,4 +1,4 @@
-"""Sums over products of arrays, in other rows: a product of matrices, or a product and a sum.
+"""`einsum` and `matmul` in terms of other rows: a product of matrices, or a product and a sum.
 
 What BLAS can do becomes a product of two matrices or vectors, and their transposes are views. What
 has few terms for each number that is read (many small matrices) becomes a loop. The rest is left to

@@ -1,4 +1,4 @@
-"""Which elements an index chooses: how far on each is, as integers, and rows that go along.
+"""Arrays as indices: the distance in memory of each element that is chosen.
 
 Of `x[index]`, or `x[rows, columns]`, integers say how far on in memory each chosen part
 begins; the axes behind go along as they are. Numbers that are the same at every call are computed
@@ -16,7 +16,7 @@ from simpleautodiff.compiled.recording.trace_program import Ref, places
 
 
 class Distances:
-    """What computes, from indices of the first axes, how far on the chosen elements are."""
+    """The line that computes distances in memory from indices of the first axes."""
 
     name = "distances"
 
@@ -25,7 +25,7 @@ class Distances:
 
 
 class Choice(NamedTuple):
-    """Indices of the first axes: those that are numbers or arrays, and those known at each call."""
+    """An index of the first axes alone: constants, and results of other lines."""
 
     parts: tuple[Any, ...]
     behind: int  # how many axes go along

@@ -10,7 +10,7 @@ from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 
 
 class KnownNumber(NamedTuple):
-    """An argument that is the same number for all elements, and whether its kind gives way."""
+    """An argument that is the same number for all elements, and whether its dtype gives way."""
 
     number: Any
     dtype: str

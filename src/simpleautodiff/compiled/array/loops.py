@@ -13,7 +13,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 @dataclass(eq=False)
 class Access:
-    """Elements that a loop reads or writes: which buffer, of which kind, and where.
+    """Elements that a loop reads or writes: which buffer, which dtype, and where in it.
 
     With `places`, the elements are as far on as the integers say that are read there. With a
     `box`, a first and a last place along every axis, elements outside are those that lie `under`
@@ -54,7 +54,7 @@ class Access:
 
 @dataclass(eq=False)
 class Fold:
-    """A sum or an extreme: along axes where `to` has stride 0, elements are put together."""
+    """A reduction (a sum or an extreme) along the axes where `to` has stride 0."""
 
     operation: str  # "add", "maximum", "minimum"
     place: int
@@ -90,7 +90,7 @@ class Fold:
 
 @dataclass(eq=False)
 class Loop:
-    """What is done for each element of a space."""
+    """A loop over all indices of a shape, with a scalar program as its body."""
 
     shape: Shape
     flat: ScalarProgram

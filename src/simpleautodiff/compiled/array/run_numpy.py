@@ -1,4 +1,4 @@
-"""Running a recorded program line by line with NumPy: what compiled code is held to."""
+"""Running a recorded program line by line with NumPy: the reference for compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done with each line of an array program, and at which stage.
+"""The schedule of an array program: how each line is computed, and at which stage.
 
 Lines of one shape that need each other element by element are done in one loop. A line that needs
 a whole result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
@@ -58,7 +58,7 @@ from simpleautodiff.rules.row import TABLE
 
 
 class Schedule:
-    """The lines of a program with what is done for them.
+    """The lines of a recorded program, with how and when each is computed.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A recorded program without what is known, double or not needed, before anything is compiled.
+"""Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
 
 Lines without inputs are computed once; of equal lines one stays; lines that give their argument
 back (a product with ones, a reshape to the same shape, a conversion to the same kind) are left out;

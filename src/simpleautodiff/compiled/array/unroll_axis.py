@@ -1,4 +1,4 @@
-"""A short last axis, written out: the vectors then go along a long one."""
+"""Unroll a short last axis of a loop, so that its vectors go along a long axis instead."""
 
 from __future__ import annotations
 

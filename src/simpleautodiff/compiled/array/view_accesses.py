@@ -1,4 +1,4 @@
-"""Which element of a buffer stands where in an array: offsets and strides, for views of all kinds.
+"""Views: the offset and strides at which the elements of an array lie in a buffer.
 
 A view is not computed: the row that makes it is applied to an array of bytes that nobody reads, and
 what NumPy answers says where its elements are.

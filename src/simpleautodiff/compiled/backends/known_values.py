@@ -1,4 +1,4 @@
-"""Results that are the same at every call: who takes a program away gets them, too."""
+"""Results that are the same at every call: an exported program computes them, too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines as others that do the same: choices along an axis, counts, places among bounds."""
+"""Rewrite lines for C as others that it can compute: `np.all`, counts, `take_along_axis`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slopes that are structural zeros at some calls, and numbers at others.
+"""Derivatives that are structural zeros at some calls, and numbers at others.
 
 `maximum(x, 0)` does not depend on x where x < 0: that slope is a structural zero, which stays zero
 even times inf. Which it is differs from call to call, so that a bool goes along with the slope, and

@@ -1,4 +1,4 @@
-"""Running a function on symbols: what is done to them is recorded as a program of rows.
+"""Running a function on symbols: what is done to them is recorded as a program.
 
 A symbol stands for a number or an array that will be another one at every call. Which way the code
 went for the numbers of the call at hand is recorded as a *guard*, a bool that has to be the
@@ -42,7 +42,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 @final
 class SymbolLevel(ManyLevel):
-    """The level of symbols: it computes with the numbers of this call, and takes notes."""
+    """The level of symbols: it computes with the values of this call, and records each step."""
 
     def __init__(
         self,
@@ -60,7 +60,9 @@ class SymbolLevel(ManyLevel):
         self.tier = tier
         self.lines: list[Line] = []
         self.guards: list[Guard] = []
-        self.captured: dict[int, tuple[Symbol, Symbol]] = {}  # of a level below; its stand-in here
+        self.captured: dict[
+            int, tuple[Symbol, Symbol]
+        ] = {}  # symbols of an outer function, and what stands for each here
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
@@ -180,7 +182,7 @@ class SymbolLevel(ManyLevel):
         return self.record(TABLE["pos"], (number,), {}, number)
 
     def _own(self, symbol: Symbol) -> Symbol:
-        """Return what stands here for a symbol: of a level below, an argument more."""
+        """Return a symbol of this level; one of an outer function becomes a further argument."""
         if symbol.level is self:
             return symbol
         if id(symbol) not in self.captured:

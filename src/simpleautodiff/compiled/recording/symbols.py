@@ -52,7 +52,7 @@ class Symbol(Many):
 
     @property
     def can_decide(self) -> bool:
-        """Whether code may go by its numbers: each row would have to for itself."""
+        """Whether `if` and `while` may depend on it: not in `vmap`, where examples would differ."""
         return not self.level.rows
 
     @property

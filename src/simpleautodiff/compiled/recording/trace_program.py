@@ -1,4 +1,4 @@
-"""A program of rows as it was recorded: lines, guards and results."""
+"""The recorded program: lines of primitives on arrays, guards and results."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Line(NamedTuple):
 
 @final
 class Ref(int):
-    """The number of a line, where its result is an argument of another."""
+    """A reference to the result of an earlier line, by its index, as an argument of a line."""
 
     __slots__ = ()
 
 
 class Guard(NamedTuple):
-    """A bool that decided which way the code went, and where it was asked for.
+    """A bool that decided which path the code took, and the source line where it was asked for.
 
     If the code went by an integer, the bool says that it is `number`.
     """
@@ -50,7 +50,7 @@ class Guard(NamedTuple):
 
 
 class RecordedProgram(NamedTuple):
-    """A program of rows: its lines, the first of which are its inputs, guards, and results."""
+    """What a function did: lines, the first of which are its inputs, guards, and results."""
 
     lines: list[Line]
     inputs: int

@@ -1,4 +1,4 @@
-"""Running the segments of an array program from Python, with arrays that are used again."""
+"""Run the segments of an array program from Python, reusing the memory of large results."""
 
 from __future__ import annotations
 

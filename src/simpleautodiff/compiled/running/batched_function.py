@@ -1,4 +1,4 @@
-"""A batched function: its program for one row, compiled for all of them at once."""
+"""A batched function: recorded for one example, compiled for all of a batch at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that are one batched function: of arrays as they are given, gathered or turned."""
+"""Programs that are one batched function, of arrays as given, indexed or transposed."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from simpleautodiff.rules.array.shapes import transpose
 
 
 class Gathered(NamedTuple):
-    """BatchedFunction of an array, chosen by their numbers."""
+    """Examples of an array, chosen by their indices."""
 
     table: Any
     index: Any
 
 
 class Turned(NamedTuple):
-    """An array whose last axis counts the rows."""
+    """An array whose last axis counts the examples."""
 
     table: Any
 

@@ -1,4 +1,4 @@
-"""What a program is to those who run it, and how Python calls its code directly."""
+"""The interface of programs that run, and of those whose code Python calls directly."""
 
 from __future__ import annotations
 

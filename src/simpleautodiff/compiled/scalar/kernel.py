@@ -18,7 +18,7 @@ ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
 
 
 class Leaf(NamedTuple):
-    """One argument or result: numbers of one kind, side by side in memory."""
+    """One argument or result: numbers of one dtype, side by side in memory."""
 
     dtype: str
     size: int

@@ -1,4 +1,4 @@
-"""Rows in terms of operations: what a row computes for one number, as steps of a scalar program.
+"""Lower rows (primitives) to operations: what a row computes for one number, in steps.
 
 Rows that are not here (Bessel functions, factorisations) are computed by NumPy or SciPy, inside the
 same program.

@@ -1,4 +1,4 @@
-"""One division where several numbers of a scalar program are divided by the same one."""
+"""Share reciprocals: one division where several numbers are divided by the same one."""
 
 from __future__ import annotations
 

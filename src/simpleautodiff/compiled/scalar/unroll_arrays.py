@@ -1,4 +1,4 @@
-"""Small arrays unrolled: a program of rows becomes a scalar program on their single numbers.
+"""Unroll small arrays: a recorded program becomes a scalar program on their elements.
 
 An array is an array of places in the scalar program. Rows that move elements about are computed on
 places as they would be on numbers; so are rows that add and multiply, on cells that append to the
@@ -57,7 +57,7 @@ class NotUnrolledError(TraceError):
 
 
 class Cell:
-    """A place of a scalar program that can be computed with."""
+    """The index of a step of a scalar program, with arithmetic: NumPy computes with such cells."""
 
     __slots__ = ("flat", "place")
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LapackRoutine:
-    """What LAPACK does with copies of matrices, one after the other.
+    """A routine of LAPACK that is applied to each matrix of a stack, in place.
 
     Parameters
     ----------

@@ -111,10 +111,10 @@ def write_program(
     file: CFile, program: RecordedProgram, name: str, precise: bool = False, kind: str = "int"
 ) -> None:
     """Write the function of a program; `kind` stands before its name."""
-    _Writer(file, clean(program, precise), name, precise).write(kind)
+    _CProgramWriter(file, clean(program, precise), name, precise).write(kind)
 
 
-class _Writer:
+class _CProgramWriter:
     """Writes one program."""
 
     def __init__(self, file: CFile, program: RecordedProgram, name: str, precise: bool) -> None:

@@ -26,7 +26,7 @@ _LIBRARY = {"gamma": "tgamma", "lgamma": "lgamma"}  # rows that the C library ha
 _OF_WHOLE = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "clip"}
 
 
-class Writer(Protocol):
+class ProgramWriter(Protocol):
     """What writes a program."""
 
     plan: Schedule
@@ -50,7 +50,7 @@ def can_call(plan: Schedule, line: Line) -> bool:
     return not math.prod(line.shape) or _writer_of(line) is not None
 
 
-def call_lines(writer: Writer, number: int) -> list[str]:
+def call_lines(writer: ProgramWriter, number: int) -> list[str]:
     """Write a line that `can_call` accepts."""
     line = writer.plan.lines[number]
     write = _writer_of(line)
@@ -64,7 +64,7 @@ def call_lines(writer: Writer, number: int) -> list[str]:
 class _Call:
     """One line: its arguments side by side in memory, its result, memory to work in."""
 
-    def __init__(self, writer: Writer, number: int, line: Line) -> None:
+    def __init__(self, writer: ProgramWriter, number: int, line: Line) -> None:
         self.writer, self.number, self.line = writer, number, line
         self.file, self.plan = writer.file, writer.plan
         self.lines: list[str] = []

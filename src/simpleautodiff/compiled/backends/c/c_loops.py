@@ -21,7 +21,7 @@ def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     Buffers that share their memory are one to the function, so that no two of them overlap.
     """
     loop.join_axes(1)
-    writer = _Writer(loop, address)
+    writer = _CLoopWriter(loop, address)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
             bases = {fold.to.slot: writer.bases[address(fold.to.slot)]}
@@ -40,7 +40,7 @@ def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     return f"{name}({', '.join([*['block'] * bool(far), *near])});"
 
 
-class _Writer:
+class _CLoopWriter:
     """Writes the function of one loop."""
 
     def __init__(self, loop: Loop, address: Callable[[Any], str]) -> None:

@@ -1,1 +1,1 @@
-"""Scalar programs without compiling them: on the interpreter, or as Python."""
+"""The interpreter: bytecode, and the loop that runs it, which starts without compiling."""

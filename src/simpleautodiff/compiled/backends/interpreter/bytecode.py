@@ -120,7 +120,7 @@ class Bytecode(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """Steps whose words are still places in the program, not cells."""
+    """Steps whose words are still indices of the scalar program, not cells."""
 
     opcodes: Numbers
     words: Numbers

@@ -80,12 +80,12 @@ def text() -> str:
         for row in OPERATIONS.values()
         if row.real and (not row.real.llvm or row.name == "fmod")  # LLVM calls it for `frem`
     ]
-    blocks = [_Block(number, name) for number, name in enumerate(OPCODES)]
+    blocks = [_OpcodeBlock(number, name) for number, name in enumerate(OPCODES)]
     lines = [line for block in blocks for line in block.lines]
     return "\n".join([*declared, *_opening(blocks), *lines, "}"])
 
 
-def _opening(blocks: list[_Block]) -> list[str]:
+def _opening(blocks: list[_OpcodeBlock]) -> list[str]:
     """Begin the function: a loop that goes to the block of the next opcode."""
     going_on = [block for block in blocks if block.ahead]
     codes = ", ".join([f"[{block.ahead}, %{block.name}]" for block in going_on])
@@ -102,7 +102,7 @@ def _opening(blocks: list[_Block]) -> list[str]:
     ]
 
 
-class _Block(Builder):
+class _OpcodeBlock(Builder):
     """The block of one opcode: it reads the words after it, does it, and goes to the next one."""
 
     def __init__(self, number: int, opcode: str) -> None:

@@ -1,1 +1,1 @@
-"""Scalar programs in LLVM's language: for one call, for a batch, with mathematics of our own."""
+"""Programs in LLVM's language: scalar, batched and on arrays, with mathematics of our own."""

@@ -19,7 +19,7 @@ INLINED_CALLS = 16  # calls: more of them inlined take long to compile, and do n
 
 
 class Module:
-    """A module of LLVM in writing: every part is written once, whoever asks for it.
+    """A module of LLVM as it is written: each function and declaration stands in it once.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
 class StepNames(dict[int, str]):
-    """What the steps are called in a function; what is not there yet is fetched when asked for."""
+    """The names of steps in a function; a value that has none yet is loaded when asked for."""
 
     def __init__(self, fetch: Callable[[int], str]) -> None:
         self.fetch = fetch

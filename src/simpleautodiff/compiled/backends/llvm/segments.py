@@ -1,4 +1,4 @@
-"""The work of an array program as a module: one function for each stretch without NumPy.
+"""The tasks of an array program as functions: a segment for each stretch without NumPy.
 
 A segment takes a table of addresses: first that of the block to work in, then those of constants,
 inputs, outputs and what NumPy computed. If there is a single segment, `body` takes the addresses of

@@ -1,4 +1,4 @@
-"""A batch of a long program: each part takes its numbers from memory and puts them there.
+"""Long programs for a batch: the values that parts leave to each other are kept in memory.
 
 For every block of rows the inputs are turned into a work array, a vector for each number; the parts
 of the program are called one after the other; and the outputs are turned back from there.

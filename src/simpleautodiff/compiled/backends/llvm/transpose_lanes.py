@@ -1,4 +1,4 @@
-"""Between rows in memory and lanes in registers: square blocks are turned as they are moved.
+"""Between examples in memory and lanes in registers: blocks are transposed as they are moved.
 
 A row of a leaf lies side by side in memory, and a lane of a vector belongs to one row: element k
 of `width` rows makes one vector. Blocks of columns are moved together, `size` at a time: parts of

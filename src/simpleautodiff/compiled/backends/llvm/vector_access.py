@@ -1,4 +1,4 @@
-"""Vectors of elements between memory and registers: side by side, apart, or where numbers say."""
+"""Loads and stores of vectors: contiguous, strided, gathered and scattered, with masks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scalar program for a batch: as many at a time as a vector of the host has lanes."""
+"""A scalar program for a batch: as many examples at a time as a vector has lanes."""
 
 from __future__ import annotations
 
@@ -151,12 +151,12 @@ def write_rows(
     if _is_long(kernel, chunk):
         write_spilled(module, kernel, frame, name, chunk)
     else:
-        _Block(module, kernel, frame).write()
+        _BatchBlock(module, kernel, frame).write()
     head = f"define void @{name}(i64 %start, i64 %stop, ptr noalias %leaves) {ATTRIBUTES} {{"
     module.functions.append("\n".join([head, *frame.lines(), "}"]))
 
 
-class _Block:
+class _BatchBlock:
     """The steps for one block of rows, all in registers."""
 
     def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:

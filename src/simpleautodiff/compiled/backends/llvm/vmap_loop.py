@@ -1,4 +1,4 @@
-"""The loop over many rows: vectors of as many rows as there are lanes.
+"""The loop over the examples of a batch, as many at a time as there are lanes.
 
 The last vector begins earlier where rows are left over, so that some rows are computed twice; of
 fewer rows than lanes, the last is computed in all lanes that are left. Both write what is there

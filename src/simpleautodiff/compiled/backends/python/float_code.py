@@ -1,4 +1,4 @@
-"""The scalar program as Python on Python's own numbers: what runs it where nothing can be compiled.
+"""Scalar programs as Python functions of floats: the fallback where nothing can be compiled.
 
 Each step is a line. Python raises errors where NumPy gives inf or nan (1/0, log(0), exp(1000)):
 then all is computed again by lines that are slower and look.

@@ -134,7 +134,7 @@ def write_function(
 ) -> str:
     """Return the function of a program, or of one of several ways (see `function_in_python`)."""
     names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
-    writer = _Writer(space, clean(program), names, is_path)
+    writer = _NumpyWriter(space, clean(program), names, is_path)
     opening = [FOLLOWING] if is_path else opening_lines(space, program, names)
     lines = [f"    {line}".rstrip() for line in [*opening, *writer.lines()]]
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
@@ -155,7 +155,7 @@ def opening_lines(space: ModuleSpace, program: RecordedProgram, names: Sequence[
     return [*docstring_lines(*said), *given]
 
 
-class _Writer:
+class _NumpyWriter:
     """Writes one program."""
 
     def __init__(
