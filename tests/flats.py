@@ -64,7 +64,7 @@ class Case(NamedTuple):
 
     def expected(self):
         """Return the status and the results, by NumPy and step by step: the definition."""
-        kernel, flat = self.kernel, self.kernel.flat
+        kernel, flat = self.kernel, self.kernel.program
         values = all_values(flat, [number for array in self.arguments for number in array])
         wrong = [n for n, (place, wanted) in enumerate(flat.guards) if values[place] != wanted]
         results = iter([values[place] for place in flat.outputs])
@@ -77,10 +77,10 @@ class Case(NamedTuple):
     def check(self, answer, ulps=0):
         """Compare a status and results with the definition; after a failed guard, the status."""
         status, leaves = self.expected()
-        assert answer[0] == status, str(self.kernel.flat)
+        assert answer[0] == status, str(self.kernel.program)
         for found, leaf in zip(answer[1], leaves, strict=True):
             if not status:
-                assert_near(found, leaf, ulps, str(self.kernel.flat))
+                assert_near(found, leaf, ulps, str(self.kernel.program))
 
 
 def assert_near(found, expected, ulps=0, message=""):

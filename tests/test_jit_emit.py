@@ -140,7 +140,7 @@ def test_exact_operations_are_numpys_at_every_width(operation, kind):
     kernel = of_one_operation(operation, kind)
     columns = arguments(kernel)
     count = len(columns[0])
-    wanted = expected(kernel.flat, columns, count)
+    wanted = expected(kernel.program, columns, count)
     for width in WIDTHS:
         code = Rows(kernel, ["rows"] * len(columns), width)
         (found,) = code(count, *[column[:, None] for column in columns])
@@ -183,9 +183,9 @@ def test_mathematics_is_numpys_within_rounding(operation, kind):
     kernel = of_one_operation(operation, kind)
     columns = arguments(kernel)
     if operation in ("erf", "erfc"):
-        wanted = np.array([kernel.flat.run([x])[0] for x in columns[0]])[:, None]
+        wanted = np.array([kernel.program.run([x])[0] for x in columns[0]])[:, None]
     else:
-        wanted = expected(kernel.flat, columns, len(columns[0]))
+        wanted = expected(kernel.program, columns, len(columns[0]))
     for width in WIDTHS:
         code = Rows(kernel, ["rows"] * len(columns), width)
         (found,) = code(len(wanted), *[column[:, None] for column in columns])
@@ -251,7 +251,9 @@ def test_random_programs_once(level, chunk, kinds):
         kernel = random_program(seed, 120, kinds=kinds)
         inputs = [random_leaf(leaf, leaf.size, seed) for leaf in kernel.inputs]
         found, failed = call_body(kernel, inputs, level, chunk=chunk)
-        wanted = split(kernel.flat.run(np.concatenate([list(x) for x in inputs])), kernel.outputs)
+        wanted = split(
+            kernel.program.run(np.concatenate([list(x) for x in inputs])), kernel.outputs
+        )
         assert failed == 0
         assert all(map(same, found, wanted))
 
@@ -267,7 +269,7 @@ def check_rows(kernel, width, counts, **options):
 
 
 def columns_of(kernel, columns, count):
-    outputs = iter(kernel.flat.run(columns))
+    outputs = iter(kernel.program.run(columns))
     for leaf in kernel.outputs:
         one = [np.broadcast_to(next(outputs), count) for _ in range(leaf.size)]
         yield np.array(one, SCALAR_TYPES[leaf.dtype]).T
@@ -418,7 +420,7 @@ def test_the_jacobian_of_a_camera_once(level, own, chunk):
     kernel = camera_kernel((17,), (32,))
     (x,) = observations(1)
     (found,), failed = call_body(kernel, [x], level, own=own, chunk=chunk)
-    np.testing.assert_allclose(found, kernel.flat.run(x), rtol=1e-10)
+    np.testing.assert_allclose(found, kernel.program.run(x), rtol=1e-10)
     assert failed == 0
 
 

@@ -31,7 +31,7 @@ def assert_the_same(one, answer, machine=None):
     assert answer[0] == status
     for found, expected in zip(answer[1], results, strict=True):
         if not status:
-            flats.assert_near(found, expected, 0, str(one.kernel.flat))
+            flats.assert_near(found, expected, 0, str(one.kernel.program))
 
 
 @needs_compiler
@@ -46,7 +46,7 @@ def test_every_operation_in_c(tmp_path, level):
         for _ in range(60):
             point = [[random.choice(flats.SPECIAL[leaf.dtype])] for leaf in kernel.inputs]
             point = as_leaves(point, kernel.inputs)
-            if kernel.flat.steps[-1][0] in ("signbit", "copysign") and np.isnan(point[-1][0]):
+            if kernel.program.steps[-1][0] in ("signbit", "copysign") and np.isnan(point[-1][0]):
                 continue
             one = flats.Case(kernel, point)
             assert_the_same(one, called(library[f"f{number}"], kernel, point), machine)
@@ -136,7 +136,7 @@ def row_of(result, leaf, row, rows=5):
 def test_random_programs_in_numpy_on_columns(tmp_path):
     for one in flats.some(100):
         kernel = one.kernel
-        kernel.flat.guards = []
+        kernel.program.guards = []
         function = imported(tmp_path, numbers_python.to_python(kernel, "f"))
         columns = [
             np.stack([np.roll(array, row) for row in range(5)], axis=-1) for array in one.arguments

@@ -79,7 +79,7 @@ def test_with_functions_of_the_c_library_too(one):
     assert status == compiled[0]
     for found, expected in zip(results, compiled[1], strict=True):
         if not status:
-            flats.assert_near(found, expected, 0, str(one.kernel.flat))
+            flats.assert_near(found, expected, 0, str(one.kernel.program))
 
 
 @settings(max_examples=100, deadline=None)

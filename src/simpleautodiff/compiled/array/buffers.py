@@ -137,7 +137,7 @@ def _find_loads(loop: Loop, place: int) -> list[Access]:
     needed = {place}
     found = []
     for number in range(place, -1, -1):
-        operation, *args = loop.flat.steps[number]
+        operation, *args = loop.body.steps[number]
         if number in needed and operation == "input":
             found.append(loop.loads[args[0]])
         elif number in needed and operation != "const":

@@ -305,7 +305,7 @@ def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
 
 def _simplify(loop: Loop) -> None:
     """Let reciprocals be shared, and drop loads that nothing needs."""
-    flat = loop.flat
+    flat = loop.body
     flat.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
     flat = share_reciprocals(flat).prune()
     count = len(loop.stores)
@@ -319,4 +319,4 @@ def _simplify(loop: Loop) -> None:
     for k, place in enumerate(kept_inputs):
         flat.steps[place] = ("input", k)
     flat.inputs = kept_inputs
-    loop.flat = flat
+    loop.body = flat

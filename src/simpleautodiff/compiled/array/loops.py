@@ -93,7 +93,7 @@ class Loop:
     """A loop over all indices of a shape, with a scalar program as its body."""
 
     shape: Shape
-    flat: ScalarProgram
+    body: ScalarProgram
     loads: list[Access] = field(default_factory=list)  # the inputs of the scalar program
     stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
     folds: list[Fold] = field(default_factory=list)
@@ -137,13 +137,13 @@ def fill_loop(loop: Loop, fold: Fold) -> Loop:
     """Return the loop that fills a result with the number that its fold begins with."""
     axes = [axis for axis, step in enumerate(fold.to.strides) if step]
     shape = tuple([loop.shape[axis] for axis in axes])
-    flat = ScalarProgram()
+    program = ScalarProgram()
     number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
     if fold.to.dtype == "l" and fold.operation != "add":
         number = int(fold.first)
     elif fold.to.dtype == "?":
         number = float(fold.operation == "minimum")
-    place = flat.const(number, fold.to.dtype)
+    place = program.const(number, fold.to.dtype)
     strides = tuple([fold.to.strides[axis] for axis in axes])
     to = Access(fold.to.slot, fold.to.dtype, fold.to.offset, strides)
-    return Loop(shape, flat, stores=[(place, to)])
+    return Loop(shape, program, stores=[(place, to)])

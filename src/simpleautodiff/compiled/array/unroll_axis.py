@@ -29,7 +29,7 @@ def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
     if not _is_worth_it(loop, lanes):
         return loop
     *shape, count = loop.shape
-    new = Loop(tuple(shape), ScalarProgram(loop.flat.precise), says=loop.says)
+    new = Loop(tuple(shape), ScalarProgram(loop.body.precise), says=loop.says)
     copies = [_copy(loop, new, k) for k in range(count)]
     for place, to in loop.stores:
         for k, of in enumerate(copies):
@@ -44,34 +44,34 @@ def _is_worth_it(loop: Loop, lanes: int) -> bool:
         return False
     plain = all(not access.places and not access.box for access in loop.accesses())
     long = max(loop.shape[:-1]) >= LEAST_VECTORS * lanes
-    return plain and long and loop.shape[-1] * len(loop.flat) <= UNROLLED_STEPS
+    return plain and long and loop.shape[-1] * len(loop.body) <= UNROLLED_STEPS
 
 
 def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
     """Write the body for one place along the axis; return where its steps are."""
     of: dict[int, int] = {}
-    flat = new.flat
-    for place, (operation, *args) in enumerate(loop.flat.steps):
-        dtype = loop.flat.dtypes[place]
+    flat = new.body
+    for place, (operation, *args) in enumerate(loop.body.steps):
+        dtype = loop.body.dtypes[place]
         if operation == "input":
             of[place] = _load(new, _shift(loop.loads[args[0]], k))
-        elif loop.flat.is_zero(place):
+        elif loop.body.is_zero(place):
             of[place] = flat.zero(dtype)
         elif operation == "const":
-            of[place] = flat.const(loop.flat.number(place), dtype)
+            of[place] = flat.const(loop.body.number(place), dtype)
         else:
             of[place] = flat.make(operation, *[of[arg] for arg in args])
     return of
 
 
 def _load(new: Loop, access: Access) -> int:
-    for place, known in zip(new.flat.inputs, new.loads, strict=True):
+    for place, known in zip(new.body.inputs, new.loads, strict=True):
         if (known.slot, known.dtype, known.offset, known.strides) == (
             access.slot, access.dtype, access.offset, access.strides
         ):  # fmt: skip
             return place
     new.loads.append(access)
-    return new.flat.input(access.dtype)
+    return new.body.input(access.dtype)
 
 
 def _shift(access: Access, k: int) -> Access:
@@ -89,7 +89,7 @@ def _fold(new: Loop, fold: Fold, places: list[int]) -> None:
         return
     whole = places[0]
     for place in places[1:]:
-        whole = new.flat.make(fold.operation, whole, place)
+        whole = new.body.make(fold.operation, whole, place)
     to = _shift(fold.to, 0)
     if all(to.strides):
         new.stores.append((whole, to))

@@ -118,7 +118,7 @@ class BatchedFunction(BatchedKernel):
                 columns += list(np.reshape(leaf, (form.size, size)))
             else:
                 columns += list(np.reshape(leaf, (size, form.size)).T)
-        found = iter(self.kernel.flat.run(columns))
+        found = iter(self.kernel.program.run(columns))
         results = []
         forms = zip(self.kernel.outputs, self.layouts, self._whole(size), strict=True)
         for form, layout, shape in forms:

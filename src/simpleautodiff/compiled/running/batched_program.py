@@ -86,13 +86,13 @@ class BatchedProgram(EnteredProgram):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        flat = self.rows.kernel.flat
+        flat = self.rows.kernel.program
         made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
         return made + describe_code(self.rows.code) + describe_failure(self.rows.failure)
 
     def source(self) -> str:
         """Return the program of one row, one step a line."""
-        return str(self.rows.kernel.flat)
+        return str(self.rows.kernel.program)
 
     def codes(self) -> list[Code]:
         """Return the code that it runs, or would."""

@@ -72,7 +72,7 @@ class TieredScalarProgram(EnteredProgram):
 
     def _promote(self) -> None:
         """Ask for better code, once for each tier."""
-        size = len(self.kernel.flat)
+        size = len(self.kernel.program)
         wanted = (
             "optimised" if self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS else "cheap"
         )
@@ -91,7 +91,7 @@ class TieredScalarProgram(EnteredProgram):
             last = (
                 tier == "optimised"
                 or self.fixed is not None
-                or len(self.kernel.flat) > OPTIMISED_STEPS
+                or len(self.kernel.program) > OPTIMISED_STEPS
             )
             form = self.form if last else None
             self._compiled = TARGET.compile_scalar(self.kernel, TIERS.index(tier) - 2, form)
@@ -101,13 +101,13 @@ class TieredScalarProgram(EnteredProgram):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        flat = self.kernel.flat
+        flat = self.kernel.program
         made = [f"{len(flat)} steps on single numbers, {flat.folded} known in advance"]
         return made + describe_code(self.code) + describe_failure(self.failure)
 
     def source(self) -> str:
         """Return the program, one step a line."""
-        return str(self.kernel.flat)
+        return str(self.kernel.program)
 
     def codes(self) -> list[Code]:
         """Return the code that it runs, or would."""

@@ -27,15 +27,22 @@ class Leaf(NamedTuple):
 class Kernel(NamedTuple):
     """A scalar program whose inputs and outputs are those of its leaves, one after the other."""
 
-    flat: ScalarProgram
+    program: ScalarProgram
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
 
     def key(self) -> str:
         """Return a text that is the same for the same program, and for no other."""
-        flat = self.flat
-        parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.dtypes, flat.outputs
-        return repr((parts, flat.guards))
+        program = self.program
+        parts = (
+            program.precise,
+            self.inputs,
+            self.outputs,
+            program.steps,
+            program.dtypes,
+            program.outputs,
+        )
+        return repr((parts, program.guards))
 
 
 class BatchedKernel:

@@ -20,7 +20,7 @@ from simpleautodiff.rules.row import TABLE
 Lowered = Callable[..., int]
 LOWERED_ROWS: dict[
     str, Lowered
-] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
+] = {}  # rows: (program, kind, *places of numbers of that kind) -> place
 LOWERED_PREDICATES: dict[Any, Lowered] = {}  # functions that answer yes or no
 
 
@@ -47,7 +47,7 @@ def can_lower(what: Any, dtype: Any) -> bool:
 
 
 def lower(
-    flat: ScalarProgram, what: Any, dtype: str, args: list[int], given: tuple[Any, ...] = ()
+    program: ScalarProgram, what: Any, dtype: str, args: list[int], given: tuple[Any, ...] = ()
 ) -> int:
     """Append one row, or one function that answers yes or no, on single numbers.
 
@@ -56,11 +56,13 @@ def lower(
     name = getattr(what, "name", None)
     if name == "where":
         condition, *rest = args
-        return flat.make("select", flat.to(BOOL, condition), *[flat.to(dtype, x) for x in rest])
+        return program.make(
+            "select", program.to(BOOL, condition), *[program.to(dtype, x) for x in rest]
+        )
     if name is not None:
-        return LOWERED_ROWS[name](flat, dtype, *[flat.to(dtype, x) for x in args])
-    common = _common([flat.dtypes[x] for x in args])
-    return LOWERED_PREDICATES[what](flat, common, *[flat.to(common, x) for x in args])
+        return LOWERED_ROWS[name](program, dtype, *[program.to(dtype, x) for x in args])
+    common = _common([program.dtypes[x] for x in args])
+    return LOWERED_PREDICATES[what](program, common, *[program.to(common, x) for x in args])
 
 
 def _common(dtypes: list[str]) -> str:
@@ -80,60 +82,60 @@ def _row(name: str) -> Callable[[Lowered], Lowered]:
 
 
 for _name in [name for name, row in OPERATIONS.items() if row.gives == "same" and name in TABLE]:
-    LOWERED_ROWS[_name] = lambda flat, dtype, *args, _name=_name: flat.make(_name, *args)
+    LOWERED_ROWS[_name] = lambda program, dtype, *args, _name=_name: program.make(_name, *args)
 for _name in ("pos", "conj", "real", "stop_gradient"):
-    LOWERED_ROWS[_name] = lambda flat, dtype, x: x
+    LOWERED_ROWS[_name] = lambda program, dtype, x: x
 
 
-def _less(flat: ScalarProgram, x: int, y: int) -> int:
-    return flat.make("lt", x, y)
+def _less(program: ScalarProgram, x: int, y: int) -> int:
+    return program.make("lt", x, y)
 
 
-def _select(flat: ScalarProgram, condition: int, x: int, y: int) -> int:
-    return flat.make("select", condition, x, y)
+def _select(program: ScalarProgram, condition: int, x: int, y: int) -> int:
+    return program.make("select", condition, x, y)
 
 
-def _is_nan(flat: ScalarProgram, x: int) -> int:
-    return flat.make("ne", x, x)
+def _is_nan(program: ScalarProgram, x: int) -> int:
+    return program.make("ne", x, x)
 
 
 @_row("square")
-def _square(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.mul(x, x)
+def _square(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, x)
 
 
 @_row("reciprocal")
-def _reciprocal(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.div(flat.const(1, dtype), x)
+def _reciprocal(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.div(program.const(1, dtype), x)
 
 
 @_row("deg2rad")
-def _deg2rad(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.mul(x, flat.const(math.pi / 180, dtype))
+def _deg2rad(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, program.const(math.pi / 180, dtype))
 
 
 @_row("rad2deg")
-def _rad2deg(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.mul(x, flat.const(180 / math.pi, dtype))
+def _rad2deg(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, program.const(180 / math.pi, dtype))
 
 
 @_row("sign")
-def _sign(flat: ScalarProgram, dtype: str, x: int) -> int:
-    zero, one = flat.const(0, dtype), flat.const(1, dtype)
-    at_most = _select(flat, _less(flat, x, zero), flat.neg(one), _select(
-        flat, flat.make("eq", x, zero), zero, x))  # fmt: skip
-    return _select(flat, _less(flat, zero, x), one, at_most)
+def _sign(program: ScalarProgram, dtype: str, x: int) -> int:
+    zero, one = program.const(0, dtype), program.const(1, dtype)
+    at_most = _select(program, _less(program, x, zero), program.neg(one), _select(
+        program, program.make("eq", x, zero), zero, x))  # fmt: skip
+    return _select(program, _less(program, zero, x), one, at_most)
 
 
 @_row("relu")
-def _relu(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.make("maximum", x, flat.const(0, dtype))
+def _relu(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("maximum", x, program.const(0, dtype))
 
 
 def _unless_nan(operation: str) -> Lowered:
-    def lowered(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-        both = _select(flat, _is_nan(flat, x), y, flat.make(operation, x, y))
-        return _select(flat, _is_nan(flat, y), x, both)
+    def lowered(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+        both = _select(program, _is_nan(program, x), y, program.make(operation, x, y))
+        return _select(program, _is_nan(program, y), x, both)
 
     return lowered
 
@@ -143,117 +145,127 @@ LOWERED_ROWS["fmin"] = _unless_nan("minimum")
 
 
 @_row("clip")
-def _clip(flat: ScalarProgram, dtype: str, x: int, low: int, high: int) -> int:
-    return flat.make("minimum", flat.make("maximum", x, low), high)
+def _clip(program: ScalarProgram, dtype: str, x: int, low: int, high: int) -> int:
+    return program.make("minimum", program.make("maximum", x, low), high)
 
 
 @_row("mod")
-def _mod(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
+def _mod(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     """Return the remainder with the sign of y, as Python does."""
-    zero = flat.const(0, dtype)
-    rest = flat.make("fmod", x, y)
-    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    moved = _select(flat, other_side, flat.add(rest, y), rest)
-    return _select(flat, flat.make("eq", rest, zero), flat.make("copysign", zero, y), moved)
+    zero = program.const(0, dtype)
+    rest = program.make("fmod", x, y)
+    other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
+    moved = _select(program, other_side, program.add(rest, y), rest)
+    return _select(
+        program, program.make("eq", rest, zero), program.make("copysign", zero, y), moved
+    )
 
 
 @_row("floor_divide")
-def _floor_divide(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
+def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     """Divide and round down, as Python does: from the remainder, which is exact.
 
     There is one division: two would share a reciprocal, which small numbers do not have.
     """
-    zero, one = flat.const(0, dtype), flat.const(1, dtype)
-    rest, by_zero = flat.make("fmod", x, y), flat.make("eq", y, zero)
-    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    below = flat.make("and", other_side, flat.make("ne", rest, zero))
-    toward_zero = flat.div(_select(flat, by_zero, x, flat.sub(x, rest)), y)  # y may be infinite
-    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
-    down = flat.make("floor", quotient)
-    off = _less(flat, flat.const(0.5, dtype), flat.sub(quotient, down))
-    whole = _select(flat, off, flat.add(down, one), down)
-    signs = [flat.make("signbit", number) for number in (x, y)]
-    none = _select(flat, flat.make("xor", *signs), flat.const(-0.0, dtype), zero)
-    known = _select(flat, flat.make("eq", quotient, zero), none, whole)
-    return _select(flat, by_zero, toward_zero, known)
+    zero, one = program.const(0, dtype), program.const(1, dtype)
+    rest, by_zero = program.make("fmod", x, y), program.make("eq", y, zero)
+    other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
+    below = program.make("and", other_side, program.make("ne", rest, zero))
+    toward_zero = program.div(
+        _select(program, by_zero, x, program.sub(x, rest)), y
+    )  # y may be infinite
+    quotient = _select(program, below, program.sub(toward_zero, one), toward_zero)
+    down = program.make("floor", quotient)
+    off = _less(program, program.const(0.5, dtype), program.sub(quotient, down))
+    whole = _select(program, off, program.add(down, one), down)
+    signs = [program.make("signbit", number) for number in (x, y)]
+    none = _select(program, program.make("xor", *signs), program.const(-0.0, dtype), zero)
+    known = _select(program, program.make("eq", quotient, zero), none, whole)
+    return _select(program, by_zero, toward_zero, known)
 
 
-def _exp_of_minus_size(flat: ScalarProgram, x: int) -> int:
-    return flat.make("exp", flat.neg(flat.make("abs", x)))
+def _exp_of_minus_size(program: ScalarProgram, x: int) -> int:
+    return program.make("exp", program.neg(program.make("abs", x)))
 
 
 @_row("sigmoid")
-def _sigmoid(flat: ScalarProgram, dtype: str, x: int) -> int:
-    e, one = _exp_of_minus_size(flat, x), flat.const(1, dtype)
-    below = flat.add(one, e)
-    upper = _select(flat, _less(flat, x, flat.const(0, dtype)), e, one)
-    return flat.div(upper, below)
+def _sigmoid(program: ScalarProgram, dtype: str, x: int) -> int:
+    e, one = _exp_of_minus_size(program, x), program.const(1, dtype)
+    below = program.add(one, e)
+    upper = _select(program, _less(program, x, program.const(0, dtype)), e, one)
+    return program.div(upper, below)
 
 
 @_row("softplus")
-def _softplus(flat: ScalarProgram, dtype: str, x: int) -> int:
-    positive = flat.make("maximum", x, flat.const(0, dtype))
-    return flat.add(positive, flat.make("log1p", _exp_of_minus_size(flat, x)))
+def _softplus(program: ScalarProgram, dtype: str, x: int) -> int:
+    positive = program.make("maximum", x, program.const(0, dtype))
+    return program.add(positive, program.make("log1p", _exp_of_minus_size(program, x)))
 
 
 @_row("logaddexp")
-def _logaddexp(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    apart = flat.make("log1p", _exp_of_minus_size(flat, flat.sub(x, y)))
-    general = flat.add(flat.make("maximum", x, y), apart)
-    equal = flat.add(x, flat.const(math.log(2), dtype))  # two infinities, too
-    return _select(flat, flat.make("eq", x, y), equal, general)
+def _logaddexp(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    apart = program.make("log1p", _exp_of_minus_size(program, program.sub(x, y)))
+    general = program.add(program.make("maximum", x, y), apart)
+    equal = program.add(x, program.const(math.log(2), dtype))  # two infinities, too
+    return _select(program, program.make("eq", x, y), equal, general)
 
 
 @_row("logaddexp2")
-def _logaddexp2(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    less = flat.make("exp2", flat.neg(flat.make("abs", flat.sub(x, y))))
-    apart = flat.mul(flat.make("log1p", less), flat.const(1 / math.log(2), dtype))
-    general = flat.add(flat.make("maximum", x, y), apart)
-    return _select(flat, flat.make("eq", x, y), flat.add(x, flat.const(1, dtype)), general)
+def _logaddexp2(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    less = program.make("exp2", program.neg(program.make("abs", program.sub(x, y))))
+    apart = program.mul(program.make("log1p", less), program.const(1 / math.log(2), dtype))
+    general = program.add(program.make("maximum", x, y), apart)
+    return _select(
+        program, program.make("eq", x, y), program.add(x, program.const(1, dtype)), general
+    )
 
 
 @_row("xlogy")
-def _xlogy(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    return _zero_at_zero(flat, dtype, x, y, flat.mul(x, flat.make("log", y)))
+def _xlogy(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return _zero_at_zero(program, dtype, x, y, program.mul(x, program.make("log", y)))
 
 
 @_row("xlog1py")
-def _xlog1py(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    return _zero_at_zero(flat, dtype, x, y, flat.mul(x, flat.make("log1p", y)))
+def _xlog1py(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return _zero_at_zero(program, dtype, x, y, program.mul(x, program.make("log1p", y)))
 
 
-def _zero_at_zero(flat: ScalarProgram, dtype: str, x: int, y: int, product: int) -> int:
-    zero = flat.const(0, dtype)
-    there = flat.make("and", flat.make("eq", x, zero), flat.make("eq", y, y))
-    return _select(flat, there, zero, product)
+def _zero_at_zero(program: ScalarProgram, dtype: str, x: int, y: int, product: int) -> int:
+    zero = program.const(0, dtype)
+    there = program.make("and", program.make("eq", x, zero), program.make("eq", y, y))
+    return _select(program, there, zero, product)
 
 
 @_row("entr")
-def _entr(flat: ScalarProgram, dtype: str, x: int) -> int:
-    zero = flat.const(0, dtype)
-    product = flat.neg(flat.mul(x, flat.make("log", x)))
-    below = _select(flat, _less(flat, x, zero), flat.const(-math.inf, dtype), product)
-    return _select(flat, flat.make("eq", x, zero), zero, below)
+def _entr(program: ScalarProgram, dtype: str, x: int) -> int:
+    zero = program.const(0, dtype)
+    product = program.neg(program.mul(x, program.make("log", x)))
+    below = _select(program, _less(program, x, zero), program.const(-math.inf, dtype), product)
+    return _select(program, program.make("eq", x, zero), zero, below)
 
 
 @_row("logit")
-def _logit(flat: ScalarProgram, dtype: str, x: int) -> int:
-    one = flat.const(1, dtype)
-    far = flat.make("log", flat.div(x, flat.sub(one, x)))
-    twice = flat.mul(flat.const(2, dtype), flat.sub(x, flat.const(0.5, dtype)))
-    near = flat.sub(flat.make("log1p", twice), flat.make("log1p", flat.neg(twice)))
-    inside = flat.make("and", _less(flat, flat.const(0.3, dtype), x), _less(
-        flat, x, flat.const(0.65, dtype)))  # fmt: skip
-    return _select(flat, inside, near, far)
+def _logit(program: ScalarProgram, dtype: str, x: int) -> int:
+    one = program.const(1, dtype)
+    far = program.make("log", program.div(x, program.sub(one, x)))
+    twice = program.mul(program.const(2, dtype), program.sub(x, program.const(0.5, dtype)))
+    near = program.sub(program.make("log1p", twice), program.make("log1p", program.neg(twice)))
+    inside = program.make("and", _less(program, program.const(0.3, dtype), x), _less(
+        program, x, program.const(0.65, dtype)))  # fmt: skip
+    return _select(program, inside, near, far)
 
 
 @_row("sinc")
-def _sinc(flat: ScalarProgram, dtype: str, x: int) -> int:
-    pi, half = flat.const(math.pi, dtype), flat.const(0.5, dtype)
-    turns = flat.make("rint", flat.mul(x, half))
-    within = flat.sub(x, flat.mul(turns, flat.const(2, dtype)))  # exact: sin has the period 2π
-    ratio = flat.div(flat.make("sin", flat.mul(pi, within)), flat.mul(pi, x))
-    return _select(flat, flat.make("eq", x, flat.const(0, dtype)), flat.const(1, dtype), ratio)
+def _sinc(program: ScalarProgram, dtype: str, x: int) -> int:
+    pi, half = program.const(math.pi, dtype), program.const(0.5, dtype)
+    turns = program.make("rint", program.mul(x, half))
+    within = program.sub(
+        x, program.mul(turns, program.const(2, dtype))
+    )  # exact: sin has the period 2π
+    ratio = program.div(program.make("sin", program.mul(pi, within)), program.mul(pi, x))
+    return _select(
+        program, program.make("eq", x, program.const(0, dtype)), program.const(1, dtype), ratio
+    )
 
 
 # What answers yes or no. --------------------------------------------------------------------------
@@ -275,21 +287,25 @@ _COMPARISONS: dict[str, tuple[Any, ...]] = {
 }
 for _operation, _functions in _COMPARISONS.items():
     for _function in _functions:
-        LOWERED_PREDICATES[_function] = lambda flat, dtype, x, y, _o=_operation: flat.make(_o, x, y)
+        LOWERED_PREDICATES[_function] = lambda program, dtype, x, y, _o=_operation: program.make(
+            _o, x, y
+        )
 
 
 @_truth(np.greater, operator.gt)
-def _greater(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    return flat.make("lt", y, x)
+def _greater(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return program.make("lt", y, x)
 
 
 @_truth(np.greater_equal, operator.ge)
-def _at_least(flat: ScalarProgram, dtype: str, x: int, y: int) -> int:
-    return flat.make("le", y, x)
+def _at_least(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return program.make("le", y, x)
 
 
 def _on_truths(operation: str) -> Lowered:
-    return lambda flat, dtype, *args: flat.make(operation, *[flat.to(BOOL, x) for x in args])
+    return lambda program, dtype, *args: program.make(
+        operation, *[program.to(BOOL, x) for x in args]
+    )
 
 
 _CONNECTIVES: dict[str, tuple[Any, ...]] = {
@@ -304,20 +320,20 @@ for _operation, _functions in _CONNECTIVES.items():
 
 
 @_truth(np.isnan)
-def _isnan(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return _is_nan(flat, x)
+def _isnan(program: ScalarProgram, dtype: str, x: int) -> int:
+    return _is_nan(program, x)
 
 
 @_truth(np.isfinite)
-def _isfinite(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return _less(flat, flat.make("abs", x), flat.const(math.inf, dtype))
+def _isfinite(program: ScalarProgram, dtype: str, x: int) -> int:
+    return _less(program, program.make("abs", x), program.const(math.inf, dtype))
 
 
 @_truth(np.isinf)
-def _isinf(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.make("eq", flat.make("abs", x), flat.const(math.inf, dtype))
+def _isinf(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("eq", program.make("abs", x), program.const(math.inf, dtype))
 
 
 @_truth(np.signbit)
-def _signbit(flat: ScalarProgram, dtype: str, x: int) -> int:
-    return flat.make("signbit", x)
+def _signbit(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("signbit", x)

@@ -252,111 +252,117 @@ def from_bits(bits: int, dtype: str) -> Any:
 _PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
 
 
-def _simpler_add(flat: ScalarProgram, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_add(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(x):
+    if program.is_zero(x):
         return y
-    if flat.is_zero(y):
+    if program.is_zero(y):
         return x
-    if flat.precise:
+    if program.precise:
         return None
     for one, other in ((x, y), (y, x)):
-        if flat.number(one) == 0:
+        if program.number(one) == 0:
             return other
-        if flat.steps[one][0] == "neg":
-            return flat.sub(other, flat.steps[one][1])
+        if program.steps[one][0] == "neg":
+            return program.sub(other, program.steps[one][1])
     return None
 
 
-def _simpler_sub(flat: ScalarProgram, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_sub(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(y):
+    if program.is_zero(y):
         return x
-    if flat.is_zero(x):
-        return flat.neg(y)
-    if flat.precise:
+    if program.is_zero(x):
+        return program.neg(y)
+    if program.precise:
         return None
-    if flat.number(y) == 0:
+    if program.number(y) == 0:
         return x
-    if flat.steps[y][0] == "neg":
-        return flat.add(x, flat.steps[y][1])
+    if program.steps[y][0] == "neg":
+        return program.add(x, program.steps[y][1])
     return None
 
 
-def _simpler_mul(flat: ScalarProgram, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_mul(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(x) or flat.is_zero(y):
-        return flat.zero(flat.dtypes[x])
+    if program.is_zero(x) or program.is_zero(y):
+        return program.zero(program.dtypes[x])
     for one, other in ((x, y), (y, x)):
-        number = flat.number(one)
+        number = program.number(one)
         if number == 1:
             return other
         if number == -1:
-            return flat.neg(other)
-        if flat.steps[one][0] == "neg" and flat.number(other) is None:
-            return flat.neg(flat.mul(flat.steps[one][1], other))
+            return program.neg(other)
+        if program.steps[one][0] == "neg" and program.number(other) is None:
+            return program.neg(program.mul(program.steps[one][1], other))
     return None
 
 
-def _simpler_div(flat: ScalarProgram, x: int, y: int) -> int | None:
-    if flat.is_zero(x):
+def _simpler_div(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.is_zero(x):
         return x
-    divisor = flat.number(y)
+    divisor = program.number(y)
     if divisor is None:
-        return flat.neg(flat.div(flat.steps[x][1], y)) if flat.steps[x][0] == "neg" else None
+        return (
+            program.neg(program.div(program.steps[x][1], y))
+            if program.steps[x][0] == "neg"
+            else None
+        )
     if divisor == 1:
         return x
     fraction, exponent = np.frexp(divisor)
     if abs(fraction) == 0.5 and abs(exponent) < 120:  # the reciprocal is a float32, too
-        return flat.mul(x, flat.const(1 / divisor, flat.dtypes[y]))  # exact: a power of two
+        return program.mul(
+            x, program.const(1 / divisor, program.dtypes[y])
+        )  # exact: a power of two
     return None
 
 
-def _simpler_neg(flat: ScalarProgram, x: int) -> int | None:
-    if flat.is_zero(x):
+def _simpler_neg(program: ScalarProgram, x: int) -> int | None:
+    if program.is_zero(x):
         return x
-    return flat.steps[x][1] if flat.steps[x][0] == "neg" else None
+    return program.steps[x][1] if program.steps[x][0] == "neg" else None
 
 
-def _simpler_select(flat: ScalarProgram, condition: int, x: int, y: int) -> int | None:
-    known = flat.number(condition)
+def _simpler_select(program: ScalarProgram, condition: int, x: int, y: int) -> int | None:
+    known = program.number(condition)
     if known is not None:
         return x if known else y
     if x == y:
         return x
-    if flat.is_zero(x) and flat.is_zero(y):
+    if program.is_zero(x) and program.is_zero(y):
         return x
     return None
 
 
-def _simpler_not(flat: ScalarProgram, x: int) -> int | None:
-    return flat.steps[x][1] if flat.steps[x][0] == "not" else None
+def _simpler_not(program: ScalarProgram, x: int) -> int | None:
+    return program.steps[x][1] if program.steps[x][0] == "not" else None
 
 
-def _simpler_power(flat: ScalarProgram, x: int, y: int) -> int | None:
-    exponent = flat.number(y)
-    if exponent is None or flat.precise:
+def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
+    exponent = program.number(y)
+    if exponent is None or program.precise:
         return None
     if exponent == 0.5:
         return None  # sqrt(-0.0) and sqrt(-inf) differ
     if exponent != int(exponent) if np.isfinite(exponent) else True:
         return None
-    return _whole_power(flat, x, int(exponent)) if abs(exponent) <= 8 else None
+    return _whole_power(program, x, int(exponent)) if abs(exponent) <= 8 else None
 
 
-def _whole_power(flat: ScalarProgram, x: int, n: int) -> int:
+def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
     if n < 0:
-        return flat.div(flat.const(1, flat.dtypes[x]), _whole_power(flat, x, -n))
+        return program.div(program.const(1, program.dtypes[x]), _whole_power(program, x, -n))
     if n == 0:
-        return flat.const(1, flat.dtypes[x])
+        return program.const(1, program.dtypes[x])
     if n == 1:
         return x
-    half = _whole_power(flat, x, n // 2)
-    square = flat.mul(half, half)
-    return flat.mul(square, x) if n % 2 else square
+    half = _whole_power(program, x, n // 2)
+    square = program.mul(half, half)
+    return program.mul(square, x) if n % 2 else square
 
 
 _SIMPLER: dict[str, Any] = {

@@ -36,17 +36,19 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
     --------
     >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
     >>> from simpleautodiff.compiled.scalar.kernel import Leaf
-    >>> flat = ScalarProgram()
-    >>> x = flat.input()
+    >>> program = ScalarProgram()
+    >>> x = program.input()
     >>> for _ in range(3):
-    ...     x = flat.make("sin", x)
-    >>> flat.outputs = [x]
-    >>> cut = split_program(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
+    ...     x = program.make("sin", x)
+    >>> program.outputs = [x]
+    >>> cut = split_program(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
     >>> [part.places for part in cut.parts], cut.slots
     ([[1, 2], [3]], {2: 0})
     """
-    flat = kernel.flat
-    places = [place for place in flat.live() if flat.steps[place][0] not in ("input", "const")]
+    program = kernel.program
+    places = [
+        place for place in program.live() if program.steps[place][0] not in ("input", "const")
+    ]
     count = max(1, -(-len(places) // length))
     parts = [Part(places[i * length : (i + 1) * length], [], [], []) for i in range(count)]
     home = {place: number for number, part in enumerate(parts) for place in part.places}
@@ -58,10 +60,10 @@ def split_program(kernel: Kernel, length: int) -> SplitProgram:
 def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
     """Put guards and results into parts; guards are checked in their order."""
     latest = 0
-    for number, (place, expected) in enumerate(kernel.flat.guards):
+    for number, (place, expected) in enumerate(kernel.program.guards):
         latest = max(latest, home.get(place, 0))
         parts[latest].checks.append((number, place, expected))
-    for number, place in enumerate(kernel.flat.outputs):
+    for number, place in enumerate(kernel.program.outputs):
         parts[home.get(place, 0)].stores.append((number, place))
 
 
@@ -69,7 +71,7 @@ def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict
     """Return the last part that needs each number, of those that are needed in another part."""
     last: dict[int, int] = {}
     for number, part in enumerate(parts):
-        needed = [arg for place in part.places for arg in kernel.flat.steps[place][1:]]
+        needed = [arg for place in part.places for arg in kernel.program.steps[place][1:]]
         for place in (*needed, *(place for _, place, _ in part.checks)):
             if home.get(place, number) != number:
                 last[place] = number

@@ -44,7 +44,7 @@ class _CLoopWriter:
     """Writes the function of one loop."""
 
     def __init__(self, loop: Loop, address: Callable[[Any], str]) -> None:
-        self.loop, self.flat, self.address = loop, loop.flat, address
+        self.loop, self.flat, self.address = loop, loop.body, address
         self.axes = loop.shape or (1,)
         self.flat.outputs = [p for p, _ in loop.stores] + [fold.place for fold in loop.folds]
         self.registers = [(k, fold) for k, fold in enumerate(loop.folds) if fold.in_registers]

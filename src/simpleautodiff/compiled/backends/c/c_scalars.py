@@ -144,7 +144,7 @@ def write_rows(file: CFile, name: str, kind: str = "int") -> None:
 
 
 def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str) -> list[str]:
-    flat, here = kernel.flat, set(part.places)
+    flat, here = kernel.program, set(part.places)
     inputs = _elements(at, file.inputs)
     outputs = _elements(at, file.outputs)
 

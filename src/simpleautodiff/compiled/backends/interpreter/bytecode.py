@@ -146,7 +146,7 @@ def to_bytecode(kernel: Kernel) -> Bytecode:
     store.d 3 1 0
     halt
     """
-    places = len(kernel.flat.steps)
+    places = len(kernel.program.steps)
     steps = _fuse_products(_append_ends(_compute_steps(kernel), kernel))
     steps = steps.select(np.argsort(_keys(steps, places), kind="stable"))
     return _encode(steps, places, len(kernel.inputs) + len(kernel.outputs))
@@ -167,7 +167,7 @@ def format_bytecode(tape: Bytecode) -> str:
 
 def _compute_steps(kernel: Kernel) -> _Steps:
     """Return one step for each of the program, in its order."""
-    flat = kernel.flat
+    flat = kernel.program
     count = len(flat.steps)
     rows = np.fromiter(map(_ROW.__getitem__, [step[0] for step in flat.steps]), np.int64, count)
     first = np.array([step[1] for step in flat.steps], np.int64)
@@ -231,7 +231,7 @@ def _fuse_products(steps: _Steps) -> _Steps:
 
 def _append_ends(steps: _Steps, kernel: Kernel) -> _Steps:
     """Add the steps that check guards and store results."""
-    flat = kernel.flat
+    flat = kernel.program
     guards = np.zeros((len(flat.guards), 4), np.int64)
     guards[:, 0] = [place for place, _ in flat.guards]
     guards[:, 1] = [2 * number + expected for number, (_, expected) in enumerate(flat.guards)]

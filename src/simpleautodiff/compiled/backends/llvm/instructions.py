@@ -75,7 +75,7 @@ def number(text: str, element: str, width: int) -> str:
     return text if width == 1 else f"splat ({element} {text})"
 
 
-def constant(flat: ScalarProgram, place: int, width: int) -> str:
+def constant(program: ScalarProgram, place: int, width: int) -> str:
     """Write the number that a step is known to be.
 
     Examples
@@ -84,7 +84,7 @@ def constant(flat: ScalarProgram, place: int, width: int) -> str:
     >>> constant(program, program.const(1.0), 2)
     'splat (double 0x3FF0000000000000)'
     """
-    dtype, bits = flat.dtypes[place], flat.steps[place][1]
+    dtype, bits = program.dtypes[place], program.steps[place][1]
     if dtype in "df":
         wide = struct.pack(">d", from_bits(bits, dtype))  # LLVM writes a float as the double it is
         return number(f"0x{wide.hex().upper()}", ELEMENT[dtype], width)

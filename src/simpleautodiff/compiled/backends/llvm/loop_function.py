@@ -79,7 +79,7 @@ class _LoopBuilder(VectorAccess):
     """Writes the function of one loop."""
 
     def __init__(self, module: Module, loop: Loop, lanes: int) -> None:
-        self.loop, self.flat = loop, loop.flat
+        self.loop, self.flat = loop, loop.body
         self.axes = loop.shape or (1,)
         kinds = [access.dtype for access in loop.accesses()] + list(self.flat.dtypes)
         twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other

@@ -74,10 +74,10 @@ class Module:
             self.functions.append(f"define internal {gives} @{name}{text}")
         return self._named[text]
 
-    def count(self, flat: ScalarProgram) -> None:
+    def count(self, program: ScalarProgram) -> None:
         """Count the steps of a program that mathematical functions compute."""
         if self.own:
-            self.calls += sum([flat.steps[place][0] in _CALLED for place in flat.live()])
+            self.calls += sum([program.steps[place][0] in _CALLED for place in program.live()])
 
     def template(self, operation: str, kind: str, width: int) -> str:
         """Return the text of an operation on numbers of a kind, to be filled with names."""

@@ -22,10 +22,10 @@ BODY, CALL, BATCH = "body", "call", "batch"
 
 def scalar_module(kernel: Kernel, level: int, form: CallForm | None) -> str:
     """Write a scalar program with its ways in, in LLVM's language."""
-    module = Module(kernel.flat.precise, own=level > 0)
+    module = Module(kernel.program.precise, own=level > 0)
     write_body(module, kernel, BODY)
     leaves = [*kernel.inputs, *kernel.outputs]
-    inline = "alwaysinline " if len(kernel.flat) <= INLINED_STEPS else ""
+    inline = "alwaysinline " if len(kernel.program) <= INLINED_STEPS else ""
     written = module.text().replace(f"define i32 @{BODY}(", f"define internal i32 @{BODY}(")
     if inline:
         written = written.replace(ATTRIBUTES, f"alwaysinline {ATTRIBUTES}", 1)
@@ -87,7 +87,7 @@ def batch_entry(kernel: Kernel, form: CallForm, places: Sequence[int], size: int
             builder.put("%table", 3 * k + n, "i64", word)
     builder.line(f"call void @{BATCH}(i64 0, i64 {size}, ptr %table)")
     call = builder.text(f"i32 @{CALL}(ptr %in, ptr %out) alwaysinline {ATTRIBUTES}", "ret i32 0")
-    unlocked = size * len(kernel.flat) > LONG
+    unlocked = size * len(kernel.program) > LONG
     entry = arrays_entry(ENTRY, CALL, form.inputs, form.outputs, form.structure,
                          guarded=True, unlocked=unlocked, out=form.out)  # fmt: skip
     return "\n".join([call, "", declarations(arrays=True), entry])

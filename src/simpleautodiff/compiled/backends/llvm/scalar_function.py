@@ -116,7 +116,7 @@ def body(
     >>> text[: text.index(" nounwind")]
     'define i32 @square(ptr noalias %leaf0, ptr noalias %leaf1)'
     """
-    module = Module(kernel.flat.precise, own)
+    module = Module(kernel.program.precise, own)
     write_body(module, kernel, name, chunk)
     return module.text()
 
@@ -132,7 +132,7 @@ def write_body(module: Module, kernel: Kernel, name: str, chunk: int = LLVM_PART
     >>> module.text().count("load double")
     1
     """
-    module.count(kernel.flat)
+    module.count(kernel.program)
     parts = split_program(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
@@ -157,13 +157,13 @@ class PartBuilder(Builder):
         self.inputs = number_elements(kernel.inputs)
         self.outputs: dict[int, list[tuple[int, int]]] = {}
         for place, (leaf, k) in zip(
-            kernel.flat.outputs, number_elements(kernel.outputs), strict=True
+            kernel.program.outputs, number_elements(kernel.outputs), strict=True
         ):
             self.outputs.setdefault(place, []).append((len(kernel.inputs) + leaf, k))
 
     def write(self, part: Part) -> list[str]:
         """Return the lines of a part."""
-        flat, parts = self.kernel.flat, self.parts
+        flat, parts = self.kernel.program, self.parts
         self.first, self.lines = [], []
         self.pointers: set[int] = set()
         names = StepNames(self._fetch)
@@ -188,10 +188,10 @@ class PartBuilder(Builder):
             self.module.functions.append(f"{head} noinline {ATTRIBUTES} {lines}")
 
     def _fetch(self, place: int) -> str:
-        operation, number = self.kernel.flat.steps[place][:2]
+        operation, number = self.kernel.program.steps[place][:2]
         if operation == "const":
-            return constant(self.kernel.flat, place, self.width)
-        kind, name = self.kernel.flat.dtypes[place], f"%w{place}"
+            return constant(self.kernel.program, place, self.width)
+        kind, name = self.kernel.program.dtypes[place], f"%w{place}"
         if operation != "input":
             self.lines.append(self._slot(f"{name}.p", place))
             self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align 8")
@@ -207,7 +207,7 @@ class PartBuilder(Builder):
 
     def _store_lines(self, place: int) -> list[str]:
         """Return what stores a step, with a place for its name."""
-        kind = self.kernel.flat.dtypes[place]
+        kind = self.kernel.program.dtypes[place]
         lines = []
         if place in self.parts.slots:
             lines.append(self._slot(f"%s{place}", place))

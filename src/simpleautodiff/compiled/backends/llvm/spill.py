@@ -69,7 +69,7 @@ def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, c
 def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[int, int, int]]]:
     """Return the blocks of each output leaf: start, size, and after which part they are known."""
     of = {place: k for k, part in enumerate(parts.parts) for place in part.places}
-    last, outputs = len(parts.parts) - 1, iter(kernel.flat.outputs)
+    last, outputs = len(parts.parts) - 1, iter(kernel.program.outputs)
     found = []
     for leaf in kernel.outputs:
         known = [of.get(next(outputs), last) for _ in range(leaf.size)]

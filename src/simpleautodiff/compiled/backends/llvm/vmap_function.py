@@ -58,7 +58,7 @@ def width_of(kernel: Kernel) -> int:
     >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
     True
     """
-    kinds = {kernel.flat.dtypes[place] for place in kernel.flat.live()} - {"?"}
+    kinds = {kernel.program.dtypes[place] for place in kernel.program.live()} - {"?"}
     return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
 
 
@@ -75,8 +75,8 @@ def takes_columns(kernel: Kernel, size: int) -> bool:
 
 
 def _is_long(kernel: Kernel, chunk: int) -> bool:
-    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
-    return len(kernel.flat) + 2 * columns > chunk  # a column is about as much work as two steps
+    columns = len(kernel.program.inputs) + len(kernel.program.outputs)
+    return len(kernel.program) + 2 * columns > chunk  # a column is about as much work as two steps
 
 
 def rows(
@@ -119,7 +119,7 @@ def rows(
     >>> "call contract <4 x double> @llvm.sqrt.v4f64(<4 x double>" in text
     True
     """
-    module = Module(kernel.flat.precise)
+    module = Module(kernel.program.precise)
     write_rows(module, kernel, modes, width, name, chunk, size)
     return module.text()
 
@@ -144,9 +144,9 @@ def write_rows(
     >>> module.text()[:46]
     'define void @copy(i64 %start, i64 %stop, ptr n'
     """
-    if kernel.flat.guards:
+    if kernel.program.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
-    module.count(kernel.flat)
+    module.count(kernel.program)
     frame = BatchLoop(kernel, modes, width, size)
     if _is_long(kernel, chunk):
         write_spilled(module, kernel, frame, name, chunk)
@@ -161,7 +161,7 @@ class _BatchBlock:
 
     def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:
         self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
-        self.flat, self.width = kernel.flat, frame.width
+        self.flat, self.width = kernel.program, frame.width
         self.inputs = number_elements(kernel.inputs)
         self.names = StepNames(self._fetch)
         self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]

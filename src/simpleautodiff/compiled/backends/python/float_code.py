@@ -138,7 +138,7 @@ class PythonProgram:
             return self._run_parts(self._careful, given)
 
     def _run_parts(self, functions: list[Any], given: list[Any]) -> tuple[int, list[Any]]:
-        slots, results = [None] * self._parts.size, [None] * len(self._kernel.flat.outputs)
+        slots, results = [None] * self._parts.size, [None] * len(self._kernel.program.outputs)
         for function in functions:
             if status := function(given, slots, results):
                 return status, results
@@ -146,11 +146,11 @@ class PythonProgram:
 
     @cached_property
     def _quick(self) -> list[Any]:
-        return _compile_parts(self._kernel.flat, self._parts, True)
+        return _compile_parts(self._kernel.program, self._parts, True)
 
     @cached_property
     def _careful(self) -> list[Any]:
-        return _compile_parts(self._kernel.flat, self._parts, False)
+        return _compile_parts(self._kernel.program, self._parts, False)
 
 
 def _compile_parts(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> list[Any]:

@@ -123,7 +123,7 @@ def failure_text(number: int, is_path: bool) -> str:
 
 def _lines(kernel: Kernel, names: Sequence[str], is_path: bool) -> list[str]:
     """Return the body of the function: steps, guards, results."""
-    flat = kernel.flat
+    flat = kernel.program
     inputs = [
         own if leaf.size == 1 else f"{own}[{i}]"
         for own, leaf in zip(names, kernel.inputs, strict=True)
@@ -158,9 +158,9 @@ def _python_guards(flat: ScalarProgram, name: Callable[[int], str], is_path: boo
 
 
 def _return_text(kernel: Kernel, name: Callable[[int], str]) -> str:
-    places, results = iter(kernel.flat.outputs), []
+    places, results = iter(kernel.program.outputs), []
     for leaf in kernel.outputs:
-        names = [_cast(kernel.flat, next(places), name) for _ in range(leaf.size)]
+        names = [_cast(kernel.program, next(places), name) for _ in range(leaf.size)]
         many = f"np.stack(np.broadcast_arrays({', '.join(names)}))"
         none = f"np.empty(0, {NUMPY_NAMES[leaf.dtype]})"
         results.append(names[0] if leaf.size == 1 else many if names else none)
