@@ -210,7 +210,7 @@ class _Fusion:
         return lower(self.flat, line.what, dtype, args)
 
     def _weak_kind(self, args: Any) -> str:
-        """Return the kind that Python's numbers take in a comparison: that of the others."""
+        """Return the dtype that Python's numbers take in a comparison: that of the others."""
         dtypes = [self.plan.dtype_of(arg) for arg in args if type(arg) is Ref]
         dtypes += [
             dtype_letter(arg.dtype) for arg in args if isinstance(arg, (np.ndarray, np.generic))

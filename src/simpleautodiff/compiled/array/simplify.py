@@ -1,9 +1,9 @@
 """Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
 
 Lines without inputs are computed once; of equal lines one stays; lines that give their argument
-back (a product with ones, a reshape to the same shape, a conversion to the same kind) are left out;
-and so are lines that nothing needs: no result is changed. A factor that all terms of a sum have is
-taken out of it, which may change the last bits, so not where every bit counts.
+back (a product with ones, a reshape to the same shape, a conversion to the same dtype) are left
+out; and so are lines that nothing needs: no result is changed. A factor that all terms of a sum
+have is taken out of it, which may change the last bits, so not where every bit counts.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Export(NamedTuple):
         ]
 
     def programs(self) -> list[RecordedProgram]:
-        """Return the programs of all paths, which give results of the same kinds and shapes."""
+        """Return the programs of all paths, which give results of the same dtypes and shapes."""
         counts = {sum(kind is not None for kind in way.results) for way in self.paths}
         if len(counts) > 1:
             raise _paths_differ(f"{' or '.join(map(str, sorted(counts)))} results")
@@ -97,7 +97,7 @@ def _results(program: RecordedProgram) -> list[Line]:
 
 
 def _program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
-    """Return what was recorded with results that are numbers, all computed, of these kinds."""
+    """Return what was recorded with results that are numbers, all computed, of these dtypes."""
     program = without_moves(way.recorded)
     numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)
                if kind is not None]  # fmt: skip

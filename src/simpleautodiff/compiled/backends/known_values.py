@@ -12,7 +12,7 @@ from simpleautodiff.rules.row import TABLE
 
 
 def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> RecordedProgram:
-    """Return a program that computes all its results, also constants, which are of these kinds.
+    """Return a program that computes all its results, also constants, which are of these dtypes.
 
     Examples
     --------
@@ -33,7 +33,7 @@ def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> Re
 
 
 def result_line(lines: list[Line], output: Any) -> Line:
-    """Return the line of a result, or one that says of which kind and shape a known one is."""
+    """Return the line of a result, or one that says of which dtype and shape a known one is."""
     if type(output) is Ref:
         return lines[output]
     array = np.asarray(output)

@@ -39,11 +39,11 @@ class ConditionalZero(Symbol):
         return type(self.concrete) is not float
 
     def lifted(self, number: int) -> Any:
-        """Return an integer in this kind."""
+        """Return an integer in this dtype."""
         return super().lifted(number) if self.array_like else float(number)
 
     def zeros(self) -> Any:
-        """Return the 0 of its kind."""
+        """Return the 0 of its dtype."""
         return super().zeros() if self.array_like else 0.0
 
 

@@ -227,7 +227,7 @@ _WHERE = TABLE["where"]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
-    """Return what was chosen of x and y in the kind of both: another call may choose the other."""
+    """Return what was chosen of x and y in the dtype of both: another call may choose the other."""
     if type(x) is type(y) or np.ndim(value):
         return value
     number = np.result_type(x, y).type(value)

@@ -137,7 +137,7 @@ class _Values:
 
 
 def fit_input(value: Any, line: Line) -> Any:
-    """Return an input as compiled code reads it: of one kind and shape, elements side by side."""
+    """Return an input as compiled code reads it: of one dtype and shape, elements side by side."""
     if np.shape(value) != line.shape:
         raise ArgumentError(f"an argument has shape {np.shape(value)}; recorded was {line.shape}")
     is_array = type(value) is np.ndarray and value.dtype == line.dtype

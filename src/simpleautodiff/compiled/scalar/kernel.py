@@ -59,7 +59,7 @@ class BatchedKernel:
 
 
 def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, of its kind and side by side in memory."""
+    """Return one array for each leaf, of its dtype and side by side in memory."""
     arrays: list[NDArray[Any]] = [
         np.ascontiguousarray(given, SCALAR_TYPES[leaf.dtype]).reshape(-1)
         for given, leaf in zip(inputs, leaves, strict=True)

@@ -17,11 +17,9 @@ from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, IN
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.rules.row import TABLE
 
-Lowered = Callable[..., int]
-LOWERED_ROWS: dict[
-    str, Lowered
-] = {}  # rows: (program, kind, *places of numbers of that kind) -> place
-LOWERED_PREDICATES: dict[Any, Lowered] = {}  # functions that answer yes or no
+Lowering = Callable[..., int]  # (program, dtype, *indices of numbers of it) -> index of the result
+LOWERED_ROWS: dict[str, Lowering] = {}  # by the names of rows
+LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that give a bool
 
 
 def dtype_letter(dtype: Any) -> str | None:
@@ -66,15 +64,15 @@ def lower(
 
 
 def _common(dtypes: list[str]) -> str:
-    """Return the kind in which numbers are compared."""
+    """Return the dtype in which numbers are compared."""
     for dtype in (FLOAT64, FLOAT32, INT64):
         if dtype in dtypes:
             return FLOAT64 if dtype == FLOAT32 and INT64 in dtypes else dtype
     return BOOL
 
 
-def _row(name: str) -> Callable[[Lowered], Lowered]:
-    def enter(lowered: Lowered) -> Lowered:
+def _row(name: str) -> Callable[[Lowering], Lowering]:
+    def enter(lowered: Lowering) -> Lowering:
         LOWERED_ROWS[name] = lowered
         return lowered
 
@@ -132,7 +130,7 @@ def _relu(program: ScalarProgram, dtype: str, x: int) -> int:
     return program.make("maximum", x, program.const(0, dtype))
 
 
-def _unless_nan(operation: str) -> Lowered:
+def _unless_nan(operation: str) -> Lowering:
     def lowered(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
         both = _select(program, _is_nan(program, x), y, program.make(operation, x, y))
         return _select(program, _is_nan(program, y), x, both)
@@ -271,8 +269,8 @@ def _sinc(program: ScalarProgram, dtype: str, x: int) -> int:
 # What answers yes or no. --------------------------------------------------------------------------
 
 
-def _truth(*functions: Any) -> Callable[[Lowered], Lowered]:
-    def enter(lowered: Lowered) -> Lowered:
+def _truth(*functions: Any) -> Callable[[Lowering], Lowering]:
+    def enter(lowered: Lowering) -> Lowering:
         LOWERED_PREDICATES.update(dict.fromkeys(functions, lowered))
         return lowered
 
@@ -302,7 +300,7 @@ def _at_least(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     return program.make("le", y, x)
 
 
-def _on_truths(operation: str) -> Lowered:
+def _on_truths(operation: str) -> Lowering:
     return lambda program, dtype, *args: program.make(
         operation, *[program.to(BOOL, x) for x in args]
     )

@@ -152,7 +152,7 @@ class ScalarProgram:
         return self.make("neg", x)
 
     def to(self, dtype: str, x: int) -> int:
-        """Return a number in another kind."""
+        """Return a number in another dtype."""
         if self.dtypes[x] == dtype:
             return x
         if self.is_zero(x):

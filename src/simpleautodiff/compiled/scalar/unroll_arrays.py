@@ -271,7 +271,7 @@ class _Unrolling:
 
 
 def _comparison_dtype(arg: Any, dtypes: list[str]) -> str | None:
-    """Return the kind in which one of Python's numbers is compared with others; None: its own."""
+    """Return the dtype in which one of Python's numbers is compared with others; None: its own."""
     if type(arg) not in (int, float) or not dtypes:
         return None
     return dtype_letter(np.result_type(SCALAR_TYPES[dtypes[0]], arg))

@@ -84,7 +84,7 @@ class LapackRoutine:
 
 
 def in_kind(plan: Schedule, x: Any, dtype: Any) -> Any:
-    """Return an argument in the kind of the result; None if it is none that is compiled."""
+    """Return an argument in the dtype of the result; None if it is none that is compiled."""
     if isinstance(x, np.ndarray):
         return x if x.dtype == dtype else x.astype(dtype)
     if type(x) is not Ref or plan.dtype_of(x) is None:
@@ -101,12 +101,12 @@ def shape_of(plan: Schedule, x: Any) -> Shape:
 
 
 def dtype_of(plan: Schedule, x: Any) -> Any:
-    """Return the kind of a line or of a constant."""
+    """Return the dtype of a line or of a constant."""
     return plan.lines[x].dtype if type(x) is Ref else np.asarray(x).dtype
 
 
 def row_line(plan: Schedule, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Ref:
-    """Add a line with a row, of the kind of a line that is there."""
+    """Add a line with a row, of the dtype of a line that is there."""
     return plan.append(Line(TABLE[name], args, {}, shape, plan.lines[like].dtype))
 
 

@@ -24,7 +24,7 @@ class Helper(NamedTuple):
 
 
 def use(file: CFile, name: str, kind: str) -> str:
-    """Return the name of a function for numbers of a kind; write it if it is not there yet."""
+    """Return the name of a function for numbers of a dtype; write it if it is not there yet."""
     called = f"{file.name}_{name}{_WORDS[kind]}"
     if called not in file.helpers:
         helper = _LESS[kind in "df"] if name == "less" else HELPERS[name]

@@ -113,7 +113,7 @@ def _write_entries(module: Module, memory: BufferLayout, form: CallForm | None) 
 
 
 def _fits(form: CallForm, own: CallForm) -> bool:
-    """Tell whether what Python passes is what the program takes, up to the kinds of floats."""
+    """Tell whether what Python passes is what the program takes, up to the dtypes of floats."""
     pairs = [(form.inputs, own.inputs), (form.outputs, own.outputs)]
     return all(
         len(these) == len(those) and all(_alike(x, y) for x, y in zip(these, those, strict=True))

@@ -80,7 +80,7 @@ class Module:
             self.calls += sum([program.steps[place][0] in _CALLED for place in program.live()])
 
     def template(self, operation: str, kind: str, width: int) -> str:
-        """Return the text of an operation on numbers of a kind, to be filled with names."""
+        """Return the text of an operation on numbers of a dtype, to be filled with names."""
         key = operation, kind, width
         if key not in self._templates:
             self._templates[key] = self._template(*key)

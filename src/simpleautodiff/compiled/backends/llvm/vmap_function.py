@@ -37,7 +37,7 @@ def vector_bytes() -> int:
 
 
 def host_width(kind: str = "d") -> int:
-    """Return how many numbers of a kind fill a vector of the host.
+    """Return how many numbers of a dtype fill a vector of the host.
 
     Examples
     --------

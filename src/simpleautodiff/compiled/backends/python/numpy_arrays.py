@@ -267,7 +267,7 @@ class _NumpyWriter:
         return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
 
     def _like(self, arg: Any) -> Any:
-        """Return an argument, or something of the same kind and shape in its place."""
+        """Return an argument, or something of the same dtype and shape in its place."""
         if type(arg) is tuple:
             return tuple([self._like(part) for part in arg])
         return _like(self.program.lines[arg]) if type(arg) is Ref else arg

@@ -103,7 +103,7 @@ def docstring_lines(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
 
 
 def describe_leaves(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Say of which kinds the arguments and the results are."""
+    """Say of which dtypes the arguments and the results are."""
     results = [f"out{n}" for n in range(len(kernel.outputs))]
     pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
     lines = [
