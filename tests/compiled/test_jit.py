@@ -453,8 +453,8 @@ def test_every_operation_takes_columns():
     for operation in OPERATIONS.values():
         if operation.name != "select":
             with np.errstate(all="ignore"):
-                whole = operation.compute(*[column] * operation.arity)
-                each = [operation.compute(*[x] * operation.arity) for x in column]
+                whole = operation.numpy(*[column] * operation.arity)
+                each = [operation.numpy(*[x] * operation.arity) for x in column]
             np.testing.assert_allclose(whole, each, rtol=1e-15)
 
 

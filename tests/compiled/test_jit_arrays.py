@@ -9,12 +9,12 @@ import pytest
 from simpleautodiff.scipy.special import logsumexp
 
 import simpleautodiff as ad
-from simpleautodiff.compiled.array.array_program import ArrayProgram
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.running.array_program import ArrayProgram
+from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten
@@ -94,7 +94,7 @@ def test_float32_stays_float32(n):
 EDGES = [0.0, -0.0, 0.3, -0.7, 1.0, -1.0, 2.5, -8.0, 1e-300, -3e5, np.inf, -np.inf, np.nan]
 
 
-@pytest.mark.parametrize("name", sorted(NUMBERS))
+@pytest.mark.parametrize("name", sorted(LOWERED_ROWS))
 def test_every_row_on_arrays(name):
     """Rows that are computed element by element, at ordinary numbers and at the edges."""
     primitive = TABLE[name]
@@ -567,7 +567,7 @@ def test_random_programs_in_float32(seed):
 
 @pytest.mark.parametrize("lanes", [1, 2, 4, 16])
 def test_every_width(lanes, monkeypatch):
-    monkeypatch.setattr("simpleautodiff.compiled.array.array_program.lanes", lambda: lanes)
+    monkeypatch.setattr("simpleautodiff.compiled.backends.llvm.target.lanes", lambda: lanes)
     x = rng.normal(size=(5, 13))
     agree(ad.value_and_grad(chain), x)
     agree(
@@ -587,7 +587,7 @@ def test_every_width(lanes, monkeypatch):
 
 
 def test_axes_are_joined_and_a_long_one_is_put_last():
-    flat = Flat()
+    flat = ScalarProgram()
     place = flat.input()
     loads = [Access(0, "d", 0, (12, 4, 1))]
     loop = Loop((50, 3, 4), flat, loads, [], [Fold("add", place, Access(1, "d", 0, (1, 0, 0)))])

@@ -96,7 +96,7 @@ def test_functions_of_llvm_become_calls_of_the_c_library():
     text += "  %v = load <4 x double>, ptr %x, align 8\n"
     text += "  %s = call <4 x double> @llvm.sin.v4f64(<4 x double> %v)\n"
     text += "  store <4 x double> %s, ptr %x, align 8\n  ret void\n}"
-    assert externals.declared(text) == ["sin"]
+    assert externals.find_declared(text) == ["sin"]
     values = np.array([0.1, 2.0, -3.0, 40.0])
     expected = [math.sin(x) for x in values]
     code = engine.build(text, level=1, names=["f"])

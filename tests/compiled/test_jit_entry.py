@@ -17,10 +17,7 @@ import weakref
 import numpy as np
 import pytest
 
-from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.native.callable import Slot, quick
-from simpleautodiff.compiled.native.object_offsets import layout
-from simpleautodiff.compiled.native.python_entry import (
+from simpleautodiff.compiled.backends.llvm.python_entry import (
     Array,
     Number,
     arrays_entry,
@@ -28,6 +25,9 @@ from simpleautodiff.compiled.native.python_entry import (
     entry_names,
     floats_entry,
 )
+from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.native.callable import CallSlot, quick
+from simpleautodiff.compiled.native.object_offsets import layout
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
 
 GRADIENT = """
@@ -64,7 +64,7 @@ def no_disk(monkeypatch):
 
 
 @quick
-class Called(Slot):
+class Called(CallSlot):
     """What is called here."""
 
     def explain(self):
@@ -475,7 +475,7 @@ def test_it_is_an_object_with_attributes():
     function.__wrapped__ = gradient
     function.__name__, function.__doc__ = "gradient", "The gradient."
     assert function.explain() == "explained"
-    assert isinstance(function, Slot)
+    assert isinstance(function, CallSlot)
     assert callable(function)
     assert inspect.signature(function) == inspect.signature(gradient)
     assert Called.__name__ == "Called"

@@ -9,13 +9,13 @@ import exports
 import flats
 from simpleautodiff.compiled.backends.c import c_scalars as numbers_c
 from simpleautodiff.compiled.backends.interpreter.machine import (
-    Machine,
+    InterpretedProgram,
     as_leaves,
     empty_leaves,
 )
 from simpleautodiff.compiled.backends.python import numpy_scalars as numbers_python
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 compiled, imported, needs_compiler = exports.compiled, exports.imported, exports.needs_compiler
 
@@ -27,11 +27,11 @@ def called(function, kernel, arguments):
 
 def assert_the_same(one, answer, machine=None):
     """Compare with the machine, which calls the same C library."""
-    status, results = (machine or Machine(one.kernel)).run(*one.arguments)
+    status, results = (machine or InterpretedProgram(one.kernel)).run(*one.arguments)
     assert answer[0] == status
     for found, expected in zip(answer[1], results, strict=True):
         if not status:
-            flats.assert_near(found, expected, 0, str(one.kernel.flat))
+            flats.assert_near(found, expected, 0, str(one.kernel.program))
 
 
 @pytest.mark.slow
@@ -43,11 +43,11 @@ def test_every_operation_in_c(tmp_path, level):
     library = compiled(tmp_path, [text], level)
     random = np.random.default_rng(0)
     for number, kernel in enumerate(kernels):
-        machine = Machine(kernel)
+        machine = InterpretedProgram(kernel)
         for _ in range(60):
-            point = [[random.choice(flats.SPECIAL[leaf.kind])] for leaf in kernel.inputs]
+            point = [[random.choice(flats.SPECIAL[leaf.dtype])] for leaf in kernel.inputs]
             point = as_leaves(point, kernel.inputs)
-            if kernel.flat.steps[-1][0] in ("signbit", "copysign") and np.isnan(point[-1][0]):
+            if kernel.program.steps[-1][0] in ("signbit", "copysign") and np.isnan(point[-1][0]):
                 continue
             one = flats.Case(kernel, point)
             assert_the_same(one, called(library[f"f{number}"], kernel, point), machine)
@@ -57,8 +57,8 @@ def test_every_operation_in_c(tmp_path, level):
 @needs_compiler
 @pytest.mark.parametrize(("length", "on_stack"), [(250, 4096), (4, 4096), (4, 0)])
 def test_random_programs_in_c(tmp_path, monkeypatch, length, on_stack):
-    monkeypatch.setattr(numbers_c, "LENGTH", length)
-    monkeypatch.setattr(numbers_c, "ON_STACK", on_stack)
+    monkeypatch.setattr(numbers_c, "C_PART_STEPS", length)
+    monkeypatch.setattr(numbers_c, "C_STACK_CELLS", on_stack)
     for exact in (True, False):
         programs = flats.some(80, exact=exact)
         texts = [numbers_c.to_c(one.kernel, f"f{n}") for n, one in enumerate(programs)]
@@ -72,7 +72,7 @@ def test_random_programs_in_c(tmp_path, monkeypatch, length, on_stack):
 
 def two_outputs():
     """Return x y and x + y + 1/10 of a row of two, or guard 1 where x is not below y."""
-    flat = Flat()
+    flat = ScalarProgram()
     x, y = flat.input(), flat.input()
     flat.guards = [(flat.make("eq", x, x), True), (flat.make("lt", x, y), True)]
     flat.outputs = [flat.mul(x, y), flat.add(flat.add(x, y), flat.const(0.1))]
@@ -97,7 +97,7 @@ def test_rows_in_c(tmp_path):
 @pytest.mark.slow
 @needs_compiler
 def test_a_long_program_in_c_is_compiled_in_parts(tmp_path):
-    flat = Flat()
+    flat = ScalarProgram()
     x = flat.input()
     y = x
     for n in range(5_000):
@@ -141,7 +141,7 @@ def row_of(result, leaf, row, rows=5):
 def test_random_programs_in_numpy_on_columns(tmp_path):
     for one in flats.some(100):
         kernel = one.kernel
-        kernel.flat.guards = []
+        kernel.program.guards = []
         function = imported(tmp_path, numbers_python.to_python(kernel, "f"))
         columns = [
             np.stack([np.roll(array, row) for row in range(5)], axis=-1) for array in one.arguments

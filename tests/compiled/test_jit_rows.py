@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.compiled.backends.llvm import target
 from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.recording import vmap_body as rowwise
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS
+from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten
@@ -35,10 +35,10 @@ CANCEL = {"logaddexp", "logaddexp2"}  # two numbers of one size, whose errors st
 BY_NUMPY = {"sinc"}  # rows whose slopes are no operations on numbers
 DIVIDE = ["floor_divide", "mod"]  # apart from `div`, with which they would share a reciprocal
 GROUPS = {
-    "unary": (1, sorted(n for n in NUMBERS if n in TABLE and TABLE[n].arity == 1)),
-    "binary": (2, sorted(n for n in NUMBERS if TABLE[n].arity == 2 and n not in DIVIDE)),
+    "unary": (1, sorted(n for n in LOWERED_ROWS if n in TABLE and TABLE[n].arity == 1)),
+    "binary": (2, sorted(n for n in LOWERED_ROWS if TABLE[n].arity == 2 and n not in DIVIDE)),
     "divide": (2, DIVIDE),
-    "ternary": (3, sorted(n for n in NUMBERS if TABLE[n].arity == 3)),
+    "ternary": (3, sorted(n for n in LOWERED_ROWS if TABLE[n].arity == 3)),
 }
 
 
@@ -119,7 +119,7 @@ class Group:
 def test_every_row_at_every_width(monkeypatch, group, kind, is_slope):
     of_group = Group(group, kind, is_slope)
     for width in WIDTHS[kind]:
-        monkeypatch.setattr(rowwise, "width_of", lambda kernel, width=width: width)
+        monkeypatch.setattr(target, "width_of", lambda kernel, width=width: width)
         rows = rows_of(ad.vmap(of_group.function), of_group.columns)
         for count in (None, 1, 3, 8, 17):
             found = rows(*[column[:count] for column in of_group.columns])

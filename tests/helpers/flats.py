@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import Phase, given, seed, settings, strategies as st
 
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import KINDS, OPERATIONS
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import OPERATIONS, SCALAR_TYPES
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 INF, NAN = np.inf, np.nan
 SPECIAL = {
@@ -18,11 +18,15 @@ SPECIAL = {
 }
 COMPARE = ("lt", "le", "eq", "ne")
 LOGIC = ("and", "or", "xor", "not")
-CONVERT = ("to_double", "to_float", "to_whole")
-OF_WHOLE = ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "fmod", *COMPARE)
-OF_TRUTHS = (*LOGIC, "eq", "ne")
-OF_REALS = tuple(name for name in OPERATIONS if name not in (*LOGIC, *CONVERT, "select"))
-BY_KIND = {"d": OF_REALS, "f": OF_REALS, "l": OF_WHOLE, "?": OF_TRUTHS}
+CONVERT = ("to_float64", "to_float32", "to_int64")
+BY_KIND = {  # operations by the dtype that they take
+    dtype: tuple(
+        name
+        for name, row in OPERATIONS.items()
+        if row.code(dtype) and name not in (*CONVERT, "select")
+    )
+    for dtype in "dfl?"
+}
 
 # Functions that two C libraries may round differently; what follows such a step is not compared
 # to the last bit. All others are the same everywhere.
@@ -33,9 +37,9 @@ EXACT |= {"floor", "ceil", "trunc", "rint", "signbit", "select", *COMPARE, *LOGI
 def operations():
     """Return every operation with every kind of argument it takes."""
     pairs = [(name, kind) for kind, names in BY_KIND.items() for name in names]
-    conversions = [("to_double", kind) for kind in "f?l"]
-    conversions += [("to_float", kind) for kind in "d?l"]
-    conversions += [("to_whole", kind) for kind in "?"]
+    conversions = [("to_float64", kind) for kind in "f?l"]
+    conversions += [("to_float32", kind) for kind in "d?l"]
+    conversions += [("to_int64", kind) for kind in "?"]
     return pairs + [("select", kind) for kind in "df?l"] + conversions
 
 
@@ -46,10 +50,10 @@ def result_kind(name, kind):
 
 def single(name, kind):
     """Return a kernel of one operation, one leaf per argument."""
-    flat = Flat()
+    flat = ScalarProgram()
     kinds = ["?", kind, kind] if name == "select" else [kind] * OPERATIONS[name].arity
     places = [flat.input(each) for each in kinds]
-    flat.outputs = [flat.plainly(name, *places)]
+    flat.outputs = [flat.make_unsimplified(name, *places)]
     leaves = tuple(Leaf(each, 1) for each in kinds)
     return Kernel(flat, leaves, (Leaf(result_kind(name, kind), 1),))
 
@@ -60,12 +64,12 @@ class Case(NamedTuple):
 
     def expected(self):
         """Return the status and the results, by NumPy and step by step: the definition."""
-        kernel, flat = self.kernel, self.kernel.flat
+        kernel, flat = self.kernel, self.kernel.program
         values = all_values(flat, [number for array in self.arguments for number in array])
         wrong = [n for n, (place, wanted) in enumerate(flat.guards) if values[place] != wanted]
         results = iter([values[place] for place in flat.outputs])
         leaves = [
-            np.array([next(results) for _ in range(leaf.size)], KINDS[leaf.kind])
+            np.array([next(results) for _ in range(leaf.size)], SCALAR_TYPES[leaf.dtype])
             for leaf in kernel.outputs
         ]
         return (1 + wrong[0] if wrong else 0), leaves
@@ -73,10 +77,10 @@ class Case(NamedTuple):
     def check(self, answer, ulps=0):
         """Compare a status and results with the definition; after a failed guard, the status."""
         status, leaves = self.expected()
-        assert answer[0] == status, str(self.kernel.flat)
+        assert answer[0] == status, str(self.kernel.program)
         for found, leaf in zip(answer[1], leaves, strict=True):
             if not status:
-                assert_near(found, leaf, ulps, str(self.kernel.flat))
+                assert_near(found, leaf, ulps, str(self.kernel.program))
 
 
 def assert_near(found, expected, ulps=0, message=""):
@@ -127,17 +131,17 @@ def cases(draw, most=25, exact=True, without=()):
     With `exact`, only operations that have one right result to the last bit: then all ways to run a
     program agree. Without, those that call the same C library still do.
     """
-    flat, inputs = Flat(draw(st.booleans())), draw(leaves())
+    flat, inputs = ScalarProgram(draw(st.booleans())), draw(leaves())
     arguments = [
-        np.array([draw(numbers(leaf.kind)) for _ in range(leaf.size)], KINDS[leaf.kind])
+        np.array([draw(numbers(leaf.dtype)) for _ in range(leaf.size)], SCALAR_TYPES[leaf.dtype])
         for leaf in inputs
     ]
-    places = [flat.input(leaf.kind) for leaf in inputs for _ in range(leaf.size)]
-    places += [flat.const(KINDS[kind](draw(numbers(kind))), kind) for kind in "df?l"]
+    places = [flat.input(leaf.dtype) for leaf in inputs for _ in range(leaf.size)]
+    places += [flat.const(SCALAR_TYPES[kind](draw(numbers(kind))), kind) for kind in "df?l"]
     for _ in range(draw(st.integers(1, most))):
         places.append(_step(draw, flat, places, exact, without))
     places = _defined(flat, places, arguments)
-    truths = [place for place in places if flat.kinds[place] == "?"]
+    truths = [place for place in places if flat.dtypes[place] == "?"]
     chosen = draw(st.lists(st.tuples(st.sampled_from(truths), st.booleans()), max_size=3))
     flat.guards = chosen
     outputs = _outputs(draw, flat, places)
@@ -157,21 +161,21 @@ def _defined(flat, places, arguments):
 
 
 def _step(draw, flat, places, exact, without):
-    kind = flat.kinds[draw(st.sampled_from(places))]
-    same = [place for place in places if flat.kinds[place] == kind]
+    kind = flat.dtypes[draw(st.sampled_from(places))]
+    same = [place for place in places if flat.dtypes[place] == kind]
     names = [name for name, of in operations() if of == kind and name not in without]
     name = draw(st.sampled_from([name for name in names if not exact or name in EXACT]))
     count = 2 if name == "select" else OPERATIONS[name].arity
     args = [draw(st.sampled_from(same)) for _ in range(count)]
     if name == "select":
-        args.insert(0, draw(st.sampled_from([p for p in places if flat.kinds[p] == "?"])))
+        args.insert(0, draw(st.sampled_from([p for p in places if flat.dtypes[p] == "?"])))
     return flat.make(name, *args)
 
 
 def _outputs(draw, flat, places):
     outputs = []
     for kind in draw(st.lists(st.sampled_from("ddf?l"), min_size=1, max_size=3)):
-        same = [place for place in places if flat.kinds[place] == kind]
+        same = [place for place in places if flat.dtypes[place] == kind]
         chosen = draw(st.lists(st.sampled_from(same[-6:]), max_size=3))
         flat.outputs += chosen
         outputs.append(Leaf(kind, len(chosen)))

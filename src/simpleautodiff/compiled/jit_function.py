@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import patch_scipy
-from simpleautodiff.compiled.entered import Program
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.recording.trace_program import Recorded, native
-from simpleautodiff.compiled.recording.vmap_body import record_rows
-from simpleautodiff.compiled.signature import Call, NotComparedError, leaf_paths, signature
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
+from simpleautodiff.compiled.running.batched_function import record_batched
+from simpleautodiff.compiled.running.runnable import RunnableProgram
+from simpleautodiff.compiled.signature import CallSignature, NotComparedError, leaf_paths, signature
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import unwrapped
@@ -45,26 +45,26 @@ class Options:
 
 @dataclass(eq=False)
 class Path:
-    """One way through the code: its program, and how to put its results together.
+    """One path through the code: its program, and how to put its results together.
 
-    `turns[k]` is the way that is taken where the k-th guard does not hold. If there is none that
+    `branches[k]` is the way that is taken where the k-th guard does not hold. If there is none that
     can be recorded, `as_is[k]` says why, and the function is run as it is.
     """
 
-    recorded: Recorded
-    program: Program
+    recorded: RecordedProgram
+    program: RunnableProgram
     finish: Callable[[list[Any]], Any]
-    results: list[Any]  # the kind of number of each result; None of what is no number
-    turns: dict[int, Path] = field(default_factory=dict)
+    results: list[Any]  # the dtype of each result; None of what is no number
+    branches: dict[int, Path] = field(default_factory=dict)
     as_is: dict[int, str] = field(default_factory=dict)
 
     def all(self) -> list[Path]:
         """Return this path and those that branch off it."""
-        return [self, *[path for turn in self.turns.values() for path in turn.all()]]
+        return [self, *[path for turn in self.branches.values() for path in turn.all()]]
 
 
 @dataclass(eq=False, slots=True)
-class Specialised:
+class Specialization:
     """What is known of calls with one signature."""
 
     calls: int = 0
@@ -73,19 +73,19 @@ class Specialised:
     given: list[str] = field(default_factory=list)  # where the arguments stand that may change
 
     def paths(self) -> list[Path]:
-        """Return the ways through the code that were met."""
+        """Return the paths through the code that were met."""
         return self.root.all() if self.root else []
 
 
-class Function:
+class JitFunction:
     """A function that is compiled as it is called."""
 
     def __init__(self, f: F, options: Options) -> None:
         self.f = f
         self.options = options
-        self.known: dict[Hashable, Specialised] = {}
+        self.known: dict[Hashable, Specialization] = {}
         self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
-        self.on_path: Callable[[Path, Call, Any], None] = lambda *_: None
+        self.on_path: Callable[[Path, CallSignature, Any], None] = lambda *_: None
         self._recording = threading.RLock()
 
     @cached_property
@@ -100,12 +100,12 @@ class Function:
         """Answer a call: by a program if there is one that fits, or by running the function."""
         if "out" in kwargs and "out" not in self.parameters:
             out = kwargs["out"]
-            return _written(self._answer(args, without_out(kwargs), out), out)
+            return _write_into(self._answer(args, without_out(kwargs), out), out)
         return self._answer(args, kwargs)
 
     def _answer(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
         if not kwargs and {*map(type, args)} == _FLOATS:
-            described = Call(len(args), (args, kwargs), list(args), list(range(len(args))))
+            described = CallSignature(len(args), (args, kwargs), list(args), list(range(len(args))))
         else:
             try:
                 described = signature((args, kwargs))
@@ -117,11 +117,11 @@ class Function:
         if found is None:
             if len(self.known) >= MOST_SIGNATURES:
                 return self._without_program(args, kwargs)
-            found = self.known.setdefault(described.key, Specialised())
+            found = self.known.setdefault(described.key, Specialization())
         found.calls += 1
         if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
             return self.f(*args, **kwargs)
-        return self._by_program(found, described, args, kwargs, out)
+        return self._run_program(found, described, args, kwargs, out)
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -131,28 +131,28 @@ class Function:
         )
         return self.f(*args, **kwargs)
 
-    def _by_program(
-        self, found: Specialised, described: Call, args: Any, kwargs: Any, out: Any
+    def _run_program(
+        self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
     ) -> Any:
         if found.root is None:
-            return self._met(found, described, args, kwargs, None)
+            return self._run_and_record(found, described, args, kwargs, None)
         path, inputs = found.root, described.inputs
         while True:
-            tried = _tried(path, inputs, out)
+            tried = _try_path(path, inputs, out)
             if tried is None or tried[0] - 1 in path.as_is:
                 return self.f(*args, **kwargs)  # which says itself what is wrong, and where
             status, outputs = tried
             if status == 0:
                 return path.finish(outputs)
-            turn = path.turns.get(status - 1)
+            turn = path.branches.get(status - 1)
             if turn is None:
-                return self._met(found, described, args, kwargs, (path, status - 1))
+                return self._run_and_record(found, described, args, kwargs, (path, status - 1))
             path = turn
 
-    def _met(
+    def _run_and_record(
         self,
-        found: Specialised,
-        described: Call,
+        found: Specialization,
+        described: CallSignature,
         args: Any,
         kwargs: Any,
         branch: tuple[Path, int] | None,
@@ -166,13 +166,13 @@ class Function:
                 "depend on numbers (np.where chooses between arrays), or allow more: "
                 "jit(f, max_paths=...)"
             )
-        before = [_own(leaf) for leaf in described.leaves]
+        before = [_copy_array(leaf) for leaf in described.leaves]
         result = self.f(*args, **kwargs)
         if not self._recording.acquire(blocking=False):
             return result  # another thread is recording, and this function may be what it waits for
         try:
             _check_unchanged(described, before, name_of(self.f))
-            path = self._branched_off(found, described, args, kwargs, branch, result)
+            path = self._record_path(found, described, args, kwargs, branch, result)
         except Exception as error:  # whatever it was, the function itself ran
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -187,17 +187,17 @@ class Function:
             path.program.prepare()
         return result
 
-    def _branched_off(
+    def _record_path(
         self,
-        found: Specialised,
-        described: Call,
+        found: Specialization,
+        described: CallSignature,
         args: Any,
         kwargs: Any,
         branch: tuple[Path, int] | None,
         result: Any,
     ) -> Path | None:
         """Record a way and give it its place among the others; None if it is known."""
-        known = branch[1] in branch[0].turns if branch else found.root is not None
+        known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
         path = self._record(described, args, kwargs, result)
@@ -207,28 +207,28 @@ class Function:
         before, guard = branch
         if path.recorded.decisions(guard) == before.recorded.decisions(guard):
             return None  # by a hair: rounded otherwise, the function goes the known way
-        before.turns[guard] = path
+        before.branches[guard] = path
         return path
 
-    def _record(self, described: Call, args: Any, kwargs: Any, result: Any) -> Path:
+    def _record(self, described: CallSignature, args: Any, kwargs: Any, result: Any) -> Path:
         patch_scipy()
         options = self.options
-        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_rows)
+        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
         leaves, rebuild = flatten((args, kwargs))
-        with engine.recording, level, np.errstate(all="ignore"), _quietly():
+        with engine.recording, level, np.errstate(all="ignore"), _without_warnings():
             for i in described.varies:
-                leaves[i] = level.input(_given(leaves[i]))
+                leaves[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(leaves))
             outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
             finish = _finisher(outputs, result, name_of(self.f))
             if level.captured:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
-        results = [_kind(leaf) for leaf in flatten(result)[0]]
+        results = [_result_dtype(leaf) for leaf in flatten(result)[0]]
         return Path(recorded, make_program(recorded, self.options), finish, results)
 
 
-def _tried(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
+def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:
     """Run a program; None if numbers are such that a step has no result."""
     try:
         return path.program.run(inputs, out)
@@ -237,7 +237,7 @@ def _tried(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | N
 
 
 @contextmanager
-def _quietly() -> Iterator[None]:
+def _without_warnings() -> Iterator[None]:
     """Say nothing again that the function has said before.
 
     Warnings are switched off for all threads, so only one of them can switch them on again.
@@ -255,7 +255,7 @@ def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: arg for name, arg in kwargs.items() if name != "out"}
 
 
-def _written(result: Any, out: Any) -> Any:
+def _write_into(result: Any, out: Any) -> Any:
     """Put a result into an array that was made before."""
     if not isinstance(result, np.ndarray) or not isinstance(out, np.ndarray):
         raise ArgumentError(
@@ -279,14 +279,14 @@ def _is_view(result: Any, of: Any) -> bool:
     )
 
 
-def _check_unchanged(described: Call, before: list[Any], name: str) -> None:
+def _check_unchanged(described: CallSignature, before: list[Any], name: str) -> None:
     leaves, after = described.leaves, flatten(described.tree)[0]
     same = len(leaves) == len(after) and all(map(operator.is_, leaves, after))
     if not same or not all(map(_is_as_before, before, leaves)) or _holds_other(described):
         raise TraceError(f"{name} writes to its argument; let it write to a copy: x = x.copy()")
 
 
-def _holds_other(described: Call) -> bool:
+def _holds_other(described: CallSignature) -> bool:
     """Tell whether an object among the arguments holds what it did not hold before."""
     if len(described.varies) == len(described.leaves):
         return False
@@ -302,7 +302,7 @@ def _is_as_before(old: Any, new: Any) -> bool:
     return np.array_equal(old, new, equal_nan=old.dtype.kind in "fc")
 
 
-def _given(leaf: Any) -> Any:
+def _as_input(leaf: Any) -> Any:
     leaf = native(leaf)
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
 
@@ -322,23 +322,25 @@ def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]
         if not _agree(leaf, number):
             raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
         makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
-    fixed = [None if maker else _own(leaf) for maker, leaf in zip(makers, leaves, strict=True)]
+    fixed = [
+        None if maker else _copy_array(leaf) for maker, leaf in zip(makers, leaves, strict=True)
+    ]
 
     def finish(numbers: list[Any]) -> Any:
         new = iter(numbers)
-        parts = [maker(next(new)) if maker else _own(leaf)
+        parts = [maker(next(new)) if maker else _copy_array(leaf)
                  for maker, leaf in zip(makers, fixed, strict=True)]  # fmt: skip
         return rebuild(iter(parts))
 
     return finish
 
 
-def _kind(leaf: Any) -> Any:
+def _result_dtype(leaf: Any) -> Any:
     is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
     return np.asarray(leaf).dtype if is_number else None
 
 
-def _own(leaf: Any) -> Any:
+def _copy_array(leaf: Any) -> Any:
     """Return a result that nobody else may write to."""
     return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
 
@@ -349,16 +351,16 @@ def _maker(leaf: Any) -> Any:
         dtype, shape = leaf.dtype, leaf.shape
         return lambda x: np.asarray(x, dtype).reshape(shape)
     if isinstance(leaf, np.integer):
-        return lambda x: _whole(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
+        return lambda x: _to_integer(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
     if isinstance(leaf, np.generic):
         return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
-    kind = _whole if type(leaf) is int else type(leaf)
+    kind = _to_integer if type(leaf) is int else type(leaf)
     return lambda x: kind(np.asarray(x).reshape(())[()])
 
 
-def _whole(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
+def _to_integer(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
     """Return a number without a fraction as a whole one; the floor of nan is nan."""
-    largest = math.inf if whole is int else 2.0**63  # of NumPy's whole numbers
+    largest = math.inf if whole is int else 2.0**63  # of NumPy's integers
     return whole(number) if abs(number) < largest else otherwise(number)
 
 

@@ -6,41 +6,37 @@ import functools
 import sys
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.llvm.entry_points import Form
-from simpleautodiff.compiled.entered import Entered, Program
-from simpleautodiff.compiled.jit_function import Function, Options, Path
+from simpleautodiff.compiled.backends.export import Export, ExportedPath, argument_names, identifier
+from simpleautodiff.compiled.backends.interface import Array, CallForm, Number, Structure
+from simpleautodiff.compiled.jit_function import JitFunction, Options, Path
 from simpleautodiff.compiled.native.background import wait
-from simpleautodiff.compiled.native.callable import Slot, quick
+from simpleautodiff.compiled.native.callable import CallSlot, quick
 from simpleautodiff.compiled.native.compile import MISSING, Code, available
 from simpleautodiff.compiled.native.object_offsets import is_known
-from simpleautodiff.compiled.native.python_entry import Array, Number, Structure
-from simpleautodiff.compiled.recording.trace_program import Place
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.recording.vmap_program import RowsProgram
+from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.report import explanation
-from simpleautodiff.compiled.signature import Call, given_names
-from simpleautodiff.compiled.tiers import TIERS
+from simpleautodiff.compiled.running.batched_program import BatchedProgram
+from simpleautodiff.compiled.running.runnable import TIERS, EnteredProgram, RunnableProgram
+from simpleautodiff.compiled.scalar.kernel import BatchedKernel
+from simpleautodiff.compiled.signature import CallSignature, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.pickling import followed, recipe
 from simpleautodiff.values.pytree import flatten
 
-if TYPE_CHECKING:
-    from simpleautodiff.compiled.backends.export_paths import Export
-
 F = Callable[..., Any]
 
 
 @quick
-class Jitted(Slot):
+class Jitted(CallSlot):
     """A function that is compiled as it is called; see `jit`."""
 
     def __init__(self, f: F, options: Options) -> None:
-        self.function = Function(f, options)
+        self.function = JitFunction(f, options)
         super().__init__(self.function.call)
         self.__wrapped__ = f
         self.__name__ = self.__qualname__ = name_of(f)
@@ -48,12 +44,12 @@ class Jitted(Slot):
         self.__doc__ = f.__doc__
         itself = weakref.ref(self)
 
-        def on_path(path: Path, described: Call, result: Any) -> None:
+        def on_path(path: Path, described: CallSignature, result: Any) -> None:
             jitted = itself()
-            if jitted is not None and isinstance(path.program, Entered):
-                path.program.on_entry = lambda: _repoint(itself)
+            if jitted is not None and isinstance(path.program, EnteredProgram):
+                path.program.on_entry = lambda: _point_to_code(itself)
                 out = "out" not in jitted.function.parameters
-                path.program.form = _form(described, path, path.program.results, result, out)
+                path.program.form = _find_form(described, path, path.program.results, result, out)
 
         self.function.on_path = on_path
 
@@ -64,7 +60,7 @@ class Jitted(Slot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return _remade, (recipe(self.__wrapped__), self.function.options)
+        return _remake, (recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -75,15 +71,15 @@ class Jitted(Slot):
 
     def source(self) -> str:
         """Return the programs that run, one step a line."""
-        return _joined(self.function, lambda path: path.program.source())
+        return _join_paths(self.function, lambda path: path.program.source())
 
     def llvm(self) -> str:
         """Return the code in LLVM's language; it is compiled if it is not yet."""
-        return _joined(self.function, lambda path: _codes(path, lambda code: code.ir))
+        return _join_paths(self.function, lambda path: _codes(path, lambda code: code.ir))
 
     def asm(self) -> str:
         """Return the machine code in the assembly language of this machine."""
-        return _joined(self.function, lambda path: _codes(path, lambda code: code.asm()))
+        return _join_paths(self.function, lambda path: _codes(path, lambda code: code.asm()))
 
     def wait(self) -> Jitted:
         """Wait until what is being compiled in the background is ready."""
@@ -93,7 +89,7 @@ class Jitted(Slot):
     def to_c(self, name: str = "") -> str:
         """Return the program as a C file, which every C compiler takes.
 
-        All ways through the code that were met are in it.
+        All paths through the code that were met are in it.
 
         Examples
         --------
@@ -115,14 +111,12 @@ class Jitted(Slot):
         <BLANKLINE>
         <BLANKLINE>
         """
-        from simpleautodiff.compiled.export import in_c
-
-        return in_c(self._export(name))
+        return self._export("c", name)
 
     def to_python(self, name: str = "") -> str:
         r"""Return the program as a module in Python that needs nothing but NumPy.
 
-        All ways through the code that were met are in it. Where a line is a function of
+        All paths through the code that were met are in it. Where a line is a function of
         `scipy.special`, it needs SciPy, too.
 
         Examples
@@ -135,19 +129,16 @@ class Jitted(Slot):
         area(r):
         ...
         """
-        from simpleautodiff.compiled.export import in_python
+        return self._export("python", name)
 
-        return in_python(self._export(name))
+    def _export(self, language: str, name: str) -> str:
+        """Return what was recorded of the one signature, in another language."""
+        from simpleautodiff.compiled.backends.exporters import EXPORTERS
 
-    def _export(self, name: str) -> Export:
-        """Return what there is to export: what was recorded of the one signature."""
-        from simpleautodiff.compiled.backends.export_paths import (
-            Export,
-            Way,
-            argument_names,
-            identifier,
-        )
+        return EXPORTERS[language](self._collect_paths(name))
 
+    def _collect_paths(self, name: str) -> Export:
+        """Return what there is to export: the paths of the one signature."""
         known = list(self.function.known.values())
         found = [one for one in known if one.root is not None]
         reasons = [one.reason for one in known if one.reason]
@@ -161,20 +152,25 @@ class Jitted(Slot):
             )
         paths = found[0].paths()
         numbers = {id(path): number for number, path in enumerate(paths)}
-        turns = [{guard: numbers[id(turn)] for guard, turn in path.turns.items()} for path in paths]
-        ways = [Way(path.recorded, path.results, own)
-                for path, own in zip(paths, turns, strict=True)]  # fmt: skip
+        exported = [
+            ExportedPath(
+                path.recorded,
+                path.results,
+                {guard: numbers[id(other)] for guard, other in path.branches.items()},
+            )
+            for path in paths
+        ]
         name = identifier(name or self.__name__)
         arguments = argument_names(given_names(self.__wrapped__, found[0].given), name)
-        rows = _only_rows(paths[0].program, len(arguments))
-        return Export(name, arguments, ways, rows, self.function.options.precise)
+        batched = _batched_alone(paths[0].program, len(arguments))
+        return Export(name, arguments, exported, batched, self.function.options.precise)
 
 
-def _only_rows(program: Program, inputs: int) -> Rows | None:
-    """Return the function of rows that a program is, if it has the same arguments and results."""
-    if not isinstance(program, RowsProgram):
+def _batched_alone(program: RunnableProgram, inputs: int) -> BatchedKernel | None:
+    """Return the batched function that a program is, if it has the same arguments and results."""
+    if not isinstance(program, BatchedProgram):
         return None
-    places = [int(arg) if type(arg) is Place else -1 for arg in program.args]
+    places = [int(arg) if type(arg) is Ref else -1 for arg in program.args]
     results = range(len(program.kernel.outputs))
     straight = places == [*range(inputs)] and list(program.which) == [*results]
     return program.rows if straight and not program.rows.size else None
@@ -189,32 +185,34 @@ def make_jitted(f: F | None, precise: bool, tier: str | None, threads: int, max_
             raise ArgumentError(f"{name} is a whole number, at least 1; got {number!r}")
     options = Options(precise, tier, threads, max_paths)
     if f is None:
-        return lambda f: _jitted(f, options)
-    return _jitted(f, options)
+        return lambda f: _make(f, options)
+    return _make(f, options)
 
 
-def _jitted(f: F, options: Options) -> Jitted:
+def _make(f: F, options: Options) -> Jitted:
     check_function(f)
     return Jitted(f, options)
 
 
-def _remade(how: Any, options: Options) -> Jitted:
+def _remake(how: Any, options: Options) -> Jitted:
     return Jitted(followed(how), options)
 
 
-def _repoint(itself: weakref.ref[Jitted]) -> None:
+def _point_to_code(itself: weakref.ref[Jitted]) -> None:
     """Let Python call the compiled code of all signatures and paths at once."""
     jitted = itself()
     if jitted is None:
         return
     programs = [path.program for found in list(jitted.function.known.values())
                 for path in found.paths()]  # fmt: skip
-    entries = [program.entry for program in programs if isinstance(program, Entered)]
+    entries = [program.entry for program in programs if isinstance(program, EnteredProgram)]
     jitted.point_to(*[entry for entry in entries if entry is not None])
 
 
-def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> Form | None:
-    """Return how Python could call a program without more ado; None if that cannot be."""
+def _find_form(
+    described: CallSignature, path: Path, results: int, result: Any, out: bool
+) -> CallForm | None:
+    """Return how Python could call a program directly; None if that cannot be."""
     args, kwargs = described.tree
     if kwargs or len(args) != len(described.leaves) or len(args) != len(described.varies):
         return None
@@ -227,10 +225,10 @@ def _form(described: Call, path: Path, results: int, result: Any, out: bool) -> 
     if None in inputs or None in outputs or structure is None or not whole:
         return None
     lines = path.recorded.lines
-    if any(part and lines[place].dtype != np.dtype(part.kind)  # it has to be made another number
+    if any(part and lines[place].dtype != np.dtype(part.dtype)  # it has to be made another number
            for place, part in zip(path.recorded.outputs, outputs, strict=True)):  # fmt: skip
         return None
-    return Form(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
+    return CallForm(tuple(inputs), tuple(outputs), structure, out)  # type: ignore[arg-type]
 
 
 def _part(leaf: Any) -> Number | Array | None:
@@ -250,7 +248,7 @@ def _structure(result: Any, numbers: Any) -> Structure | None:
     return None if None in parts else tuple(parts)  # type: ignore[arg-type]
 
 
-def _joined(function: Function, text: Callable[[Path], str]) -> str:
+def _join_paths(function: JitFunction, text: Callable[[Path], str]) -> str:
     paths = [path for found in function.known.values() for path in found.paths()]
     if not paths:
         return "nothing was compiled yet: call the function twice"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.jit_function import Function, Path, Specialised
+from simpleautodiff.compiled.jit_function import JitFunction, Path, Specialization
 
 
-def explanation(function: Function, name: str) -> str:
+def explanation(function: JitFunction, name: str) -> str:
     """Say, for every signature, what was recorded, guarded and compiled, and what runs it."""
     lines = [f"{name}: {_count(len(function.known), 'signature')}"]
     for number, found in enumerate(function.known.values(), 1):
@@ -19,7 +19,7 @@ def explanation(function: Function, name: str) -> str:
     return "\n".join(lines)
 
 
-def _of_signature(found: Specialised) -> list[str]:
+def _of_signature(found: Specialization) -> list[str]:
     called = f"called {_count(found.calls, 'time')}"
     if found.reason:
         return [f"{called}, run as it is, because it cannot be compiled: {found.reason}"]

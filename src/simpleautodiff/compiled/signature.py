@@ -1,4 +1,4 @@
-"""What a call looks like: which arguments may change from call to call, and which may not."""
+"""The signature of a call: which arguments may change between calls, and which are fixed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simpleautodiff.errors import TraceError
 from simpleautodiff.values.pytree import parts_of
 
 
-class Call(NamedTuple):
+class CallSignature(NamedTuple):
     """The arguments of one call, taken apart."""
 
     key: Hashable  # equal for calls that one program can answer
@@ -35,7 +35,7 @@ class NotComparedError(TraceError):
     """Among the arguments of a call is one that cannot be compared with those of other calls."""
 
 
-def signature(tree: Any) -> Call:
+def signature(tree: Any) -> CallSignature:
     """Describe a call; refuse one with something among its arguments that cannot be compared.
 
     That is so for arrays of objects, and inside another transformation.
@@ -47,7 +47,7 @@ def signature(tree: Any) -> Call:
     except TypeError as error:
         raise NotComparedError(str(error)) from error
     varies = [i for i, leaf in enumerate(leaves) if may_vary(leaf)]
-    return Call(key, tree, leaves, varies)
+    return CallSignature(key, tree, leaves, varies)
 
 
 def _key(tree: Any, leaves: list[Any]) -> Hashable:
@@ -98,7 +98,7 @@ def _held(part: Any, within: tuple[int, ...]) -> Hashable:
 def may_vary(leaf: Any) -> bool:
     """Tell numbers and arrays that may change from what is part of the program.
 
-    Floats and arrays change from call to call. Whole numbers, strings and the like decide how code
+    Floats and arrays change from call to call. Integers, strings and the like decide how code
     runs (how often a loop, which axis): a program is made for each of them.
     """
     kind = type(leaf)
@@ -109,7 +109,7 @@ def may_vary(leaf: Any) -> bool:
     return isinstance(leaf, (np.floating, np.complexfloating))
 
 
-def leaf_paths(described: Call) -> list[str]:
+def leaf_paths(described: CallSignature) -> list[str]:
     """Return of each argument that may change where it stands: ``0['w']``, or by name: ``x[1]``.
 
     Examples

@@ -1,4 +1,4 @@
-"""Whether all or any of some truth values hold, as the smallest or the largest of whole numbers."""
+"""`np.all` and `np.any` as reductions that loops can compute: the extremes of integers."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 _EXTREMES = {np.all: "min", np.any: "max"}
 _WHOLE = np.dtype(np.int64)
 
 
-def of_truths(plan: Plan, line: Line) -> Line:
+def reduce_bools(plan: Schedule, line: Line) -> Line:
     """Return the last of the lines that `np.all` or `np.any` is made of; any other line as it is.
 
-    Loops find extremes of whole numbers, not of truth values.
+    Loops find extremes of integers, not of bools.
     """
     name = _EXTREMES.get(line.what) if callable(line.what) else None
-    if name is None or len(line.args) != 1 or line.kwargs or type(line.args[0]) is not Place:
+    if name is None or len(line.args) != 1 or line.kwargs or type(line.args[0]) is not Ref:
         return line
     x = line.args[0]
     shape = plan.lines[x].shape
-    if plan.kind(x) != "?" or 0 in shape:
+    if plan.dtype_of(x) != "?" or 0 in shape:
         return line
     if shape:
         numbers = plan.append(Line(TABLE["astype"], (x, _WHOLE), {}, shape, _WHOLE))

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.boxes import rolled
+from simpleautodiff.compiled.array.boxes import roll_pieces
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import Plan
-from simpleautodiff.compiled.array.view_accesses import Shape, View, seen_through, whole
-from simpleautodiff.compiled.recording.trace_program import Place
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, whole
+from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 Pieces = Iterator[tuple[View, Any]]
 
 
-def copying(plan: Plan, to: View, source: Any, says: str) -> Loop:
+def copy_loop(plan: Schedule, to: View, source: Any, says: str) -> Loop:
     """Return the loop that puts numbers into a part of a result."""
-    flat = Flat()
-    kind = plan.kind(to.root) or ""
+    flat = ScalarProgram()
+    dtype = plan.dtype_of(to.root) or ""
     loads = []
     known = plan.known(source) if not isinstance(source, View) else None
     if known:
-        place = flat.const(known.number, kind)
+        place = flat.const(known.number, dtype)
     else:
         view = source if isinstance(source, View) else plan.view(source)
-        own = plan.kind_of_root(view.root)
+        own = plan.dtype_of_root(view.root)
         loads.append(Access(view.root, own, view.offset, view.within(to.shape)))
-        place = flat.to(kind, flat.input(own))
-    stores = [(place, Access(to.root, kind, to.offset, to.strides))]
+        place = flat.to(dtype, flat.input(own))
+    stores = [(place, Access(to.root, dtype, to.offset, to.strides))]
     return Loop(to.shape, flat, loads, stores, [], says)
 
 
-def _part(plan: Plan, view: View, index: Any) -> View | None:
-    return seen_through("getitem", (index,), view, plan.size(view.root))
+def _part(plan: Schedule, view: View, index: Any) -> View | None:
+    return apply_view("getitem", (index,), view, plan.size(view.root))
 
 
-def _scatter_pieces(plan: Plan, number: int) -> Pieces:
+def _scatter_pieces(plan: Schedule, number: int) -> Pieces:
     x, index, shape = plan.lines[number].args
     yield whole(number, shape), 0.0
     part = _part(plan, whole(number, tuple(shape)), index)
@@ -46,43 +48,54 @@ def _scatter_pieces(plan: Plan, number: int) -> Pieces:
         yield part, plan.view(x)
 
 
-def _written_pieces(plan: Plan, number: int) -> Pieces:
+def _set_item_pieces(plan: Schedule, number: int) -> Pieces:
     x, value, index = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
-    yield result, plan.view(x) if type(x) is Place else x
+    yield result, plan.view(x) if type(x) is Ref else x
     part = _part(plan, result, index)
     if part:
-        yield part, plan.view(value) if type(value) is Place else value
+        yield part, plan.view(value) if type(value) is Ref else value
 
 
-def _joined_pieces(plan: Plan, number: int) -> Pieces:
+def _concatenate_pieces(plan: Schedule, number: int) -> Pieces:
     (axis, ends), *parts = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
     for k, part in enumerate(parts):
         index = (*[slice(None)] * axis, slice(ends[k], ends[k + 1]))
         to = _part(plan, result, index)
         if to:
-            yield to, plan.view(part) if type(part) is Place else part
+            yield to, plan.view(part) if type(part) is Ref else part
 
 
-def _rolled_pieces(plan: Plan, number: int) -> Pieces:
+def _roll_pieces(plan: Schedule, number: int) -> Pieces:
     line = plan.lines[number]
-    for target, origin in rolled(line):
+    for target, origin in roll_pieces(line):
         to = _part(plan, whole(number, line.shape), target)
         source = _part(plan, plan.view(line.args[0]), origin)
         if to and source:
             yield to, source
 
 
-PIECES: dict[str, Any] = {
-    "scatter": _scatter_pieces,
-    "set_item": _written_pieces,
-    "concatenate": _joined_pieces,
-    "roll": _rolled_pieces,
-}
+def _assemble(
+    pieces: Callable[[Schedule, int], Pieces],
+) -> Callable[[Schedule, int], Iterator[Loop]]:
+    """Return what makes the loops that put pieces into the memory of a result."""
+
+    def assemble(plan: Schedule, number: int) -> Iterator[Loop]:
+        line = plan.lines[number]
+        for to, source in pieces(plan, number):
+            yield copy_loop(plan, to, source, f"{line.name} {line.shape}")
+
+    return assemble
 
 
-def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) -> Access:
+assemble_scatter = _assemble(_scatter_pieces)
+assemble_set_item = _assemble(_set_item_pieces)
+assemble_concatenate = _assemble(_concatenate_pieces)
+assemble_roll = _assemble(_roll_pieces)
+
+
+def chosen_access(plan: Schedule, view: View, chosen: Any, shape: Shape, dtype: str) -> Access:
     """Return the access to the elements of a view that distances choose (see `choosing`)."""
     far, behind = chosen
     leading = len(shape) - behind
@@ -94,23 +107,23 @@ def chosen_access(plan: Plan, view: View, chosen: Any, shape: Shape, kind: str) 
         *[0] * leading,
         *[0 if n == 1 else s for n, s in zip(shape[leading:], along, strict=True)],
     )
-    return Access(view.root, kind, view.offset, own, numbers)
+    return Access(view.root, dtype, view.offset, own, numbers)
 
 
-def scattering(plan: Plan, number: int) -> Iterator[Loop]:
+def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
     """Put elements where distances say; those that meet are added, one after the other."""
     x, chosen, shape = plan.lines[number].args
-    result, kind = whole(number, tuple(shape)), plan.kind(number) or ""
-    yield copying(plan, result, 0.0, f"zeros {shape}")
+    result, dtype = whole(number, tuple(shape)), plan.dtype_of(number) or ""
+    yield copy_loop(plan, result, 0.0, f"zeros {shape}")
     source = plan.view(x)
-    flat = Flat()
-    own = plan.kind_of_root(source.root)
-    place = flat.to(kind, flat.input(own))
+    flat = ScalarProgram()
+    own = plan.dtype_of_root(source.root)
+    place = flat.to(dtype, flat.input(own))
     loads = [Access(source.root, own, source.offset, source.strides)]
-    to = chosen_access(plan, result, chosen, source.shape, kind)
+    to = chosen_access(plan, result, chosen, source.shape, dtype)
     far, behind = chosen
     says = f"scatter {source.shape}"
-    if type(far) is not Place and np.unique(far).size == far.size:
+    if type(far) is not Ref and np.unique(far).size == far.size:
         yield Loop(source.shape, flat, loads, [(place, to)], [], says)
     else:
         rows = bool(behind) and source.shape[-1] > 1
@@ -118,22 +131,22 @@ def scattering(plan: Plan, number: int) -> Iterator[Loop]:
         yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
 
 
-def cumulating(plan: Plan, number: int) -> Iterator[Loop]:
+def assemble_cumsum(plan: Schedule, number: int) -> Iterator[Loop]:
     """Add up elements along an axis, one after the other."""
     line = plan.lines[number]
     axis = line.args[1] % len(line.shape)
-    kind = plan.kind(number) or ""
+    dtype = plan.dtype_of(number) or ""
     x, result = plan.view(line.args[0]), whole(number, line.shape)
     at = (slice(None),) * axis
     for index in ((*at, slice(0, 1)), (*at, slice(1, None))):
         to, source = _part(plan, result, index), _part(plan, x, index)
         if to and source and index[-1].start == 0:
-            yield copying(plan, to, source, f"cumsum {line.shape}")
+            yield copy_loop(plan, to, source, f"cumsum {line.shape}")
         elif to and source:
-            flat = Flat()
-            own = plan.kind_of_root(x.root)
-            total = flat.add(flat.input(kind), flat.to(kind, flat.input(own)))
-            before = Access(number, kind, 0, to.strides)
+            flat = ScalarProgram()
+            own = plan.dtype_of_root(x.root)
+            total = flat.add(flat.input(dtype), flat.to(dtype, flat.input(own)))
+            before = Access(number, dtype, 0, to.strides)
             loads = [before, Access(x.root, own, source.offset, source.strides)]
-            stores = [(total, Access(number, kind, to.offset, to.strides))]
+            stores = [(total, Access(number, dtype, to.offset, to.strides))]
             yield Loop(to.shape, flat, loads, stores, [], f"cumsum {line.shape}", alone=True)

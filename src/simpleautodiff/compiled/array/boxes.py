@@ -1,4 +1,4 @@
-"""Results that are made of boxes: pieces of other arrays, each in its own place.
+"""Results that are put together of pieces of other arrays, each of which fills a box of indices.
 
 A loop reads them where they are (see `loops.Access`): nothing is put together in memory.
 """
@@ -7,28 +7,21 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simpleautodiff.compiled.array.view_accesses import View, seen_through
+from simpleautodiff.compiled.array.view_accesses import View, apply_view
 from simpleautodiff.compiled.recording.trace_program import Line
-from simpleautodiff.compiled.scalar.lower_rows import kind_of
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 Boxes = list[tuple[tuple[tuple[int, int], ...], View]]
 
 
-def boxes(plan: Plan, line: Line) -> Boxes:
-    """Return what lies where in a result: boxes, and the elements in them; [] if it is not so."""
-    found = _BOXES[line.name](plan, line)
-    kinds = {plan.kind_of_root(view.root) for _, view in found}
-    return found if kinds == {kind_of(line.dtype)} and len(found) <= _LAYERS else []
-
-
-def _boxes_scattered(plan: Plan, line: Line) -> Boxes:
+def find_boxes_scatter(plan: Schedule, line: Line) -> Boxes:
+    """Return the one box that elements are put into; [] if they do not lie side by side."""
     x, index, shape = line.args
     view = plan.views[x]
     parts = list(index) if isinstance(index, tuple) else [index]
@@ -51,7 +44,8 @@ def _boxes_scattered(plan: Plan, line: Line) -> Boxes:
     return [(tuple(box), View(view.root, tuple(sizes), view.offset, tuple(strides)))]
 
 
-def _boxes_joined(plan: Plan, line: Line) -> Boxes:
+def find_boxes_concatenate(plan: Schedule, line: Line) -> Boxes:
+    """Return one box for each array that is joined."""
     (axis, ends), *parts = line.args
     found = []
     for k, part in enumerate(parts):
@@ -59,21 +53,22 @@ def _boxes_joined(plan: Plan, line: Line) -> Boxes:
         box = [(0, n) for n in line.shape]
         box[axis] = ends[k], ends[k + 1]
         found.append((tuple(box), view))
-    return found if len(parts) <= _LAYERS else []
+    return found
 
 
-def _boxes_rolled(plan: Plan, line: Line) -> Boxes:
+def find_boxes_roll(plan: Schedule, line: Line) -> Boxes:
+    """Return the boxes of the pieces that a rolled array is cut into."""
     found = []
-    for target, source in rolled(line):
+    for target, source in roll_pieces(line):
         view = plan.views[line.args[0]]
-        part = seen_through("getitem", (source,), view, plan.size(view.root))
+        part = apply_view("getitem", (source,), view, plan.size(view.root))
         box = tuple([part.indices(n)[:2] for part, n in zip(target, line.shape, strict=True)])
         if part:
             found.append((box, part))
     return found
 
 
-def rolled(line: Line) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
+def roll_pieces(line: Line) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
     """Yield where the pieces of a rolled array come to lie, and where they come from."""
     _, shifts, axes = line.args
     amounts = [0] * len(line.shape)
@@ -86,11 +81,3 @@ def rolled(line: Line) -> Iterator[tuple[tuple[slice, ...], tuple[slice, ...]]]:
     ]  # fmt: skip
     for pairs in itertools.product(*halves):
         yield tuple([pair[0] for pair in pairs]), tuple([pair[1] for pair in pairs])
-
-
-_LAYERS = 4  # more pieces than that are put together in memory
-_BOXES: dict[str, Any] = {
-    "scatter": _boxes_scattered,
-    "concatenate": _boxes_joined,
-    "roll": _boxes_rolled,
-}

@@ -8,17 +8,23 @@ from __future__ import annotations
 
 import math
 
-from simpleautodiff.compiled.array.build_loops import Call, Factor, Product, Work, read_by
+from simpleautodiff.compiled.array.build_loops import (
+    BlasProduct,
+    LapackCall,
+    NumpyCall,
+    Task,
+    read_by,
+)
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.recording.trace_program import places
 
 _LINE = 64  # bytes that a processor moves together
 
 
-class Memory:
-    """The places of all results.
+class BufferLayout:
+    """Where every result of a schedule lies in memory.
 
     Attributes
     ----------
@@ -33,7 +39,7 @@ class Memory:
         What lies in the memory of an output until that is computed from it.
     """
 
-    def __init__(self, plan: Plan, work: list[Work]) -> None:
+    def __init__(self, plan: Schedule, work: list[Task]) -> None:
         self.plan = plan
         self.table: dict[int, int] = {}
         self.offsets: dict[int, int] = {}
@@ -50,7 +56,7 @@ class Memory:
     def _enter(self, root: int) -> None:
         self.table.setdefault(root, 1 + len(self.table))
 
-    def _lay_out(self, work: list[Work]) -> dict[int, int]:
+    def _lay_out(self, work: list[Task]) -> dict[int, int]:
         """Give every other result a place while it is needed."""
         born, dies = _lives(self.plan, work)
         shared = _in_results(work, born, dies, self)
@@ -77,21 +83,16 @@ class Memory:
         """Return how much of the block a result takes: whole lines."""
         return -(-self._exactly(root) // _LINE) * _LINE
 
-    def address(self, root: int, name: str) -> list[str]:
-        """Write what finds the address of a result, given the table."""
-        root = self.shared.get(root, root)
-        if root in self.offsets:
-            return [
-                f"  {name}.block = load ptr, ptr %table",
-                f"  {name} = getelementptr i8, ptr {name}.block, i64 {self.offsets[root]}",
-            ]
-        return [
-            f"  {name}.at = getelementptr ptr, ptr %table, i64 {self.table[root]}",
-            f"  {name} = load ptr, ptr {name}.at",
-        ]
+    def offset(self, root: int) -> int | None:
+        """Return where in the block a result begins; None if its address is in the table."""
+        return self.offsets.get(self.shared.get(root, root))
+
+    def row(self, root: int) -> int:
+        """Return where in the table the address of a result is."""
+        return self.table[self.shared.get(root, root)]
 
 
-def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]]:
+def _lives(plan: Schedule, work: list[Task]) -> tuple[dict[int, int], dict[int, int]]:
     """Return when each result is first written, and when it is last used."""
     born: dict[int, int] = {}
     dies: dict[int, int] = {}
@@ -99,7 +100,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
         written: list[int] = []
         if isinstance(piece, Loop):
             written = [to.slot for _, to in piece.stores] + [fold.to.slot for fold in piece.folds]
-        elif isinstance(piece, Product | Factor | Call):
+        elif isinstance(piece, BlasProduct | LapackCall | NumpyCall):
             written = [piece.number]
         for root in written:
             born.setdefault(root, when)
@@ -110,7 +111,7 @@ def _lives(plan: Plan, work: list[Work]) -> tuple[dict[int, int], dict[int, int]
 
 
 def _in_results(
-    work: list[Work], born: dict[int, int], dies: dict[int, int], memory: Memory
+    work: list[Task], born: dict[int, int], dies: dict[int, int], memory: BufferLayout
 ) -> dict[int, int]:
     """Return what may lie where a result will be, until the loop that makes the result of it."""
     shared: dict[int, int] = {}
@@ -120,7 +121,9 @@ def _in_results(
         for place, to in piece.stores:
             if to.slot not in memory.table or born[to.slot] != when:
                 continue
-            for load in _needed(piece, place):  # these have been read when the result is written
+            for load in _find_loads(
+                piece, place
+            ):  # these have been read when the result is written
                 ends = dies.get(load.slot) == when and load.slot in born
                 free = ends and load.slot not in memory.table and load.slot not in shared
                 if free and _same_elements(piece, load, to) and memory.fits(load.slot, to.slot):
@@ -129,12 +132,12 @@ def _in_results(
     return shared
 
 
-def _needed(loop: Loop, place: int) -> list[Access]:
+def _find_loads(loop: Loop, place: int) -> list[Access]:
     """Return the loads that a step of the body is computed from."""
     needed = {place}
     found = []
     for number in range(place, -1, -1):
-        operation, *args = loop.flat.steps[number]
+        operation, *args = loop.body.steps[number]
         if number in needed and operation == "input":
             found.append(loop.loads[args[0]])
         elif number in needed and operation != "const":
@@ -144,7 +147,7 @@ def _needed(loop: Loop, place: int) -> list[Access]:
 
 def _same_elements(loop: Loop, load: Access, to: Access) -> bool:
     """Tell whether an element is written where it was read, and nowhere else."""
-    alike = load.kind == to.kind and load.strides == to.strides and load.offset == to.offset == 0
+    alike = load.dtype == to.dtype and load.strides == to.strides and load.offset == to.offset == 0
     once = sum(other.slot == load.slot for other in loop.loads) == 1
     return alike and once and not load.places and not to.places
 

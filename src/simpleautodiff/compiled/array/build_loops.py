@@ -1,4 +1,4 @@
-"""From planned lines to what is run one after the other: loops, products, and calls of NumPy."""
+"""From a schedule to its tasks, in the order in which they run: loops, BLAS, LAPACK, NumPy."""
 
 from __future__ import annotations
 
@@ -8,73 +8,64 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.assemble import (
-    PIECES,
-    chosen_access,
-    copying,
-    cumulating,
-    scattering,
-)
-from simpleautodiff.compiled.array.boxes import boxes
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.assemble import chosen_access, copy_loop, scatter_loops
 from simpleautodiff.compiled.array.classify import (
-    CUMSUM,
     GATHER,
     IN_LOOPS,
     INPUT,
-    JOIN,
     LAPACK,
     LAYERS,
     MATMUL,
     NUMPY,
     REDUCE,
-    REDUCTIONS,
     SCATTER,
     VIEW,
 )
 from simpleautodiff.compiled.array.gather import Distances
-from simpleautodiff.compiled.array.linalg.matrix_calls import Lapack
+from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.schedule import Plan, lean
+from simpleautodiff.compiled.array.schedule import Schedule, squeeze
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
-from simpleautodiff.compiled.recording.trace_program import Place, places
-from simpleautodiff.compiled.scalar.lower_rows import kind_of, lower
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.recording.trace_program import Ref, places
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, lower
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 from simpleautodiff.rules.array.shapes import kept
 from simpleautodiff.rules.row import TABLE
 
 
 @dataclass(eq=False)
-class Product:
+class BlasProduct:
     """A product of vectors or matrices, for BLAS."""
 
     number: int
-    kind: str
+    dtype: str
     left: View
     right: View
     result: Shape
 
 
 @dataclass(eq=False)
-class Factor:
-    """What LAPACK does with matrices that were copied to where the result will be."""
+class LapackCall:
+    """A call of LAPACK, which overwrites matrices that were copied to the buffer of the result."""
 
     number: int
-    kind: str
-    what: Lapack
+    dtype: str
+    what: LapackRoutine
     reads: list[View]
 
 
 @dataclass(eq=False)
-class Call:
+class NumpyCall:
     """A line that NumPy computes."""
 
     number: int
 
 
 @dataclass(eq=False)
-class Check:
-    """A guard, as soon as its truth value and those of all before it are known."""
+class GuardCheck:
+    """A guard that is checked: once its bool, and those of all guards before it, are computed."""
 
     number: int
     view: View
@@ -82,7 +73,7 @@ class Check:
 
 
 @dataclass(eq=False)
-class Bounds:
+class BoundsCheck:
     """The smallest and the largest index of an axis, which have to fit its size."""
 
     low: int
@@ -90,22 +81,22 @@ class Bounds:
     size: int
 
 
-Work = Loop | Product | Factor | Call | Check | Bounds
+Task = Loop | BlasProduct | LapackCall | NumpyCall | GuardCheck | BoundsCheck
 
 
-def build_work(plan: Plan, precise: bool) -> list[Work]:
+def build_tasks(plan: Schedule, precise: bool) -> list[Task]:
     """Return what is to be done, in order."""
     stages: list[list[int]] = [[] for _ in range(max(plan.stage, default=-1) + 1)]
     for number, stage in enumerate(plan.stage):
         if plan.how[number] not in (VIEW, INPUT):
             stages[stage].append(number)
     checks = _checks(plan)
-    work: list[Work] = list(checks.get(-1, []))
+    work: list[Task] = list(checks.get(-1, []))
     for stage, numbers in enumerate(stages):
         loops: dict[Shape, list[int]] = {}
         for number in numbers:
             if plan.how[number] in IN_LOOPS:
-                loops.setdefault(lean(plan.space(number)), []).append(number)
+                loops.setdefault(squeeze(plan.space(number)), []).append(number)
             else:
                 work += _by_itself(plan, number)
         for shape, members in loops.items():
@@ -114,50 +105,49 @@ def build_work(plan: Plan, precise: bool) -> list[Work]:
     return work
 
 
-def _checks(plan: Plan) -> dict[int, list[Check | Bounds]]:
+def _checks(plan: Schedule) -> dict[int, list[GuardCheck | BoundsCheck]]:
     """Return the guards by the stage at which they and all before them are known."""
-    found: dict[int, list[Check | Bounds]] = {}
+    found: dict[int, list[GuardCheck | BoundsCheck]] = {}
     stage = -1
     for number, guard in enumerate(plan.guards):
         if guard:
             stage = max(stage, plan.stage_of(guard[0]))
-            check = Check(number, plan.views[guard[0]], guard[1])
+            check = GuardCheck(number, plan.views[guard[0]], guard[1])
             found.setdefault(stage, []).append(check)
     for low, high, size in plan.bounds:
         stage = max(plan.stage_of(low), plan.stage_of(high))
-        bounds = Bounds(plan.views[low].root, plan.views[high].root, size)
+        bounds = BoundsCheck(plan.views[low].root, plan.views[high].root, size)
         found.setdefault(stage, []).insert(0, bounds)
     return found
 
 
-def _by_itself(plan: Plan, number: int) -> Iterator[Work]:
+def _by_itself(plan: Schedule, number: int) -> Iterator[Task]:
     line, how = plan.lines[number], plan.how[number]
     if how == NUMPY:
-        yield Call(number)
+        yield NumpyCall(number)
     elif how == MATMUL:
         left, right = (plan.view(arg) for arg in line.args)
-        yield Product(number, plan.kind(number) or "", left, right, line.shape)
+        yield BlasProduct(number, plan.dtype_of(number) or "", left, right, line.shape)
     elif how == LAPACK:
         if line.what.is_in_place:
-            to = line.what.copied(number)
-            yield copying(plan, to, line.args[0], f"copy for {line.what}")
+            to = line.what.place_of_copy(number)
+            yield copy_loop(plan, to, line.args[0], f"copy for {line.what}")
         others = [plan.view(arg) for arg in line.args[line.what.is_in_place :]]
-        yield Factor(number, plan.kind(number) or "", line.what, others)
-    elif how == JOIN:
-        for to, source in PIECES[line.name](plan, number):
-            yield copying(plan, to, source, f"{line.name} {line.shape}")
+        yield LapackCall(number, plan.dtype_of(number) or "", line.what, others)
     elif how == SCATTER:
-        yield from scattering(plan, number)
-    elif how == CUMSUM:
-        yield from cumulating(plan, number)
+        yield from scatter_loops(plan, number)
+    else:
+        loops = ARRAY_OPERATIONS[line.name].loops
+        assert loops is not None
+        yield from loops(plan, number)
 
 
 class _Fusion:
     """One loop for all lines of one shape at one stage."""
 
-    def __init__(self, plan: Plan, shape: Shape, members: list[int], precise: bool) -> None:
+    def __init__(self, plan: Schedule, shape: Shape, members: list[int], precise: bool) -> None:
         self.plan, self.shape, self.members = plan, shape, members
-        self.flat = Flat(precise)
+        self.flat = ScalarProgram(precise)
         self.loads: list[Access] = []
         self.stores: list[tuple[int, Access]] = []
         self.folds: list[Fold] = []
@@ -177,92 +167,94 @@ class _Fusion:
             else:
                 self.values[number] = self._compute(number)
         for number, place in self.values.items():
-            kind = self.plan.kind(number) or ""
+            dtype = self.plan.dtype_of(number) or ""
             line = self.plan.lines[number]
-            to = self._access(whole(number, line.shape), line.shape, kind)
+            to = self._access(whole(number, line.shape), line.shape, dtype)
             self.stores.append((place, to))
         names = [self.plan.lines[number].name for number in self.members]
         says = f"{' '.join(names)} over {self.shape}"
         return Loop(self.shape, self.flat, self.loads, self.stores, self.folds, says)
 
-    def _access(self, view: View, shape: Shape, kind: str) -> Access:
+    def _access(self, view: View, shape: Shape, dtype: str) -> Access:
         strides = [s for n, s in zip(shape, view.within(shape), strict=True) if n != 1]
-        return Access(view.root, kind, view.offset, tuple(strides))
+        return Access(view.root, dtype, view.offset, tuple(strides))
 
     def _argument(self, number: int, arg: Any, shape: Shape, weak_kind: str) -> int:
         """Return the place of an argument in the body: computed, known, or loaded."""
-        known = self.plan.known(arg) if type(arg) is not Place else None
+        known = self.plan.known(arg) if type(arg) is not Ref else None
         if known:
-            return self.flat.const(known.number, weak_kind if known.weak else known.kind)
+            return self.flat.const(known.number, weak_kind if known.weak else known.dtype)
         if self.plan.joins(arg, number) and self.plan.views[arg].root in self.values:
             return self.values[self.plan.views[arg].root]
         view = self.plan.view(arg)
-        kind = self.plan.kind(arg) if type(arg) is Place else kind_of(arg.dtype)
-        return self._loaded(self._access(view, shape, kind or ""))
+        dtype = self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype)
+        return self._load(self._access(view, shape, dtype or ""))
 
-    def _loaded(self, access: Access) -> int:
+    def _load(self, access: Access) -> int:
         key = tuple([
-            (part.slot, part.kind, part.offset, part.strides, part.box) for part in access.parts()
+            (part.slot, part.dtype, part.offset, part.strides, part.box) for part in access.parts()
         ])  # fmt: skip
         if key not in self._known:
-            self._known[key] = self.flat.input(access.kind)
+            self._known[key] = self.flat.input(access.dtype)
             self.loads.append(access)
         return self._known[key]
 
     def _compute(self, number: int) -> int:
-        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         if isinstance(line.what, Distances):
             return self._distances(number)
         if line.what is TABLE["astype"]:
-            return self.flat.to(kind, self._argument(number, line.args[0], line.shape, kind))
-        weak = self._weak_kind(line.args) if kind == "?" else kind
+            return self.flat.to(dtype, self._argument(number, line.args[0], line.shape, dtype))
+        weak = self._weak_kind(line.args) if dtype == "?" else dtype
         args = [self._argument(number, arg, line.shape, weak) for arg in line.args]
-        return lower(self.flat, line.what, kind, args)
+        return lower(self.flat, line.what, dtype, args)
 
     def _weak_kind(self, args: Any) -> str:
-        """Return the kind that Python's numbers take in a comparison: that of the others."""
-        kinds = [self.plan.kind(arg) for arg in args if type(arg) is Place]
-        kinds += [kind_of(arg.dtype) for arg in args if isinstance(arg, (np.ndarray, np.generic))]
-        if "d" in kinds or "f" in kinds:
-            return "d" if "d" in kinds else "f"
+        """Return the dtype that Python's numbers take in a comparison: that of the others."""
+        dtypes = [self.plan.dtype_of(arg) for arg in args if type(arg) is Ref]
+        dtypes += [
+            dtype_letter(arg.dtype) for arg in args if isinstance(arg, (np.ndarray, np.generic))
+        ]
+        if "d" in dtypes or "f" in dtypes:
+            return "d" if "d" in dtypes else "f"
         return "d" if any(type(arg) is float for arg in args) else "l"
 
     def _reduce(self, number: int) -> None:
-        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         arg = line.args[0]
         shape = self.plan.lines[arg].shape
-        place = self.flat.to(kind, self._argument(number, arg, shape, kind))
+        place = self.flat.to(dtype, self._argument(number, arg, shape, dtype))
         if line.name == "sum_to":
             small = (1,) * (len(shape) - len(line.args[1])) + tuple(line.args[1])
         else:
             small = kept(shape, line.args[1])
-        to = self._access(View(number, small, 0, steps(small)), shape, kind)
-        self.folds.append(Fold(REDUCTIONS[line.name], place, to))
+        to = self._access(View(number, small, 0, steps(small)), shape, dtype)
+        self.folds.append(Fold(ARRAY_OPERATIONS[line.name].fold, place, to))
 
     def _gather(self, number: int) -> int:
-        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         x, chosen = line.args
-        access = chosen_access(self.plan, self.plan.views[x], chosen, line.shape, kind)
+        access = chosen_access(self.plan, self.plan.views[x], chosen, line.shape, dtype)
         for part in access.parts():
             part.strides = tuple(
                 [s for n, s in zip(line.shape, part.strides, strict=True) if n != 1]
             )
-        return self._loaded(access)
+        return self._load(access)
 
     def _layers(self, number: int) -> int:
         """Load elements that lie in boxes; what is in none is zero."""
-        line, kind = self.plan.lines[number], self.plan.kind(number) or ""
+        line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
         under: Access | None = None
         for box, view in boxes(self.plan, line):
             steps_ = view.within(line.shape)
             moved = sum(first * step for (first, _), step in zip(box, steps_, strict=True))
             wide = View(view.root, line.shape, view.offset - moved, steps_)
-            access = self._access(wide, line.shape, kind)
+            access = self._access(wide, line.shape, dtype)
             access.box = tuple([b for n, b in zip(line.shape, box, strict=True) if n != 1])
             access.under = under
             under = access
         assert under is not None
-        return self._loaded(under)
+        return self._load(under)
 
     def _distances(self, number: int) -> int:
         """Compute how far on chosen elements are, counting from the end what is negative."""
@@ -277,10 +269,10 @@ class _Fusion:
         return total
 
 
-def prune(work: list[Work], plan: Plan) -> list[Work]:
+def prune(work: list[Task], plan: Schedule) -> list[Task]:
     """Return the work without stores that nobody reads, with simpler bodies of loops."""
     read = {plan.views[place].root for place in places(plan.outputs)}
-    kept: list[Work] = []
+    kept: list[Task] = []
     for piece in reversed(work):
         if isinstance(piece, Loop):
             piece.stores = [(place, to) for place, to in piece.stores if to.slot in read]
@@ -293,18 +285,18 @@ def prune(work: list[Work], plan: Plan) -> list[Work]:
     return kept[::-1]
 
 
-def read_by(plan: Plan, piece: Work) -> Iterator[int]:
+def read_by(plan: Schedule, piece: Task) -> Iterator[int]:
     """Yield the buffers that a piece of work reads."""
     if isinstance(piece, Loop):
         yield from [part.slot for access in piece.accesses() for part in access.parts()
                     if access in piece.loads or part is not access]  # fmt: skip
-    elif isinstance(piece, Product):
+    elif isinstance(piece, BlasProduct):
         yield from (piece.left.root, piece.right.root)
-    elif isinstance(piece, Factor):
+    elif isinstance(piece, LapackCall):
         yield from (piece.number, *[view.root for view in piece.reads])
-    elif isinstance(piece, Check):
+    elif isinstance(piece, GuardCheck):
         yield piece.view.root
-    elif isinstance(piece, Bounds):
+    elif isinstance(piece, BoundsCheck):
         yield from (piece.low, piece.high)
     else:
         line = plan.lines[piece.number]
@@ -313,9 +305,9 @@ def read_by(plan: Plan, piece: Work) -> Iterator[int]:
 
 def _simplify(loop: Loop) -> None:
     """Let reciprocals be shared, and drop loads that nothing needs."""
-    flat = loop.flat
+    flat = loop.body
     flat.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
-    flat = share_reciprocals(flat).pruned()
+    flat = share_reciprocals(flat).prune()
     count = len(loop.stores)
     loop.stores = [(p, to) for p, (_, to) in zip(flat.outputs[:count], loop.stores, strict=True)]
     for place, fold in zip(flat.outputs[count:], loop.folds, strict=True):
@@ -327,4 +319,4 @@ def _simplify(loop: Loop) -> None:
     for k, place in enumerate(kept_inputs):
         flat.steps[place] = ("input", k)
     flat.inputs = kept_inputs
-    loop.flat = flat
+    loop.body = flat

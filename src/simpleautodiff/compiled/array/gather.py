@@ -1,6 +1,6 @@
-"""Which elements an index chooses: how far on each is, as whole numbers, and rows that go along.
+"""Arrays as indices: the distance in memory of each element that is chosen.
 
-Of `x[index]`, or `x[rows, columns]`, whole numbers say how far on in memory each chosen part
+Of `x[index]`, or `x[rows, columns]`, integers say how far on in memory each chosen part
 begins; the axes behind go along as they are. Numbers that are the same at every call are computed
 once; others at every call, and their bounds are checked before anything is read.
 """
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.compiled.array.view_accesses import Shape, View, places_of
-from simpleautodiff.compiled.recording.trace_program import Place, places
+from simpleautodiff.compiled.recording.trace_program import Ref, places
 
 
 class Distances:
-    """What computes, from indices of the first axes, how far on the chosen elements are."""
+    """The line that computes distances in memory from indices of the first axes."""
 
     name = "distances"
 
@@ -25,7 +25,7 @@ class Distances:
 
 
 class Choice(NamedTuple):
-    """Indices of the first axes: those that are numbers or arrays, and those known at each call."""
+    """An index of the first axes alone: constants, and results of other lines."""
 
     parts: tuple[Any, ...]
     behind: int  # how many axes go along
@@ -46,7 +46,7 @@ def choice(index: Any, rank: int) -> Choice | None:
         parts.pop()
     if len(parts) == 1 and isinstance(parts[0], np.ndarray) and parts[0].dtype == bool:
         parts = list(parts[0].nonzero())
-    fits = parts and all(type(part) is Place or _is_whole(part) for part in parts)
+    fits = parts and all(type(part) is Ref or _is_whole(part) for part in parts)
     return Choice(tuple(parts), rank - len(parts)) if fits and len(parts) <= rank else None
 
 

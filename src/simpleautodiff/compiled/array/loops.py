@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.compiled.array.view_accesses import Shape, collapsed
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.array.view_accesses import Shape, collapse_axes
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 
 @dataclass(eq=False)
 class Access:
-    """Elements that a loop reads or writes: which buffer, of which kind, and where.
+    """Elements that a loop reads or writes: which buffer, which dtype, and where in it.
 
-    With `places`, the elements are as far on as the whole numbers say that are read there. With a
+    With `places`, the elements are as far on as the integers say that are read there. With a
     `box`, a first and a last place along every axis, elements outside are those that lie `under`
     it, or zeros.
     """
 
     slot: Any
-    kind: str
+    dtype: str
     offset: int
     strides: Shape
     places: Access | None = None
@@ -54,7 +54,7 @@ class Access:
 
 @dataclass(eq=False)
 class Fold:
-    """A sum or an extreme: along axes where `to` has stride 0, elements are put together."""
+    """A reduction (a sum or an extreme) along the axes where `to` has stride 0."""
 
     operation: str  # "add", "maximum", "minimum"
     place: int
@@ -64,10 +64,10 @@ class Fold:
     @property
     def first(self) -> str:
         """The number that it begins with, as LLVM writes it."""
-        kind = self.to.kind
+        dtype = self.to.dtype
         if self.operation == "add":
-            return "0" if kind == "l" else "0.0"
-        if kind == "l":
+            return "0" if dtype == "l" else "0.0"
+        if dtype == "l":
             return str(-(2**63) if self.operation == "maximum" else 2**63 - 1)
         return "0xFFF0000000000000" if self.operation == "maximum" else "0x7FF0000000000000"
 
@@ -90,11 +90,11 @@ class Fold:
 
 @dataclass(eq=False)
 class Loop:
-    """What is done for each element of a space."""
+    """A loop over all indices of a shape, with a scalar program as its body."""
 
     shape: Shape
-    flat: Flat
-    loads: list[Access] = field(default_factory=list)  # the inputs of the flat program
+    body: ScalarProgram
+    loads: list[Access] = field(default_factory=list)  # the inputs of the scalar program
     stores: list[tuple[int, Access]] = field(default_factory=list)  # steps, and where they go
     folds: list[Fold] = field(default_factory=list)
     says: str = ""  # what is computed, for people
@@ -116,7 +116,7 @@ class Loop:
             for a, (first, last) in enumerate(box)
             if (first, last) != (0, self.shape[a])
         }
-        groups, ways = collapsed(self.shape, [access.strides for access in accesses], cut)
+        groups, ways = collapse_axes(self.shape, [access.strides for access in accesses], cut)
         shape = [math.prod([self.shape[axis] for axis in group]) for group in groups]
         order = list(range(len(shape)))
         if len(shape) > 1 and shape[-1] < lanes and not self.fixed:
@@ -124,10 +124,26 @@ class Loop:
         for access, way in zip(accesses, ways, strict=True):
             access.strides = tuple([way[axis] for axis in order])
             if access.box:
-                access.box = tuple([self._joined(access.box, groups[axis]) for axis in order])
+                access.box = tuple([self._join_box(access.box, groups[axis]) for axis in order])
         self.shape = tuple([shape[axis] for axis in order])
 
-    def _joined(self, box: Any, group: list[int]) -> tuple[int, int]:
+    def _join_box(self, box: Any, group: list[int]) -> tuple[int, int]:
         """Return the first and the last place along axes that are joined."""
         inner = math.prod([self.shape[axis] for axis in group[1:]])
         return box[group[0]][0] * inner, box[group[0]][1] * inner
+
+
+def fill_loop(loop: Loop, fold: Fold) -> Loop:
+    """Return the loop that fills a result with the number that its fold begins with."""
+    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
+    shape = tuple([loop.shape[axis] for axis in axes])
+    program = ScalarProgram()
+    number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
+    if fold.to.dtype == "l" and fold.operation != "add":
+        number = int(fold.first)
+    elif fold.to.dtype == "?":
+        number = float(fold.operation == "minimum")
+    place = program.const(number, fold.to.dtype)
+    strides = tuple([fold.to.strides[axis] for axis in axes])
+    to = Access(fold.to.slot, fold.to.dtype, fold.to.offset, strides)
+    return Loop(shape, program, stores=[(place, to)])

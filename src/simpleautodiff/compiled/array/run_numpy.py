@@ -1,4 +1,4 @@
-"""Running a recorded program line by line with NumPy: what compiled code is held to."""
+"""Running a recorded program line by line with NumPy: the reference for compiled code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.simplify import compute
-from simpleautodiff.compiled.recording.trace_program import Guard, Place, Recorded, places
+from simpleautodiff.compiled.recording.trace_program import Guard, RecordedProgram, Ref, places
 
 
 class Replay:
@@ -15,7 +15,7 @@ class Replay:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sin(level.input(np.zeros(2)))
@@ -23,7 +23,7 @@ class Replay:
     (0, [array([0., 1.])])
     """
 
-    def __init__(self, program: Recorded) -> None:
+    def __init__(self, program: RecordedProgram) -> None:
         self.program = program
         last = {int(place): number for number, line in enumerate(program.lines)
                 for place in places((line.args, line.kwargs))}  # fmt: skip
@@ -58,13 +58,13 @@ def as_numpy(value: Any) -> Any:
 
 
 def is_known(guard: Guard, number: int) -> bool:
-    """Tell whether the truth value of a guard is there after a line."""
-    return type(guard.place) is not Place or guard.place <= number
+    """Tell whether the bool of a guard is there after a line."""
+    return type(guard.place) is not Ref or guard.place <= number
 
 
 def fails(guard: Guard, values: Any) -> bool:
-    """Tell whether a truth value is not what it was when the program was recorded."""
-    truth = values[guard.place] if type(guard.place) is Place else guard.place
+    """Tell whether a bool is not what it was when the program was recorded."""
+    truth = values[guard.place] if type(guard.place) is Ref else guard.place
     return bool(truth) is not guard.expected
 
 
@@ -73,7 +73,7 @@ def own_results(outputs: list[Any], values: Any, inputs: list[Any]) -> list[Any]
     results: list[Any] = []
     seen = {id(value) for value in inputs}
     for output in outputs:
-        is_place = type(output) is Place
+        is_place = type(output) is Ref
         value = values[output] if is_place else output
         if isinstance(value, np.ndarray):
             shared = not is_place or value.base is not None or id(value) in seen

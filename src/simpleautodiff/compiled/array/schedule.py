@@ -1,4 +1,4 @@
-"""What is to be done with each line of an array program, and at which stage.
+"""The schedule of an array program: how each line is computed, and at which stage.
 
 Lines of one shape that need each other element by element are done in one loop. A line that needs
 a whole result (a sum, a product of matrices, other elements of an array) comes at a later stage. So
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.all_any import of_truths
+from simpleautodiff.compiled.array.all_any import reduce_bools
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
     GATHER,
@@ -23,50 +24,41 @@ from simpleautodiff.compiled.array.classify import (
     MATMUL,
     NUMPY,
     REDUCE,
-    REDUCTIONS,
     SCATTER,
-    SPECIAL,
     VIEW,
 )
-from simpleautodiff.compiled.array.einsum import contracted
+from simpleautodiff.compiled.array.einsum import contract
 from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
-from simpleautodiff.compiled.array.linalg.matrix_calls import Lapack
-from simpleautodiff.compiled.array.linalg.matrix_rows import by_lapack
+from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
+from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
+from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
     apart,
+    apply_view,
     layout,
     matrix_of,
     same_steps,
-    seen_through,
     steps,
     whole,
 )
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     places,
     with_values,
 )
-from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of
-from simpleautodiff.compiled.scalar.operations import fits_whole
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
+from simpleautodiff.compiled.scalar.operations import fits_int64
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
 
-class Known(NamedTuple):
-    """An argument that is the same number for all elements, and whether its kind gives way."""
-
-    number: Any
-    kind: str
-    weak: bool
-
-
-class Plan:
-    """The lines of a program with what is done for them.
+class Schedule:
+    """The lines of a recorded program, with how and when each is computed.
 
     Parameters
     ----------
@@ -92,10 +84,10 @@ class Plan:
     outputs : list
         The lines that are results, each with a memory of its own, or constants.
     guards : list
-        Of each guard the line of its truth value and what that has to be; None if it is known.
+        Of each guard the line of its bool and what that has to be; None if it is known.
     """
 
-    def __init__(self, program: Recorded, alone: bool = False, exact: bool = False) -> None:
+    def __init__(self, program: RecordedProgram, alone: bool = False, exact: bool = False) -> None:
         self.alone, self.exact = alone, exact
         self.factors: dict[tuple[str, View], Any] = {}  # what LAPACK made of which matrix
         self.triangles: dict[View, bool] = {}  # matrices that are one: whether a lower one
@@ -105,13 +97,13 @@ class Plan:
         self.stage: list[int] = []
         self.constants: list[Any] = []
         self._of_constant: dict[int, int] = {}
-        self._new: dict[int, Place] = {}
-        self.bounds: list[tuple[Place, Place, int]] = []  # smallest and largest index, and size
+        self._new: dict[int, Ref] = {}
+        self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = _read_by_element(program)
-        guards = {int(g.place) for g in program.guards if type(g.place) is Place}
+        guards = {int(g.place) for g in program.guards if type(g.place) is Ref}
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
-        self._known: dict[int, Known | None] = {}
+        self._known: dict[int, KnownNumber | None] = {}
         self._kept: list[Any] = []  # what is known by its identity must not go away
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
@@ -121,7 +113,7 @@ class Plan:
 
     # Lines. ---------------------------------------------------------------------------------------
 
-    def _take(self, number: int, line: Line) -> Place:
+    def _take(self, number: int, line: Line) -> Ref:
         self.read_by_element = number in self._fusable
         args = with_values(line.args, self._new)
         line = line._replace(args=args, kwargs=with_values(line.kwargs, self._new))
@@ -130,20 +122,20 @@ class Plan:
             self._guarded = max(self._guarded, self.stage_of(guard) + 1)
         return self.append(line)
 
-    def append(self, line: Line) -> Place:
+    def append(self, line: Line) -> Ref:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
         if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
-            line = contracted(self, line) or line
+            line = contract(self, line) or line
         if not self.alone:
-            line = of_truths(self, line)
+            line = reduce_bools(self, line)
         if not self.alone and not self.exact:
-            solved = by_lapack(self, line)
+            solved = lower_to_lapack(self, line)
             if solved is not None:
                 return solved
-        view = self._seen(line)
+        view = self._view_of(line)
         if view is None and self._is_copied(line):
             line = line._replace(args=(self.copy(line.args[0]), *line.args[1:]))
-            view = self._seen(line)
+            view = self._view_of(line)
         how = VIEW if view else self._how(line)
         if how == MATMUL:
             line = line._replace(args=tuple([self.multipliable(arg) for arg in line.args]))
@@ -157,33 +149,33 @@ class Plan:
         if how == NUMPY:
             stage = max(stage, self._guarded)
         self.stage.append(stage)
-        return Place(number)
+        return Ref(number)
 
-    def _seen(self, line: Line) -> View | None:
-        if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Place:
+    def _view_of(self, line: Line) -> View | None:
+        if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
             return None
         if next(places(line.args[1:]), None) is not None:
             return None
         view = self.views[line.args[0]]
-        return seen_through(line.name, line.args[1:], view, self.size(view.root))
+        return apply_view(line.name, line.args[1:], view, self.size(view.root))
 
     def _is_copied(self, line: Line) -> bool:
         """Tell whether a line is a view as soon as its argument lies row by row."""
-        is_place = line.name == "reshape" and type(line.args[0]) is Place
-        return is_place and kind_of(line.dtype) is not None and 0 not in line.shape
+        is_place = line.name == "reshape" and type(line.args[0]) is Ref
+        return is_place and dtype_letter(line.dtype) is not None and 0 not in line.shape
 
     def size(self, root: int) -> int:
         """Return how many elements a result or a constant has."""
         return self.constants[-1 - root].size if root < 0 else math.prod(self.lines[root].shape)
 
-    def kind(self, place: int) -> str | None:
-        """Return the kind of number of a line, or None if it is none that is compiled."""
-        return kind_of(self.lines[place].dtype)
+    def dtype_of(self, place: int) -> str | None:
+        """Return the dtype of a line, or None if it is none that is compiled."""
+        return dtype_letter(self.lines[place].dtype)
 
-    def kind_of_root(self, root: int) -> str:
-        """Return the kind of number of a buffer."""
+    def dtype_of_root(self, root: int) -> str:
+        """Return the dtype of a buffer."""
         dtype = self.constants[-1 - root].dtype if root < 0 else self.lines[root].dtype
-        return kind_of(dtype) or ""
+        return dtype_letter(dtype) or ""
 
     def stage_of(self, place: int) -> int:
         """Return when the buffer is ready that a line looks at."""
@@ -194,51 +186,48 @@ class Plan:
         if line.what is None:
             return INPUT
         given = list(places((line.args, line.kwargs)))
-        kinds = [self.kind(place) for place in given]
+        dtypes = [self.dtype_of(place) for place in given]
         shapes = [line.shape, *[self.lines[place].shape for place in given]]
-        if None in kinds or kind_of(line.dtype) is None or any(0 in shape for shape in shapes):
+        if (
+            None in dtypes
+            or dtype_letter(line.dtype) is None
+            or any(0 in shape for shape in shapes)
+        ):
             return NUMPY
         if line.kwargs:
             return NUMPY
-        if isinstance(line.what, Distances | Lapack):
+        if isinstance(line.what, Distances | LapackRoutine):
             return ELEMENT if isinstance(line.what, Distances) else LAPACK
         if can_lower(line.what, line.dtype) or line.what is TABLE["astype"]:
             numbers = line.args[:1] if line.what is TABLE["astype"] else line.args
-            known = all(type(x) is Place or self.known(x) is not None for x in numbers)
+            known = all(type(x) is Ref or self.known(x) is not None for x in numbers)
             return ELEMENT if known or self.all_arrays(numbers) else NUMPY
-        special = SPECIAL.get(line.name) if isinstance(line.what, Primitive) else None
-        return special(self, line) if special else NUMPY
+        operation = ARRAY_OPERATIONS.get(line.name) if isinstance(line.what, Primitive) else None
+        return operation.decide(self, line) if operation else NUMPY
 
     def all_arrays(self, numbers: Iterable[Any]) -> bool:
         """Tell whether all arguments are numbers that can be compiled; keep constant arrays."""
         return all(
-            type(x) is Place
+            type(x) is Ref
             or self.known(x) is not None
-            or (isinstance(x, np.ndarray) and kind_of(x.dtype) is not None)
+            or (isinstance(x, np.ndarray) and dtype_letter(x.dtype) is not None)
             for x in numbers
         )
 
-    def known(self, arg: Any) -> Known | None:
+    def known(self, arg: Any) -> KnownNumber | None:
         """Return what is known of an argument that is the same number for all elements."""
-        if type(arg) is int and not fits_whole(arg):
+        if type(arg) is int and not fits_int64(arg):
             return None
         if type(arg) in (int, float, bool):
-            return Known(arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool)
+            return KnownNumber(
+                arg, {int: "l", float: "d", bool: "?"}[type(arg)], type(arg) is not bool
+            )
         if not isinstance(arg, (np.ndarray, np.generic)) or not arg.size:
             return None
         if id(arg) not in self._known:
             self._kept.append(arg)
-            self._known[id(arg)] = self._uniform(arg)
+            self._known[id(arg)] = uniform_number(arg)
         return self._known[id(arg)]
-
-    def _uniform(self, arg: Any) -> Known | None:
-        """Return the number that all elements of an array are, if they are."""
-        kind = kind_of(arg.dtype)
-        first = arg.reshape(-1)[0]
-        same = arg.size == 1 or (arg.view() == first).all()
-        if kind is None or not same or (first == 0 and kind in "df" and _mixed_zeros(arg)):
-            return None
-        return Known(first, kind, False)
 
     def constant(self, array: Any) -> int:
         """Return the root of an array that is the same at every call."""
@@ -250,7 +239,7 @@ class Plan:
 
     def view(self, arg: Any) -> View:
         """Return where the elements of an argument are."""
-        if type(arg) is Place:
+        if type(arg) is Ref:
             return self.views[arg]
         return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
 
@@ -263,7 +252,7 @@ class Plan:
 
     def joins(self, arg: Any, number: int) -> bool:
         """Tell whether a line needs an argument element by element, so that one loop does both."""
-        if type(arg) is not Place or self.how[number] not in (ELEMENT, REDUCE):
+        if type(arg) is not Ref or self.how[number] not in (ELEMENT, REDUCE):
             return False
         view, shape = self.views[arg], self.space(number)
         if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
@@ -271,7 +260,7 @@ class Plan:
         root = self.lines[view.root].shape
         return (
             view.offset == 0
-            and lean(root) == lean(shape)
+            and squeeze(root) == squeeze(shape)
             and same_steps(shape, view.within(shape), steps(shape))
         )
 
@@ -311,7 +300,7 @@ class Plan:
 
     # Results. -------------------------------------------------------------------------------------
 
-    def copy(self, place: Place) -> Place:
+    def copy(self, place: Ref) -> Ref:
         """Add a line that has the elements of another in a memory of its own."""
         line = self.lines[place]
         return self.append(Line(TABLE["astype"], (place, line.dtype), {}, line.shape, line.dtype))
@@ -320,7 +309,7 @@ class Plan:
         taken: set[int] = set()
         found = []
         for output in outputs:
-            if type(output) is Place:
+            if type(output) is Ref:
                 view = self.views[output]
                 root = view.root
                 shared = root < 0 or self.how[root] == INPUT or root in taken
@@ -330,11 +319,11 @@ class Plan:
             found.append(output)
         return found
 
-    def _guard(self, guard: Guard) -> tuple[Place, bool] | None:
-        if type(guard.place) is not Place:
+    def _guard(self, guard: Guard) -> tuple[Ref, bool] | None:
+        if type(guard.place) is not Ref:
             return None
         place = self._new[guard.place]
-        if self.kind(place) != "?":
+        if self.dtype_of(place) != "?":
             truth = Line(np.not_equal, (place, 0), {}, self.lines[place].shape, np.dtype(bool))
             place = self.append(truth)
         return place, guard.expected
@@ -353,7 +342,7 @@ class Plan:
         assert chosen is not None
         count = len(chosen.parts)
         axes = zip(chosen.parts, shape, strict=False)
-        ends = [self._bounded(part, n) for part, n in axes if type(part) is Place]
+        ends = [self._add_bounds(part, n) for part, n in axes if type(part) is Ref]
         full = self.lines[x].shape if how == SCATTER else line.shape
         leading = full[: len(full) - chosen.behind]
         what = Distances(shape[:count], view.strides[:count])
@@ -361,16 +350,16 @@ class Plan:
         far = self.append(Line(what, args, {}, leading, np.dtype(np.int64)))
         return line._replace(args=(x, (far, chosen.behind), *rest))
 
-    def _bounded(self, index: Place, size: int) -> tuple[Place, Place]:
+    def _add_bounds(self, index: Ref, size: int) -> tuple[Ref, Ref]:
         """Add lines that find the smallest and the largest index."""
-        args, kind = (index, None, False), np.dtype(np.int64)
-        low, high = (self.append(Line(TABLE[k], args, {}, (), kind)) for k in ("min", "max"))
+        args, dtype = (index, None, False), np.dtype(np.int64)
+        low, high = (self.append(Line(TABLE[k], args, {}, (), dtype)) for k in ("min", "max"))
         self.bounds.append((low, high, size))
         return low, high
 
     def multipliable(self, arg: Any) -> Any:
         """Return an argument of a product as BLAS can take it: a copy, if need be."""
-        if type(arg) is not Place:
+        if type(arg) is not Ref:
             return arg
         view = self.views[arg]
         if self.alone or (len(view.shape) < 3 and layout(view)):
@@ -379,21 +368,20 @@ class Plan:
         return arg if fits else self.copy(arg)
 
 
-def lean(shape: Shape) -> Shape:
+def squeeze(shape: Shape) -> Shape:
     """Return a shape without axes of length 1."""
     return tuple([n for n in shape if n != 1])
 
 
-def _read_by_element(program: Recorded) -> set[int]:
+def _read_by_element(program: RecordedProgram) -> set[int]:
     """Return the lines that are read by lines that are done element by element."""
     return {
         int(place)
         for line in program.lines
-        if line.what is not None and (can_lower(line.what, line.dtype) or line.name in REDUCTIONS)
+        if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
         for place in places(line.args)
     }
 
 
-def _mixed_zeros(array: Any) -> bool:
-    signs = np.signbit(array)
-    return bool(signs.any() and not signs.all())
+def _is_reduction(line: Line) -> bool:
+    return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)

@@ -1,9 +1,9 @@
-"""A recorded program without what is known, double or not needed, before anything is compiled.
+"""Simplify a recorded program: fold constants, share equal lines, drop lines nobody needs.
 
 Lines without inputs are computed once; of equal lines one stays; lines that give their argument
-back (a product with ones, a reshape to the same shape, a conversion to the same kind) are left out;
-and so are lines that nothing needs: no result is changed. A factor that all terms of a sum have is
-taken out of it, which may change the last bits, so not where every bit counts.
+back (a product with ones, a reshape to the same shape, a conversion to the same dtype) are left
+out; and so are lines that nothing needs: no result is changed. A factor that all terms of a sum
+have is taken out of it, which may change the last bits, so not where every bit counts.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     places,
     with_values,
 )
@@ -38,12 +38,12 @@ def compute(line: Line, values: Any) -> Any:
     return line.what(*args, **with_values(line.kwargs, values))
 
 
-def clean(recorded: Recorded, precise: bool = False) -> Recorded:
+def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:
     """Return the same program with fewer lines; `precise` says that every bit counts.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.arange(3.0))
@@ -56,7 +56,7 @@ def clean(recorded: Recorded, precise: bool = False) -> Recorded:
         new.take(number, line)
     guards = [g._replace(place=new.of[g.place]) for g in recorded.guards]
     outputs = with_values(list(recorded.outputs), new.of)
-    return _without_dead(Recorded(new.lines, recorded.inputs, guards, outputs))
+    return _without_dead(RecordedProgram(new.lines, recorded.inputs, guards, outputs))
 
 
 class _Cleaner:
@@ -66,7 +66,7 @@ class _Cleaner:
         self.precise = precise
         self.lines: list[Line] = []
         self.of: dict[int, Any] = {}  # of an old line: its new place, or the constant that it is
-        self._known: dict[Any, Place] = {}
+        self._known: dict[Any, Ref] = {}
 
     def take(self, number: int, line: Line) -> None:
         """Take the next line."""
@@ -80,13 +80,13 @@ class _Cleaner:
             with np.errstate(all="ignore"):
                 self.of[number] = compute(line, ())
             return
-        self.of[number] = self._placed(line)
+        self.of[number] = self._place(line)
 
-    def _placed(self, line: Line) -> Place:
+    def _place(self, line: Line) -> Ref:
         """Return the place of a line, or of what is the same."""
         same = self._same_as(line)
         if same is None and not self.precise:
-            same = self._factored(line)
+            same = self._factor_out(line)
         if same is not None:
             return same
         key = (line.what, _key(line.args), _key(line.kwargs))
@@ -94,47 +94,47 @@ class _Cleaner:
             self._known[key] = self._append(line)
         return self._known[key]
 
-    def _factored(self, line: Line) -> Place | None:
+    def _factor_out(self, line: Line) -> Ref | None:
         """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
-        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Place:
+        if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
         terms = self.lines[line.args[0]]
         if terms.name == "neg":
-            return self._placed(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
+            return self._place(line._replace(what=terms.what, args=(self._sum(terms.args[0]),)))
         for k in (0, 1) if terms.name == "mul" else ():
             factor, other = self._single(terms.args[k]), terms.args[1 - k]
-            if factor is not None and type(other) is Place:
+            if factor is not None and type(other) is Ref:
                 of = self.lines[other]
                 if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
                     args = factor, self._sum(other)
-                    return self._placed(line._replace(what=terms.what, args=args))
+                    return self._place(line._replace(what=terms.what, args=args))
         return None
 
-    def _sum(self, array: Place) -> Place:
+    def _sum(self, array: Ref) -> Ref:
         of = self.lines[array]
-        return self._placed(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
+        return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
     def _single(self, arg: Any) -> Any:
         """Return the one number that an argument is, everywhere; None if it is not."""
         if type(arg) is float or type(arg) is int:
             return arg
-        if type(arg) is not Place:
+        if type(arg) is not Ref:
             return None
         line = self.lines[arg]
         if line.name == "broadcast_to":
             return self._single(line.args[0])
         return None if line.shape else arg
 
-    def _append(self, line: Line) -> Place:
+    def _append(self, line: Line) -> Ref:
         self.lines.append(line)
-        return Place(len(self.lines) - 1)
+        return Ref(len(self.lines) - 1)
 
-    def _same_as(self, line: Line) -> Place | None:
+    def _same_as(self, line: Line) -> Ref | None:
         """Return the argument that a line gives back as it is, if it does."""
         is_same = _SAME.get(line.name) if isinstance(line.what, Primitive) else None
         for k in (0, 1):
             arg = line.args[k] if is_same and k < len(line.args) else None
-            if type(arg) is Place:
+            if type(arg) is Ref:
                 given = self.lines[arg]
                 alike = given.shape == line.shape and given.dtype == line.dtype
                 if is_same and alike and is_same(line.args, k, given):
@@ -210,14 +210,14 @@ def _key(tree: Any) -> Any:
         return slice, _key((tree.start, tree.stop, tree.step))
     if kind is float:
         return float, struct.pack("d", tree)
-    if kind is Place or kind in (int, bool, str, type(None)):
+    if kind is Ref or kind in (int, bool, str, type(None)):
         return kind, tree
     if isinstance(tree, (np.ndarray, np.generic)) and tree.size <= _KEYED:
         return tree.dtype.str, tree.shape, tree.tobytes()
     return id(tree)  # the program keeps it, so that nothing else has this number
 
 
-def _without_dead(program: Recorded) -> Recorded:
+def _without_dead(program: RecordedProgram) -> RecordedProgram:
     lines = program.lines
     needed = [number < program.inputs for number in range(len(lines))]
     for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
@@ -230,12 +230,12 @@ def _without_dead(program: Recorded) -> Recorded:
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
-            of[number] = Place(len(kept))
+            of[number] = Ref(len(kept))
             args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
             kept.append(line._replace(args=args, kwargs=kwargs))
-    guards = [_moved(guard, of) for guard in program.guards]
-    return Recorded(kept, program.inputs, guards, with_values(program.outputs, of))
+    guards = [_renumber(guard, of) for guard in program.guards]
+    return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 
 
-def _moved(guard: Guard, of: dict[int, Any]) -> Guard:
-    return guard._replace(place=of[guard.place]) if type(guard.place) is Place else guard
+def _renumber(guard: Guard, of: dict[int, Any]) -> Guard:
+    return guard._replace(place=of[guard.place]) if type(guard.place) is Ref else guard

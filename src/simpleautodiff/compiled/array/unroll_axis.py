@@ -1,77 +1,80 @@
-"""A short last axis, written out: the vectors then go along a long one."""
+"""Unroll a short last axis of a loop, so that its vectors go along a long axis instead."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-SHORTEST, LONGEST = 4, 8  # vectors that the long axis has at least; elements of the short one
-MOST = 120  # steps of the body that comes out
+LEAST_VECTORS, MOST_COPIES = (
+    4,
+    8,
+)  # vectors that the long axis has at least; elements of the short one
+UNROLLED_STEPS = 120  # steps of the body that comes out
 
 
-def unrolled(loop: Loop, lanes: int) -> Loop:
+def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
     """Return the loop without its last axis, if that is short and another one is long.
 
     Examples
     --------
-    >>> flat = Flat()
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> square = Fold("add", flat.mul(x, x), Access(1, "d", 0, (1, 0)))
-    >>> loop = unrolled(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
+    >>> loop = unroll_last_axis(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
     >>> loop.shape, [access.offset for access in loop.loads], len(loop.folds), len(loop.stores)
     ((100,), [0, 1, 2], 0, 1)
     """
     if not _is_worth_it(loop, lanes):
         return loop
     *shape, count = loop.shape
-    new = Loop(tuple(shape), Flat(loop.flat.precise), says=loop.says)
+    new = Loop(tuple(shape), ScalarProgram(loop.body.precise), says=loop.says)
     copies = [_copy(loop, new, k) for k in range(count)]
     for place, to in loop.stores:
         for k, of in enumerate(copies):
-            new.stores.append((of[place], _moved(to, k)))
+            new.stores.append((of[place], _shift(to, k)))
     for fold in loop.folds:
         _fold(new, fold, [of[fold.place] for of in copies])
     return new
 
 
 def _is_worth_it(loop: Loop, lanes: int) -> bool:
-    if len(loop.shape) < 2 or loop.alone or loop.fixed or loop.shape[-1] > LONGEST:
+    if len(loop.shape) < 2 or loop.alone or loop.fixed or loop.shape[-1] > MOST_COPIES:
         return False
     plain = all(not access.places and not access.box for access in loop.accesses())
-    long = max(loop.shape[:-1]) >= SHORTEST * lanes
-    return plain and long and loop.shape[-1] * len(loop.flat) <= MOST
+    long = max(loop.shape[:-1]) >= LEAST_VECTORS * lanes
+    return plain and long and loop.shape[-1] * len(loop.body) <= UNROLLED_STEPS
 
 
 def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
     """Write the body for one place along the axis; return where its steps are."""
     of: dict[int, int] = {}
-    flat = new.flat
-    for place, (operation, *args) in enumerate(loop.flat.steps):
-        kind = loop.flat.kinds[place]
+    flat = new.body
+    for place, (operation, *args) in enumerate(loop.body.steps):
+        dtype = loop.body.dtypes[place]
         if operation == "input":
-            of[place] = _load(new, _moved(loop.loads[args[0]], k))
-        elif loop.flat.is_zero(place):
-            of[place] = flat.zero(kind)
+            of[place] = _load(new, _shift(loop.loads[args[0]], k))
+        elif loop.body.is_zero(place):
+            of[place] = flat.zero(dtype)
         elif operation == "const":
-            of[place] = flat.const(loop.flat.number(place), kind)
+            of[place] = flat.const(loop.body.number(place), dtype)
         else:
             of[place] = flat.make(operation, *[of[arg] for arg in args])
     return of
 
 
 def _load(new: Loop, access: Access) -> int:
-    for place, known in zip(new.flat.inputs, new.loads, strict=True):
-        if (known.slot, known.kind, known.offset, known.strides) == (
-            access.slot, access.kind, access.offset, access.strides
+    for place, known in zip(new.body.inputs, new.loads, strict=True):
+        if (known.slot, known.dtype, known.offset, known.strides) == (
+            access.slot, access.dtype, access.offset, access.strides
         ):  # fmt: skip
             return place
     new.loads.append(access)
-    return new.flat.input(access.kind)
+    return new.body.input(access.dtype)
 
 
-def _moved(access: Access, k: int) -> Access:
+def _shift(access: Access, k: int) -> Access:
     """Return an access at one place along the last axis."""
     offset = access.offset + k * access.step
     return replace(access, offset=offset, strides=access.strides[:-1])
@@ -81,13 +84,13 @@ def _fold(new: Loop, fold: Fold, places: list[int]) -> None:
     """Put elements along the axis together, or keep them apart."""
     if fold.to.step:
         new.folds += [
-            Fold(fold.operation, place, _moved(fold.to, k)) for k, place in enumerate(places)
+            Fold(fold.operation, place, _shift(fold.to, k)) for k, place in enumerate(places)
         ]
         return
     whole = places[0]
     for place in places[1:]:
-        whole = new.flat.make(fold.operation, whole, place)
-    to = _moved(fold.to, 0)
+        whole = new.body.make(fold.operation, whole, place)
+    to = _shift(fold.to, 0)
     if all(to.strides):
         new.stores.append((whole, to))
     else:

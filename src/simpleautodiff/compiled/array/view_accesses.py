@@ -1,4 +1,4 @@
-"""Which element of a buffer stands where in an array: offsets and strides, for views of all kinds.
+"""Views: the offset and strides at which the elements of an array lie in a buffer.
 
 A view is not computed: the row that makes it is applied to an array of bytes that nobody reads, and
 what NumPy answers says where its elements are.
@@ -65,7 +65,7 @@ def whole(root: int, shape: Shape) -> View:
     return View(root, shape, 0, steps(shape))
 
 
-def seen_through(name: str, args: Sequence[Any], view: View, size: int) -> View | None:
+def apply_view(name: str, args: Sequence[Any], view: View, size: int) -> View | None:
     """Return what a row makes of a view, or None if it is not a view again.
 
     Parameters
@@ -79,9 +79,9 @@ def seen_through(name: str, args: Sequence[Any], view: View, size: int) -> View 
 
     Examples
     --------
-    >>> seen_through("transpose", [None], whole(0, (2, 3)), 6)
+    >>> apply_view("transpose", [None], whole(0, (2, 3)), 6)
     View(root=0, shape=(3, 2), offset=0, strides=(1, 3))
-    >>> print(seen_through("reshape", [(6,)], View(0, (3, 2), 0, (1, 3)), 6))
+    >>> print(apply_view("reshape", [(6,)], View(0, (3, 2), 0, (1, 3)), 6))
     None
     """
     apply = _VIEWS.get(name)
@@ -112,7 +112,7 @@ def _start(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _chosen(array: Any, index: Any) -> Any:
+def _apply_index(array: Any, index: Any) -> Any:
     if not is_basic(index):
         return None
     parts = index if isinstance(index, tuple) else (index,)
@@ -123,11 +123,11 @@ _VIEWS: dict[str, Callable[..., Any]] = {
     "reshape": lambda x, new: x.reshape(new),
     "transpose": np.transpose,
     "broadcast_to": np.broadcast_to,
-    "getitem": _chosen,
+    "getitem": _apply_index,
 }
 
 
-def collapsed(
+def collapse_axes(
     shape: Shape, ways: Sequence[Shape], cut: Collection[int] = ()
 ) -> tuple[list[list[int]], list[Shape]]:
     """Return groups of axes that are as good as one: the same elements in the same order.
@@ -144,7 +144,7 @@ def collapsed(
 
     Examples
     --------
-    >>> collapsed((2, 3, 1, 4), [(12, 4, 0, 1), (0, 0, 0, 1)])
+    >>> collapse_axes((2, 3, 1, 4), [(12, 4, 0, 1), (0, 0, 0, 1)])
     ([[0, 1], [3]], [(4, 1), (0, 1)])
     """
     groups: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""Results that are the same at every call: who takes a program away gets them, too."""
+"""Results that are the same at every call: an exported program computes them, too."""
 
 from __future__ import annotations
 
@@ -7,33 +7,34 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.rules.row import TABLE
 
 
-def with_known(recorded: Recorded, kinds: Sequence[Any]) -> Recorded:
-    """Return a program that computes all its results, also constants, which are of these kinds.
+def compute_known_results(recorded: RecordedProgram, kinds: Sequence[Any]) -> RecordedProgram:
+    """Return a program that computes all its results, also constants, which are of these dtypes.
 
     Examples
     --------
     >>> x = Line(None, (), {}, (), np.dtype(float))
-    >>> program = with_known(Recorded([x], 1, [], [Place(0), 2.5]), [x.dtype, x.dtype])
+    >>> program = RecordedProgram([x], 1, [], [Ref(0), 2.5])
+    >>> program = compute_known_results(program, [x.dtype, x.dtype])
     >>> program.outputs, program.lines[1].name, program.lines[1].args[0]
     ([0, 1], 'astype', array(2.5))
     """
     lines, outputs = list(recorded.lines), []
     for output, kind in zip(recorded.outputs, kinds, strict=True):
-        if type(output) is not Place:
+        if type(output) is not Ref:
             array = np.asarray(output, kind)
-            output = Place(len(lines))
+            output = Ref(len(lines))
             lines.append(Line(TABLE["astype"], (array, kind), {}, array.shape, array.dtype))
         outputs.append(output)
     return recorded._replace(lines=lines, outputs=outputs)
 
 
 def result_line(lines: list[Line], output: Any) -> Line:
-    """Return the line of a result, or one that says of which kind and shape a known one is."""
-    if type(output) is Place:
+    """Return the line of a result, or one that says of which dtype and shape a known one is."""
+    if type(output) is Ref:
         return lines[output]
     array = np.asarray(output)
     return Line(None, (), {}, array.shape, array.dtype)

@@ -1,4 +1,4 @@
-"""Lines as others that do the same: choices along an axis, counts, places among bounds."""
+"""Rewrite lines for C as others that it can compute: `np.all`, counts, `take_along_axis`."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     places,
     with_values,
 )
@@ -21,32 +21,34 @@ from simpleautodiff.rules.row import TABLE
 WHOLE, TRUTH = np.dtype(np.int64), np.dtype(bool)
 
 
-def rewritten(program: Recorded) -> Recorded:
+def rewrite_lines(program: RecordedProgram) -> RecordedProgram:
     """Return a program that does the same with fewer functions of NumPy.
 
     Examples
     --------
     >>> x = Line(None, (), {}, (2, 3), TRUTH)
-    >>> program = Recorded([x, Line(np.all, (Place(0),), {"axis": 0}, (3,), TRUTH)], 1, [], [])
-    >>> rewritten(program).lines[1].name, rewritten(program).lines[1].args
+    >>> program = RecordedProgram([x, Line(np.all, (Ref(0),), {"axis": 0}, (3,), TRUTH)], 1, [], [])
+    >>> rewrite_lines(program).lines[1].name, rewrite_lines(program).lines[1].args
     ('min', (0, 0, False))
     """
     return _each(program, lambda new, line: new.append(new.otherwise(line)))
 
 
-def without_moves(program: Recorded) -> Recorded:
+def without_moves(program: RecordedProgram) -> RecordedProgram:
     """Return a program without choices that give back the places that choose: 0, 1, 2, ..."""
     return _each(program, lambda new, line: _own_places(new, line) or new.append(line))
 
 
-def _each(program: Recorded, take: Callable[[_Rewriting, Line], Place]) -> Recorded:
+def _each(program: RecordedProgram, take: Callable[[_Rewriting, Line], Ref]) -> RecordedProgram:
     new = _Rewriting()
     of: dict[int, Any] = {}
     for number, line in enumerate(program.lines):
         args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
         of[number] = take(new, line._replace(args=args, kwargs=kwargs))
     guards = [guard._replace(place=with_values(guard.place, of)) for guard in program.guards]
-    return Recorded(new.lines, program.inputs, guards, with_values(list(program.outputs), of))
+    return RecordedProgram(
+        new.lines, program.inputs, guards, with_values(list(program.outputs), of)
+    )
 
 
 def settings(line: Line) -> dict[str, Any]:
@@ -70,35 +72,35 @@ class _Rewriting:
             rewrite = _FUNCTIONS.get(line.what) if callable(line.what) else None
         return (rewrite(self, line) or line) if rewrite else line
 
-    def append(self, line: Line) -> Place:
+    def append(self, line: Line) -> Ref:
         """Add a line as it is."""
         self.lines.append(line)
-        return Place(len(self.lines) - 1)
+        return Ref(len(self.lines) - 1)
 
-    def placed(self, arg: Any) -> Any:
+    def as_line(self, arg: Any) -> Any:
         """Return an argument that is a constant as the result of a line."""
-        if type(arg) is Place or arg is None:
+        if type(arg) is Ref or arg is None:
             return arg
         array = np.asarray(arg)
         return self.append(
             Line(TABLE["astype"], (array, array.dtype), {}, array.shape, array.dtype)
         )
 
-    def as_truth(self, arg: Any) -> Any:
-        """Return a truth value for every element."""
+    def as_bool(self, arg: Any) -> Any:
+        """Return a bool for every element."""
         line = self.lines[arg]
         if line.dtype == TRUTH:
             return arg
         return self.append(Line(np.not_equal, (arg, 0), {}, line.shape, TRUTH))
 
 
-def _own_places(new: _Rewriting, line: Line) -> Place | None:
+def _own_places(new: _Rewriting, line: Line) -> Ref | None:
     """Return the order that is chosen by, where what is chosen from counts 0, 1, 2, ..."""
     if line.what not in (TABLE["getitem"], np.take_along_axis) or len(line.shape) != 1:
         return None
     x, index = line.args[:2]
     index = index[0] if type(index) is tuple and len(index) == 1 else index
-    if type(x) is not np.ndarray or type(index) is not Place:
+    if type(x) is not np.ndarray or type(index) is not Ref:
         return None
     order = new.lines[index].what in (np.argsort, np.argpartition)  # none is negative
     counts = x.dtype == WHOLE and np.array_equal(x, np.arange(*line.shape))
@@ -111,11 +113,11 @@ def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
     def rewrite(new: _Rewriting, line: Line) -> Line | None:
         given = settings(line)
         x, keeps = given["a"], given["keepdims"]
-        if type(x) is not Place or given["where"] is not np._NoValue:
+        if type(x) is not Ref or given["where"] is not np._NoValue:
             return None
         keeps = keeps is not np._NoValue and bool(keeps)
         return line._replace(
-            what=TABLE[row], args=(new.as_truth(x), given["axis"], keeps), kwargs={}
+            what=TABLE[row], args=(new.as_bool(x), given["axis"], keeps), kwargs={}
         )
 
     return rewrite
@@ -123,9 +125,9 @@ def _extreme(row: str) -> Callable[[_Rewriting, Line], Line | None]:
 
 def _count(new: _Rewriting, line: Line) -> Line | None:
     given = settings(line)
-    if type(given["a"]) is not Place:
+    if type(given["a"]) is not Ref:
         return None
-    args = new.as_truth(given["a"]), given["axis"], bool(given["keepdims"])
+    args = new.as_bool(given["a"]), given["axis"], bool(given["keepdims"])
     return line._replace(what=TABLE["sum"], args=args, kwargs={})
 
 
@@ -148,24 +150,24 @@ def _along(new: _Rewriting, line: Line) -> Line | None:
     shape = new.lines[index].shape
     grid: list[Any] = [np.arange(n) for n in shape]
     parts = list(np.ix_(*grid))
-    full = new.lines[x].shape if type(x) is Place else np.shape(x)
+    full = new.lines[x].shape if type(x) is Ref else np.shape(x)
     axis %= len(shape)
     if any(n != m for k, (n, m) in enumerate(zip(full, shape, strict=True)) if k != axis):
         return None
     parts[axis] = index
     chosen = line._replace(what=TABLE["getitem"], args=(x, tuple(parts)), kwargs={})
-    return _chosen(new, chosen)
+    return _rewrite_index(new, chosen)
 
 
-def _chosen(new: _Rewriting, line: Line) -> Line | None:
+def _rewrite_index(new: _Rewriting, line: Line) -> Line | None:
     """Let constants be chosen from, and put, as results are."""
     x, index, *rest = line.args
-    if type(x) is Place or next(places(index), None) is None:
+    if type(x) is Ref or next(places(index), None) is None:
         return line
-    return line._replace(args=(new.placed(x), index, *rest))
+    return line._replace(args=(new.as_line(x), index, *rest))
 
 
-def _joined(new: _Rewriting, line: Line) -> Line | None:
+def _rewrite_concatenate(new: _Rewriting, line: Line) -> Line | None:
     """Leave out parts without elements."""
     (axis, _), *parts = line.args
     full = [part for part in parts if np.prod(_shape(new, part), dtype=int)]
@@ -176,10 +178,14 @@ def _joined(new: _Rewriting, line: Line) -> Line | None:
 
 
 def _shape(new: _Rewriting, arg: Any) -> tuple[int, ...]:
-    return new.lines[arg].shape if type(arg) is Place else np.shape(arg)
+    return new.lines[arg].shape if type(arg) is Ref else np.shape(arg)
 
 
-_ROWS: dict[str, Any] = {"getitem": _chosen, "scatter": _chosen, "concatenate": _joined}
+_ROWS: dict[str, Any] = {
+    "getitem": _rewrite_index,
+    "scatter": _rewrite_index,
+    "concatenate": _rewrite_concatenate,
+}
 _FUNCTIONS: dict[Any, Any] = {
     np.all: _extreme("min"),
     np.any: _extreme("max"),

@@ -1,1 +1,1 @@
-"""From LLVM's text to something that Python calls: compiled, kept on disk, entered."""
+"""Machine code in this process: compiled from LLVM's text, cached on disk, called by Python."""

@@ -57,7 +57,7 @@ class _Spec(ctypes.Structure):
     )
 
 
-class Slot:
+class CallSlot:
     """What is called through compiled code as soon as there is some.
 
     A class that is called this way inherits from this one and is decorated with `quick`. `slow`
@@ -116,7 +116,7 @@ def _vectorcall() -> int:
     return ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value or 0
 
 
-Kind = TypeVar("Kind", bound=type[Slot])
+Kind = TypeVar("Kind", bound=type[CallSlot])
 
 _kept: list[Any] = []  # the descriptions of types, which Python may look at again
 
@@ -127,7 +127,7 @@ def quick(kind: Kind) -> Kind:
     Examples
     --------
     >>> @quick
-    ... class Sum(Slot):
+    ... class Sum(CallSlot):
     ...     "Sums."
     >>> total = Sum(lambda *numbers: sum(numbers))
     >>> total(1, 2, 3)

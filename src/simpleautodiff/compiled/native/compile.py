@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.native import disk_cache as disk
-from simpleautodiff.compiled.native.external_symbols import addresses, declared
+from simpleautodiff.compiled.native.external_symbols import addresses, find_declared
 
 RENEWED = 200  # runs: a pass builder slows with each (0.13 us), and leaves 1.5 kB behind at its end
 MISSING = (
@@ -94,10 +94,10 @@ class Code:
         place = key and disk.digest(key, *_identity(), self._level, *self._names)
         kept = disk.load(place) if place else None
         self.from_cache = kept is not None
-        content = kept if kept is not None else _compiled(self.ir, self._level)
+        content = kept if kept is not None else _compile_object(self.ir, self._level)
         if place and kept is None:
             disk.store(place, content)
-        self._loaded = _loaded(content, self._names)
+        self._loaded = _load_object(content, self._names)
         self.seconds = perf_counter() - start
 
 
@@ -197,13 +197,13 @@ def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
     return passes, llvm.create_pass_builder(_machine(level), tuning)
 
 
-def _compiled(ir: str, level: int) -> bytes:
+def _compile_object(ir: str, level: int) -> bytes:
     """Return the names that are needed from outside, on a line, and then the object."""
     image = _machine(level).emit_object(_module(ir, level))
-    return json.dumps(declared(ir)).encode() + b"\n" + bytes(image)
+    return json.dumps(find_declared(ir)).encode() + b"\n" + bytes(image)
 
 
-def _loaded(content: bytes, names: Sequence[str]) -> Any:
+def _load_object(content: bytes, names: Sequence[str]) -> Any:
     llvm = _llvm()
     needed, _, image = content.partition(b"\n")
     library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()

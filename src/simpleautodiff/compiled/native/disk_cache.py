@@ -42,10 +42,10 @@ def digest(*parts: object) -> str:
     >>> digest("x + 1", 22) == digest("x + 1", 22) != digest("x + 12", 2)
     True
     """
-    return _hashed(repr(parts).encode()).hex()
+    return _hash(repr(parts).encode()).hex()
 
 
-def _hashed(content: bytes) -> bytes:
+def _hash(content: bytes) -> bytes:
     return blake2b(content, digest_size=_CHECKSUM).digest()
 
 
@@ -103,7 +103,7 @@ def _content(place: Path, key: str) -> bytes | None:
 
 
 def _header(key: str, content: bytes) -> bytes:
-    return _MAGIC + _hashed(key.encode() + content)
+    return _MAGIC + _hash(key.encode() + content)
 
 
 def _is_private(status: os.stat_result) -> bool:

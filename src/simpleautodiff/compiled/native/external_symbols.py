@@ -19,7 +19,7 @@ import numpy as np
 
 from simpleautodiff.values.functions import optional
 
-FLOAT64, FLOAT32 = "numpy.float64", "numpy.float32"  # the dtypes, as symbols
+FLOAT64_SYMBOL, FLOAT32_SYMBOL = "numpy.float64", "numpy.float32"  # the dtypes, as symbols
 OUT = "python.out"  # the word, as Python passes it with what is given by that name
 _OBJECTS = {
     OUT: sys.intern("out"),
@@ -27,8 +27,8 @@ _OBJECTS = {
     "PyArray_Type": np.ndarray,
     "numpy.type.float64": np.float64,
     "numpy.type.float32": np.float32,
-    FLOAT64: np.dtype(np.float64),
-    FLOAT32: np.dtype(np.float32),
+    FLOAT64_SYMBOL: np.dtype(np.float64),
+    FLOAT32_SYMBOL: np.dtype(np.float32),
 }
 _NUMPY = {"PyArray_Scalar": 60, "PyArray_New": 93}  # places in NumPy's C API, which never change
 _MATHEMATICS = {"linux": "libm.so.6", "darwin": "libSystem.B.dylib", "win32": "ucrtbase"}
@@ -38,14 +38,15 @@ _DECLARED = re.compile(r"^declare\b[^@\n]*@([\w.]+)\(|^@([\w.]+) = external\b", 
 _INTRINSIC = re.compile(r"llvm\.(\w+)\.(?:v\d+)?(f64|f32)(?:\..*)?")
 
 
-def declared(ir: str) -> list[str]:
+def find_declared(ir: str) -> list[str]:
     r"""Return the names that a module declares and does not define.
 
     LLVM's own functions of numbers may become calls of the C library, whose name is given then.
 
     Examples
     --------
-    >>> declared("declare double @llvm.sin.v8f64(<8 x double>)\ndeclare double @lgamma(double)")
+    >>> text = "declare double @llvm.sin.v8f64(<8 x double>)\ndeclare double @lgamma(double)"
+    >>> find_declared(text)
     ['lgamma', 'sin']
     """
     names = {function or variable for function, variable in _DECLARED.findall(ir)}

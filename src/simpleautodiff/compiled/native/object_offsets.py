@@ -2,8 +2,8 @@
 
 Compiled code reads a float, a tuple or an array without a call. The distances differ between
 versions and builds of Python, so none is written down: each is computed from the sizes that Python
-tells and then compared with what known objects hold. Where that fails, `Unknown` is raised:
-Python reads the arguments, and calls code that has no entry.
+tells and then compared with what known objects hold. Where that fails, `UnknownLayoutError` is
+raised: Python reads the arguments, and calls code that has no entry.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # bits of NumPy's flags
 _WORD = ctypes.sizeof(ctypes.c_void_p)
 
 
-class Unknown(Exception):
+class UnknownLayoutError(Exception):
     """Objects are not as expected; what is called must go through Python."""
 
 
@@ -65,7 +65,7 @@ def layout() -> Layout:
         flags=head + fields.flags.offset,
     )
     if not _holds(found):
-        raise Unknown("this Python or this NumPy keeps its objects in an unknown way")
+        raise UnknownLayoutError("this Python or this NumPy keeps its objects in an unknown way")
     return found
 
 
@@ -81,7 +81,7 @@ def is_known() -> bool:
     """
     try:
         layout()
-    except Unknown:
+    except UnknownLayoutError:
         return False
     return True
 
@@ -109,7 +109,7 @@ def _kind(head: int) -> int:
     known = (2.5, (1, 2), np.zeros(1), "text")
     places = [at for at in range(0, head, _WORD) if all(_word(x, at) == id(type(x)) for x in known)]
     if len(places) != 1:
-        raise Unknown("this Python keeps the type of an object in an unknown place")
+        raise UnknownLayoutError("this Python keeps the type of an object in an unknown place")
     return places[0]
 
 
@@ -121,7 +121,7 @@ def _holders(head: int) -> int:
     after = [_word(seen[0], at) for at in range(0, head, _WORD)]
     places = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if new == old + 3]
     if len(places) != 1:
-        raise Unknown("this Python counts the references to an object in an unknown way")
+        raise UnknownLayoutError("this Python counts the references to an object in an unknown way")
     return places[0] * _WORD
 
 

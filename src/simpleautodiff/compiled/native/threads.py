@@ -1,4 +1,4 @@
-"""Large batches of rows: kernels that run without Python's lock, in several threads if asked.
+"""Large batches: functions of their examples that run without Python's lock, in several threads.
 
 A kernel is a compiled function `void kernel(i64 start, i64 stop, ptr arguments)` that does the
 rows from `start` to `stop`, which must not depend on each other.
@@ -12,17 +12,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-Kernel = Callable[[int, int, int], None]  # first row, row after the last, address of arguments
+BatchCall = Callable[[int, int, int], None]  # first row, row after the last, address of arguments
 
 _kernel = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 
 
-def batch_call(address: int) -> Kernel:
+def batch_call(address: int) -> BatchCall:
     """Return a kernel as a function; who calls it keeps the code and the arguments alive."""
     return _kernel(address)
 
 
-def run_threads(kernel: Kernel, rows: int, arguments: int, threads: int = 1, step: int = 1) -> None:
+def run_threads(
+    kernel: BatchCall, rows: int, arguments: int, threads: int = 1, step: int = 1
+) -> None:
     """Run a kernel on all rows, cut into one part for each thread.
 
     Parameters

@@ -1,7 +1,7 @@
-"""Running a function on symbols: what is done to them is recorded as a program of rows.
+"""Running a function on symbols: what is done to them is recorded as a program.
 
 A symbol stands for a number or an array that will be another one at every call. Which way the code
-went for the numbers of the call at hand is recorded as a *guard*, a truth value that has to be the
+went for the numbers of the call at hand is recorded as a *guard*, a bool that has to be the
 same at every call that uses the program.
 
 Transformations stand above: `grad(f)` run on symbols computes with nodes whose values are symbols,
@@ -17,19 +17,19 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel
-from simpleautodiff.compiled.recording.conditional_zero import partly
+from simpleautodiff.compiled.recording.conditional_zero import run_conditional
 from simpleautodiff.compiled.recording.symbols import (
-    FLOAT64,
+    FLOAT64_DTYPE,
     GETITEM,
-    Single,
+    FloatSymbol,
     Symbol,
     not_recorded,
 )
 from simpleautodiff.compiled.recording.trace_program import (
     Guard,
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     native,
     with_values,
 )
@@ -42,7 +42,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 
 @final
 class SymbolLevel(OpaqueLevel):
-    """The level of symbols: it computes with the numbers of this call, and takes notes."""
+    """The level of symbols: it computes with the values of this call, and records each step."""
 
     def __init__(
         self,
@@ -50,17 +50,19 @@ class SymbolLevel(OpaqueLevel):
         precise: bool = False,
         threads: int = 1,
         tier: str | None = None,
-        record_rows: Callable[..., Any] | None = None,
+        record_batched: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__()
-        self.record_rows = record_rows  # how a function of rows becomes one step
+        self.record_batched = record_batched  # how a function of a batch becomes one step
         self.rows = rows  # the program is of one row among many, so no code can go by a number
         self.precise = precise
         self.threads = threads
         self.tier = tier
         self.lines: list[Line] = []
         self.guards: list[Guard] = []
-        self.captured: dict[int, tuple[Symbol, Symbol]] = {}  # of a level below; its stand-in here
+        self.captured: dict[
+            int, tuple[Symbol, Symbol]
+        ] = {}  # symbols of an outer function, and what stands for each here
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
@@ -69,32 +71,32 @@ class SymbolLevel(OpaqueLevel):
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Take note of a step."""
-        args = tuple([self._kept(arg) for arg in args])
+        args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan at another call
         if type(value) is float:
-            return self.single(Line(what, args, kwargs, (), FLOAT64), value)
+            return self.single(Line(what, args, kwargs, (), FLOAT64_DTYPE), value)
         symbol = Symbol()
-        symbol.level, symbol.concrete, symbol.place = self, value, Place(len(self.lines))
+        symbol.level, symbol.concrete, symbol.place = self, value, Ref(len(self.lines))
         shape, dtype = getattr(value, "shape", ()), _dtype(value)
         self.lines.append(Line(what, args, kwargs, shape, dtype))
         return symbol
 
-    def single(self, line: Line, value: float) -> Single:
+    def single(self, line: Line, value: float) -> FloatSymbol:
         """Take note of a step that gives one of Python's own numbers."""
-        symbol = Single()
+        symbol = FloatSymbol()
         symbol.level = self
         symbol.concrete = value
-        symbol.place = Place(len(self.lines))
+        symbol.place = Ref(len(self.lines))
         self.lines.append(line)
         return symbol
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-        """Run a row; known zeros among its arguments stay known."""
-        found = partly(self, primitive, args)
-        return self.plainly(primitive, args) if found is None else found
+        """Run a row; structural zeros among its arguments stay known."""
+        found = run_conditional(self, primitive, args)
+        return self.run_plain(primitive, args) if found is None else found
 
-    def plainly(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+    def run_plain(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
         if primitive is GETITEM:
             _check_size(args[1])
@@ -107,10 +109,10 @@ class SymbolLevel(OpaqueLevel):
     def map_examples(
         self, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
     ) -> Any:
-        """Record a function of rows as one step, its own program inside; None if that cannot be."""
-        if self.record_rows is None:
+        """Record a batched function as one step, its own program inside; None if that cannot be."""
+        if self.record_batched is None:
             return None
-        return self.record_rows(self, f, leaves, axes, rebuild, size)
+        return self.record_batched(self, f, leaves, axes, rebuild, size)
 
     def mark_structural_zeros(self, array: Any) -> Symbol:
         """Record a constant array whose zeros are zeros by structure: a seed of a sweep."""
@@ -127,7 +129,7 @@ class SymbolLevel(OpaqueLevel):
         if function in _BY_NUMBERS:
             raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
         value = function(*self._concrete(args), **self._concrete(kwargs))
-        args, kwargs = tuple(args), map_leaves(self._kept, kwargs)
+        args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs)
         if not isinstance(value, tuple):
             return self.record(function, args, kwargs, value)
         whole = self.record(function, args, kwargs, value)
@@ -136,7 +138,7 @@ class SymbolLevel(OpaqueLevel):
         )
 
     def guard(self, truth: Any, number: int | None = None) -> bool:
-        """Let the code go by a truth value, or by a whole number, and note that it did."""
+        """Let the code go by a bool, or by an integer, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
         if self.rows:
@@ -155,7 +157,7 @@ class SymbolLevel(OpaqueLevel):
             return tree
         return map_leaves(lambda leaf: leaf.concrete if isinstance(leaf, Symbol) else leaf, tree)
 
-    def _kept(self, arg: Any) -> Any:
+    def _as_argument(self, arg: Any) -> Any:
         """Return an argument as the program keeps it: of this level, and nobody changes it."""
         kind = type(arg)
         if kind is float or kind is int:
@@ -167,9 +169,11 @@ class SymbolLevel(OpaqueLevel):
         if kind is np.ndarray:
             return native(arg) if not arg.dtype.isnative else arg.copy()
         if kind is tuple or kind is list:
-            return kind([self._kept(part) for part in arg])
+            return kind([self._as_argument(part) for part in arg])
         if kind is slice:
-            return slice(*self._kept((_whole(arg.start), _whole(arg.stop), _whole(arg.step))))
+            return slice(
+                *self._as_argument((_whole(arg.start), _whole(arg.stop), _whole(arg.step)))
+            )
         return arg
 
     def own(self, x: Any) -> Symbol:
@@ -180,26 +184,26 @@ class SymbolLevel(OpaqueLevel):
         return self.record(TABLE["pos"], (number,), {}, number)
 
     def _own(self, symbol: Symbol) -> Symbol:
-        """Return what stands here for a symbol: of a level below, an argument more."""
+        """Return a symbol of this level; one of an outer function becomes a further argument."""
         if symbol.level is self:
             return symbol
         if id(symbol) not in self.captured:
             self.captured[id(symbol)] = symbol, self.input(symbol.concrete)
         return self.captured[id(symbol)][1]
 
-    def finish(self, results: list[Any], inputs: int) -> Recorded:
+    def finish(self, results: list[Any], inputs: int) -> RecordedProgram:
         """Return the program, its arguments first."""
-        outputs = [self._kept(x) if isinstance(x, Symbol) else x for x in results]
-        recorded = Recorded(self.lines, inputs, self.guards, outputs)
+        outputs = [self._as_argument(x) if isinstance(x, Symbol) else x for x in results]
+        recorded = RecordedProgram(self.lines, inputs, self.guards, outputs)
         self.lines, self.guards = [], []
         return _with_inputs_first(recorded, len(self.captured)) if self.captured else recorded
 
 
-def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
+def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
     """Put arguments that were met on the way before all other lines."""
     lines = recorded.lines
     order = sorted(range(len(lines)), key=lambda place: lines[place].what is not None)
-    of = {old: Place(new) for new, old in enumerate(order)}
+    of = {old: Ref(new) for new, old in enumerate(order)}
     moved = [
         lines[old]._replace(
             args=with_values(lines[old].args, of), kwargs=with_values(lines[old].kwargs, of)
@@ -207,7 +211,7 @@ def _with_inputs_first(recorded: Recorded, more: int) -> Recorded:
         for old in order
     ]
     guards = [guard._replace(place=of[guard.place]) for guard in recorded.guards]
-    return Recorded(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
+    return RecordedProgram(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
 
 
 def _whole(part: Any) -> Any:
@@ -225,7 +229,7 @@ _WHERE = TABLE["where"]
 
 
 def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
-    """Return what was chosen of x and y in the kind of both: another call may choose the other."""
+    """Return what was chosen of x and y in the dtype of both: another call may choose the other."""
     if type(x) is type(y) or np.ndim(value):
         return value
     number = np.result_type(x, y).type(value)

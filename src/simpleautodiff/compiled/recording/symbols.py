@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Place
+from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.primitive import Primitive
@@ -24,7 +24,7 @@ from simpleautodiff.rules.row import TABLE
 if TYPE_CHECKING:
     from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 
-FLOAT64 = np.dtype(np.float64)
+FLOAT64_DTYPE = np.dtype(np.float64)
 GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 
@@ -38,7 +38,7 @@ class Symbol(Opaque):
     __slots__ = ("concrete", "place")
     level: SymbolLevel
     concrete: Any  # its number at this call
-    place: Place  # the line of the program that computes it
+    place: Ref  # the line of the program that computes it
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -47,17 +47,17 @@ class Symbol(Opaque):
 
     @property
     def dtype(self) -> Any:
-        """The kind of number."""
+        """The dtype."""
         return np.result_type(self.concrete)
 
     @property
     def can_decide(self) -> bool:
-        """Whether code may go by its numbers: each row would have to for itself."""
+        """Whether `if` and `while` may depend on it: not in `vmap`, where examples would differ."""
         return not self.level.rows
 
     @property
     def nothing(self) -> Any:
-        """What stands for a known zero where this is the condition of a choice of slopes.
+        """What stands for a structural zero where this is the condition of a choice of slopes.
 
         Those of arrays and of rows have none, as they have none without being compiled.
         """
@@ -68,7 +68,7 @@ class Symbol(Opaque):
         return self
 
     def astype(self, dtype: Any, copy: bool = True) -> Any:
-        """Return the symbol in another kind of number."""
+        """Return the symbol in another dtype."""
         return apply(TABLE["astype"], self, np.dtype(dtype))
 
     def __getitem__(self, index: Any) -> Any:
@@ -86,7 +86,7 @@ class Symbol(Opaque):
         return self._as_whole(operator.index(self.concrete))
 
     def _as_whole(self, number: int) -> int:
-        """Return the whole number of this call; calls with another one are recorded anew."""
+        """Return the integer of this call; calls with another one are recorded anew."""
         whole = self if self.dtype.kind in "biu" else np.trunc(self)
         self.level.guard(whole == number, number)
         return number
@@ -114,14 +114,14 @@ class Symbol(Opaque):
 
 
 @final
-class Single(Symbol):
+class FloatSymbol(Symbol):
     """A symbol that stands for one of Python's own numbers, with their quick ways."""
 
     __slots__ = ()
     array_like = False
 
     def lift_integer(self, number: int) -> Any:
-        """Return a whole number as a float."""
+        """Return an integer as a float."""
         return float(number)
 
     def zeros(self) -> Any:
@@ -132,7 +132,7 @@ class Single(Symbol):
         return int(self)  # math.floor(x): the function itself has used it as an index before
 
 
-engine.scalars.add(Single)
+engine.scalars.add(FloatSymbol)
 
 
 def not_recorded(what: str, instead: str = "") -> NotRecordedError:
@@ -149,7 +149,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
 
     def method(self: Symbol, other: Any) -> Any:
         kind = type(other)
-        if kind is Single or kind is Symbol:
+        if kind is FloatSymbol or kind is Symbol:
             if other.level is not self.level:
                 return apply(primitive, *((other, self) if swapped else (self, other)))
             number = other.concrete
@@ -167,7 +167,7 @@ def _quick_binary(name: str, compute: Callable[[Any, Any], Any], swapped: bool) 
             )
         mine, theirs = self.place, number if number is other else other.place
         args = (theirs, mine) if swapped else (mine, theirs)
-        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64), value)
+        return self.level.single(Line(primitive, args, _NOTHING, (), FLOAT64_DTYPE), value)
 
     return method
 
@@ -186,7 +186,7 @@ def _quick_unary(primitive: Primitive) -> Callable[[Any], Any]:
             return apply(primitive, x)
         if type(value) is not float:
             return x.level.record(primitive, (x,), _NOTHING, value)
-        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64), value)
+        return x.level.single(Line(primitive, (x.place,), _NOTHING, (), FLOAT64_DTYPE), value)
 
     return function
 
@@ -203,7 +203,7 @@ def _install() -> None:
     for primitive in TABLE.values():
         if primitive.arity == 1 and primitive.by_type is not None:
             quick = _quick_unary(primitive)
-            primitive.by_type[Symbol] = primitive.by_type[Single] = quick
+            primitive.by_type[Symbol] = primitive.by_type[FloatSymbol] = quick
 
 
 _install()

@@ -1,4 +1,4 @@
-"""A program of rows as it was recorded: lines, guards and results."""
+"""The recorded program: lines of primitives on arrays, guards and results."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 # The slope of what was not chosen: a 0 that stays 0 whatever it is multiplied with. It is one of
-# Python's own numbers, so that it takes any kind, and is told from others by being this one.
+# Python's own numbers, so that it takes any dtype, and is told from others by being this one.
 NOTHING = float("0")
 
 
 class Line(NamedTuple):
     """One step: a row, or a function of NumPy that has no derivative, and its arguments.
 
-    Among the arguments are `Place`s, alone or in tuples and lists: results of earlier lines.
+    Among the arguments are `Ref`s, alone or in tuples and lists: results of earlier lines.
     """
 
     what: Any
@@ -31,40 +31,40 @@ class Line(NamedTuple):
 
 
 @final
-class Place(int):
-    """The number of a line, where its result is an argument of another."""
+class Ref(int):
+    """A reference to the result of an earlier line, by its index, as an argument of a line."""
 
     __slots__ = ()
 
 
 class Guard(NamedTuple):
-    """A truth value that decided which way the code went, and where it was asked for.
+    """A bool that decided which path the code took, and the source line where it was asked for.
 
-    If the code went by a whole number, the truth value says that it is `number`.
+    If the code went by an integer, the bool says that it is `number`.
     """
 
-    place: Place
+    place: Ref
     expected: bool
     line: str
     number: int | None = None
 
 
-class Recorded(NamedTuple):
-    """A program of rows: its lines, the first of which are its inputs, guards, and results."""
+class RecordedProgram(NamedTuple):
+    """What a function did: lines, the first of which are its inputs, guards, and results."""
 
     lines: list[Line]
     inputs: int
     guards: list[Guard]
-    outputs: list[Any]  # of each leaf of the result a `Place`, or a constant
+    outputs: list[Any]  # of each leaf of the result a `Ref`, or a constant
 
     def decisions(self, last: int) -> list[tuple[bool, int | None]]:
         """Return which way the code went, up to one guard."""
         return [(guard.expected, guard.number) for guard in self.guards[: last + 1]]
 
 
-def places(tree: Any) -> Iterator[Place]:
+def places(tree: Any) -> Iterator[Ref]:
     """Yield the places among the arguments of a line."""
-    if type(tree) is Place:
+    if type(tree) is Ref:
         yield tree
     elif type(tree) in (tuple, list):
         for part in tree:
@@ -79,7 +79,7 @@ def places(tree: Any) -> Iterator[Place]:
 def with_values(tree: Any, values: Any) -> Any:
     """Return arguments with the values of earlier lines in their places."""
     kind = type(tree)
-    if kind is Place:
+    if kind is Ref:
         return values[tree]
     if kind is tuple:
         return tuple([with_values(part, values) for part in tree])

@@ -1,1 +1,1 @@
-"""Programs on single numbers: the flat program, its operations, and how rows become them."""
+"""Scalar programs: the table of operations, and how primitives are lowered to them."""

@@ -1,32 +1,75 @@
-"""A flat program with its arguments and results: what is compiled, and what is called."""
+"""A scalar program with its arguments and results: what is compiled, and what is called."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+import numpy as np
+from numpy.typing import NDArray
 
-# How the leaves of many rows are given: row after row, one row for all, rows of a table by their
-# numbers, or column after column.
+from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.errors import ArgumentError
+
+# How the examples of a batch lie in memory, for one leaf: one example after the other, one for all,
+# examples of a table by their indices, or element by element, those of all examples side by side.
 ROWS, SAME, GATHERED, COLUMNS = "rows", "same", "gathered", "columns"
 
 
 class Leaf(NamedTuple):
-    """One argument or result: numbers of one kind, side by side in memory."""
+    """One argument or result: numbers of one dtype, side by side in memory."""
 
-    kind: str
+    dtype: str
     size: int
 
 
 class Kernel(NamedTuple):
-    """A flat program whose inputs and outputs are those of its leaves, one after the other."""
+    """A scalar program whose inputs and outputs are those of its leaves, one after the other."""
 
-    flat: Flat
+    program: ScalarProgram
     inputs: tuple[Leaf, ...]
     outputs: tuple[Leaf, ...]
 
     def key(self) -> str:
         """Return a text that is the same for the same program, and for no other."""
-        flat = self.flat
-        parts = flat.precise, self.inputs, self.outputs, flat.steps, flat.kinds, flat.outputs
-        return repr((parts, flat.guards))
+        program = self.program
+        parts = (
+            program.precise,
+            self.inputs,
+            self.outputs,
+            program.steps,
+            program.dtypes,
+            program.outputs,
+        )
+        return repr((parts, program.guards))
+
+
+class BatchedKernel:
+    """A scalar program that is run for every example of a batch.
+
+    `modes` says how the examples of each input are given, `shapes` are those of the results for one
+    example, and `size` is how many examples there are, where some are given by columns (else 0).
+    """
+
+    def __init__(
+        self, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any], size: int = 0
+    ) -> None:
+        self.kernel, self.modes, self.shapes, self.size = kernel, modes, shapes, size
+
+
+def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, of its dtype and side by side in memory."""
+    arrays: list[NDArray[Any]] = [
+        np.ascontiguousarray(given, SCALAR_TYPES[leaf.dtype]).reshape(-1)
+        for given, leaf in zip(inputs, leaves, strict=True)
+    ]
+    for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
+        if array.size != leaf.size:
+            raise ArgumentError(f"argument {number} has {array.size} numbers, not {leaf.size}.")
+    return arrays
+
+
+def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
+    """Return one array for each leaf, to be filled."""
+    return [np.empty(leaf.size, SCALAR_TYPES[leaf.dtype]) for leaf in leaves]

@@ -1,4 +1,4 @@
-"""Rows in terms of operations: what a row computes for one number, as steps of a flat program.
+"""Lower rows (primitives) to operations: what a row computes for one number, in steps.
 
 Rows that are not here (Bessel functions, factorisations) are computed by NumPy or SciPy, inside the
 same program.
@@ -13,37 +13,40 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, INT64, OPERATIONS
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.rules.row import TABLE
 
-Lowered = Callable[..., int]
-NUMBERS: dict[str, Lowered] = {}  # rows: (flat, kind, *places of numbers of that kind) -> place
-TRUTHS: dict[Any, Lowered] = {}  # functions that answer yes or no
+Lowering = Callable[..., int]  # (program, dtype, *indices of numbers of it) -> index of the result
+LOWERED_ROWS: dict[str, Lowering] = {}  # by the names of rows
+LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that give a bool
 
 
-def kind_of(dtype: Any) -> str | None:
-    """Return the letter of a kind of number, or None if it is none that can be compiled."""
+def dtype_letter(dtype: Any) -> str | None:
+    """Return the letter of a dtype, or None if it is none that can be compiled."""
     if dtype is None or not dtype.isnative:
         return None
     if dtype.kind in "iu":
-        return WHOLE if dtype.itemsize == 8 and dtype.kind == "i" else None
-    return {"d": DOUBLE, "f": FLOAT, "?": TRUTH}.get(dtype.char)
+        return INT64 if dtype.itemsize == 8 and dtype.kind == "i" else None
+    return {"d": FLOAT64, "f": FLOAT32, "?": BOOL}.get(dtype.char)
 
 
 def can_lower(what: Any, dtype: Any) -> bool:
     """Tell whether a row, or a function without a derivative, is made of operations here."""
-    kind = kind_of(dtype)
-    if kind is None:
+    dtype = dtype_letter(dtype)
+    if dtype is None:
         return False
     name = getattr(what, "name", None)
     if name == "where":
         return True
     if name is None:
-        return what in TRUTHS and kind == TRUTH
-    return name in NUMBERS and kind in (DOUBLE, FLOAT)
+        return what in LOWERED_PREDICATES and dtype == BOOL
+    return name in LOWERED_ROWS and dtype in (FLOAT64, FLOAT32)
 
 
-def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, ...] = ()) -> int:
+def lower(
+    program: ScalarProgram, what: Any, dtype: str, args: list[int], given: tuple[Any, ...] = ()
+) -> int:
     """Append one row, or one function that answers yes or no, on single numbers.
 
     `kind` is that of the result; `given` are settings that are no numbers, as of `round`.
@@ -51,254 +54,224 @@ def lower(flat: Flat, what: Any, kind: str, args: list[int], given: tuple[Any, .
     name = getattr(what, "name", None)
     if name == "where":
         condition, *rest = args
-        return flat.make("select", flat.to(TRUTH, condition), *[flat.to(kind, x) for x in rest])
+        return program.make(
+            "select", program.to(BOOL, condition), *[program.to(dtype, x) for x in rest]
+        )
     if name is not None:
-        return NUMBERS[name](flat, kind, *[flat.to(kind, x) for x in args])
-    common = _common([flat.kinds[x] for x in args])
-    return TRUTHS[what](flat, common, *[flat.to(common, x) for x in args])
+        return LOWERED_ROWS[name](program, dtype, *[program.to(dtype, x) for x in args])
+    common = _common([program.dtypes[x] for x in args])
+    return LOWERED_PREDICATES[what](program, common, *[program.to(common, x) for x in args])
 
 
-def _common(kinds: list[str]) -> str:
-    """Return the kind in which numbers are compared."""
-    for kind in (DOUBLE, FLOAT, WHOLE):
-        if kind in kinds:
-            return DOUBLE if kind == FLOAT and WHOLE in kinds else kind
-    return TRUTH
+def _common(dtypes: list[str]) -> str:
+    """Return the dtype in which numbers are compared."""
+    for dtype in (FLOAT64, FLOAT32, INT64):
+        if dtype in dtypes:
+            return FLOAT64 if dtype == FLOAT32 and INT64 in dtypes else dtype
+    return BOOL
 
 
-def _row(name: str) -> Callable[[Lowered], Lowered]:
-    def enter(lowered: Lowered) -> Lowered:
-        NUMBERS[name] = lowered
+def _row(name: str) -> Callable[[Lowering], Lowering]:
+    def enter(lowered: Lowering) -> Lowering:
+        LOWERED_ROWS[name] = lowered
         return lowered
 
     return enter
 
 
-_ROWS_THAT_ARE_OPERATIONS = [
-    "add",
-    "sub",
-    "mul",
-    "div",
-    "power",
-    "atan2",
-    "hypot",
-    "copysign",
-    "maximum",
-    "minimum",
-    "neg",
-    "abs",
-    "sqrt",
-    "cbrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
-    "erf",
-    "erfc",
-    "floor",
-    "ceil",
-    "trunc",
-    "rint",
-]
-for _name in _ROWS_THAT_ARE_OPERATIONS:
-    assert _name in OPERATIONS
-    NUMBERS[_name] = lambda flat, kind, *args, _name=_name: flat.make(_name, *args)
+for _name in [name for name, row in OPERATIONS.items() if row.gives == "same" and name in TABLE]:
+    LOWERED_ROWS[_name] = lambda program, dtype, *args, _name=_name: program.make(_name, *args)
 for _name in ("pos", "conj", "real", "stop_gradient"):
-    NUMBERS[_name] = lambda flat, kind, x: x
+    LOWERED_ROWS[_name] = lambda program, dtype, x: x
 
 
-def _less(flat: Flat, x: int, y: int) -> int:
-    return flat.make("lt", x, y)
+def _less(program: ScalarProgram, x: int, y: int) -> int:
+    return program.make("lt", x, y)
 
 
-def _select(flat: Flat, condition: int, x: int, y: int) -> int:
-    return flat.make("select", condition, x, y)
+def _select(program: ScalarProgram, condition: int, x: int, y: int) -> int:
+    return program.make("select", condition, x, y)
 
 
-def _is_nan(flat: Flat, x: int) -> int:
-    return flat.make("ne", x, x)
+def _is_nan(program: ScalarProgram, x: int) -> int:
+    return program.make("ne", x, x)
 
 
 @_row("square")
-def _square(flat: Flat, kind: str, x: int) -> int:
-    return flat.mul(x, x)
+def _square(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, x)
 
 
 @_row("reciprocal")
-def _reciprocal(flat: Flat, kind: str, x: int) -> int:
-    return flat.div(flat.const(1, kind), x)
+def _reciprocal(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.div(program.const(1, dtype), x)
 
 
 @_row("deg2rad")
-def _deg2rad(flat: Flat, kind: str, x: int) -> int:
-    return flat.mul(x, flat.const(math.pi / 180, kind))
+def _deg2rad(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, program.const(math.pi / 180, dtype))
 
 
 @_row("rad2deg")
-def _rad2deg(flat: Flat, kind: str, x: int) -> int:
-    return flat.mul(x, flat.const(180 / math.pi, kind))
+def _rad2deg(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.mul(x, program.const(180 / math.pi, dtype))
 
 
 @_row("sign")
-def _sign(flat: Flat, kind: str, x: int) -> int:
-    zero, one = flat.const(0, kind), flat.const(1, kind)
-    at_most = _select(flat, _less(flat, x, zero), flat.neg(one), _select(
-        flat, flat.make("eq", x, zero), zero, x))  # fmt: skip
-    return _select(flat, _less(flat, zero, x), one, at_most)
+def _sign(program: ScalarProgram, dtype: str, x: int) -> int:
+    zero, one = program.const(0, dtype), program.const(1, dtype)
+    at_most = _select(program, _less(program, x, zero), program.neg(one), _select(
+        program, program.make("eq", x, zero), zero, x))  # fmt: skip
+    return _select(program, _less(program, zero, x), one, at_most)
 
 
 @_row("relu")
-def _relu(flat: Flat, kind: str, x: int) -> int:
-    return flat.make("maximum", x, flat.const(0, kind))
+def _relu(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("maximum", x, program.const(0, dtype))
 
 
-def _unless_nan(operation: str) -> Lowered:
-    def lowered(flat: Flat, kind: str, x: int, y: int) -> int:
-        both = _select(flat, _is_nan(flat, x), y, flat.make(operation, x, y))
-        return _select(flat, _is_nan(flat, y), x, both)
+def _unless_nan(operation: str) -> Lowering:
+    def lowered(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+        both = _select(program, _is_nan(program, x), y, program.make(operation, x, y))
+        return _select(program, _is_nan(program, y), x, both)
 
     return lowered
 
 
-NUMBERS["fmax"] = _unless_nan("maximum")
-NUMBERS["fmin"] = _unless_nan("minimum")
+LOWERED_ROWS["fmax"] = _unless_nan("maximum")
+LOWERED_ROWS["fmin"] = _unless_nan("minimum")
 
 
 @_row("clip")
-def _clip(flat: Flat, kind: str, x: int, low: int, high: int) -> int:
-    return flat.make("minimum", flat.make("maximum", x, low), high)
+def _clip(program: ScalarProgram, dtype: str, x: int, low: int, high: int) -> int:
+    return program.make("minimum", program.make("maximum", x, low), high)
 
 
 @_row("mod")
-def _mod(flat: Flat, kind: str, x: int, y: int) -> int:
+def _mod(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     """Return the remainder with the sign of y, as Python does."""
-    zero = flat.const(0, kind)
-    rest = flat.make("fmod", x, y)
-    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    moved = _select(flat, other_side, flat.add(rest, y), rest)
-    return _select(flat, flat.make("eq", rest, zero), flat.make("copysign", zero, y), moved)
+    zero = program.const(0, dtype)
+    rest = program.make("fmod", x, y)
+    other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
+    moved = _select(program, other_side, program.add(rest, y), rest)
+    return _select(
+        program, program.make("eq", rest, zero), program.make("copysign", zero, y), moved
+    )
 
 
 @_row("floor_divide")
-def _floor_divide(flat: Flat, kind: str, x: int, y: int) -> int:
+def _floor_divide(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     """Divide and round down, as Python does: from the remainder, which is exact.
 
     There is one division: two would share a reciprocal, which small numbers do not have.
     """
-    zero, one = flat.const(0, kind), flat.const(1, kind)
-    rest, by_zero = flat.make("fmod", x, y), flat.make("eq", y, zero)
-    other_side = flat.make("xor", _less(flat, rest, zero), _less(flat, y, zero))
-    below = flat.make("and", other_side, flat.make("ne", rest, zero))
-    toward_zero = flat.div(_select(flat, by_zero, x, flat.sub(x, rest)), y)  # y may be infinite
-    quotient = _select(flat, below, flat.sub(toward_zero, one), toward_zero)
-    down = flat.make("floor", quotient)
-    off = _less(flat, flat.const(0.5, kind), flat.sub(quotient, down))
-    whole = _select(flat, off, flat.add(down, one), down)
-    signs = [flat.make("signbit", number) for number in (x, y)]
-    none = _select(flat, flat.make("xor", *signs), flat.const(-0.0, kind), zero)
-    known = _select(flat, flat.make("eq", quotient, zero), none, whole)
-    return _select(flat, by_zero, toward_zero, known)
+    zero, one = program.const(0, dtype), program.const(1, dtype)
+    rest, by_zero = program.make("fmod", x, y), program.make("eq", y, zero)
+    other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
+    below = program.make("and", other_side, program.make("ne", rest, zero))
+    toward_zero = program.div(
+        _select(program, by_zero, x, program.sub(x, rest)), y
+    )  # y may be infinite
+    quotient = _select(program, below, program.sub(toward_zero, one), toward_zero)
+    down = program.make("floor", quotient)
+    off = _less(program, program.const(0.5, dtype), program.sub(quotient, down))
+    whole = _select(program, off, program.add(down, one), down)
+    signs = [program.make("signbit", number) for number in (x, y)]
+    none = _select(program, program.make("xor", *signs), program.const(-0.0, dtype), zero)
+    known = _select(program, program.make("eq", quotient, zero), none, whole)
+    return _select(program, by_zero, toward_zero, known)
 
 
-def _exp_of_minus_size(flat: Flat, x: int) -> int:
-    return flat.make("exp", flat.neg(flat.make("abs", x)))
+def _exp_of_minus_size(program: ScalarProgram, x: int) -> int:
+    return program.make("exp", program.neg(program.make("abs", x)))
 
 
 @_row("sigmoid")
-def _sigmoid(flat: Flat, kind: str, x: int) -> int:
-    e, one = _exp_of_minus_size(flat, x), flat.const(1, kind)
-    below = flat.add(one, e)
-    upper = _select(flat, _less(flat, x, flat.const(0, kind)), e, one)
-    return flat.div(upper, below)
+def _sigmoid(program: ScalarProgram, dtype: str, x: int) -> int:
+    e, one = _exp_of_minus_size(program, x), program.const(1, dtype)
+    below = program.add(one, e)
+    upper = _select(program, _less(program, x, program.const(0, dtype)), e, one)
+    return program.div(upper, below)
 
 
 @_row("softplus")
-def _softplus(flat: Flat, kind: str, x: int) -> int:
-    positive = flat.make("maximum", x, flat.const(0, kind))
-    return flat.add(positive, flat.make("log1p", _exp_of_minus_size(flat, x)))
+def _softplus(program: ScalarProgram, dtype: str, x: int) -> int:
+    positive = program.make("maximum", x, program.const(0, dtype))
+    return program.add(positive, program.make("log1p", _exp_of_minus_size(program, x)))
 
 
 @_row("logaddexp")
-def _logaddexp(flat: Flat, kind: str, x: int, y: int) -> int:
-    apart = flat.make("log1p", _exp_of_minus_size(flat, flat.sub(x, y)))
-    general = flat.add(flat.make("maximum", x, y), apart)
-    equal = flat.add(x, flat.const(math.log(2), kind))  # two infinities, too
-    return _select(flat, flat.make("eq", x, y), equal, general)
+def _logaddexp(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    apart = program.make("log1p", _exp_of_minus_size(program, program.sub(x, y)))
+    general = program.add(program.make("maximum", x, y), apart)
+    equal = program.add(x, program.const(math.log(2), dtype))  # two infinities, too
+    return _select(program, program.make("eq", x, y), equal, general)
 
 
 @_row("logaddexp2")
-def _logaddexp2(flat: Flat, kind: str, x: int, y: int) -> int:
-    less = flat.make("exp2", flat.neg(flat.make("abs", flat.sub(x, y))))
-    apart = flat.mul(flat.make("log1p", less), flat.const(1 / math.log(2), kind))
-    general = flat.add(flat.make("maximum", x, y), apart)
-    return _select(flat, flat.make("eq", x, y), flat.add(x, flat.const(1, kind)), general)
+def _logaddexp2(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    less = program.make("exp2", program.neg(program.make("abs", program.sub(x, y))))
+    apart = program.mul(program.make("log1p", less), program.const(1 / math.log(2), dtype))
+    general = program.add(program.make("maximum", x, y), apart)
+    return _select(
+        program, program.make("eq", x, y), program.add(x, program.const(1, dtype)), general
+    )
 
 
 @_row("xlogy")
-def _xlogy(flat: Flat, kind: str, x: int, y: int) -> int:
-    return _zero_at_zero(flat, kind, x, y, flat.mul(x, flat.make("log", y)))
+def _xlogy(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return _zero_at_zero(program, dtype, x, y, program.mul(x, program.make("log", y)))
 
 
 @_row("xlog1py")
-def _xlog1py(flat: Flat, kind: str, x: int, y: int) -> int:
-    return _zero_at_zero(flat, kind, x, y, flat.mul(x, flat.make("log1p", y)))
+def _xlog1py(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return _zero_at_zero(program, dtype, x, y, program.mul(x, program.make("log1p", y)))
 
 
-def _zero_at_zero(flat: Flat, kind: str, x: int, y: int, product: int) -> int:
-    zero = flat.const(0, kind)
-    there = flat.make("and", flat.make("eq", x, zero), flat.make("eq", y, y))
-    return _select(flat, there, zero, product)
+def _zero_at_zero(program: ScalarProgram, dtype: str, x: int, y: int, product: int) -> int:
+    zero = program.const(0, dtype)
+    there = program.make("and", program.make("eq", x, zero), program.make("eq", y, y))
+    return _select(program, there, zero, product)
 
 
 @_row("entr")
-def _entr(flat: Flat, kind: str, x: int) -> int:
-    zero = flat.const(0, kind)
-    product = flat.neg(flat.mul(x, flat.make("log", x)))
-    below = _select(flat, _less(flat, x, zero), flat.const(-math.inf, kind), product)
-    return _select(flat, flat.make("eq", x, zero), zero, below)
+def _entr(program: ScalarProgram, dtype: str, x: int) -> int:
+    zero = program.const(0, dtype)
+    product = program.neg(program.mul(x, program.make("log", x)))
+    below = _select(program, _less(program, x, zero), program.const(-math.inf, dtype), product)
+    return _select(program, program.make("eq", x, zero), zero, below)
 
 
 @_row("logit")
-def _logit(flat: Flat, kind: str, x: int) -> int:
-    one = flat.const(1, kind)
-    far = flat.make("log", flat.div(x, flat.sub(one, x)))
-    twice = flat.mul(flat.const(2, kind), flat.sub(x, flat.const(0.5, kind)))
-    near = flat.sub(flat.make("log1p", twice), flat.make("log1p", flat.neg(twice)))
-    inside = flat.make("and", _less(flat, flat.const(0.3, kind), x), _less(
-        flat, x, flat.const(0.65, kind)))  # fmt: skip
-    return _select(flat, inside, near, far)
+def _logit(program: ScalarProgram, dtype: str, x: int) -> int:
+    one = program.const(1, dtype)
+    far = program.make("log", program.div(x, program.sub(one, x)))
+    twice = program.mul(program.const(2, dtype), program.sub(x, program.const(0.5, dtype)))
+    near = program.sub(program.make("log1p", twice), program.make("log1p", program.neg(twice)))
+    inside = program.make("and", _less(program, program.const(0.3, dtype), x), _less(
+        program, x, program.const(0.65, dtype)))  # fmt: skip
+    return _select(program, inside, near, far)
 
 
 @_row("sinc")
-def _sinc(flat: Flat, kind: str, x: int) -> int:
-    pi, half = flat.const(math.pi, kind), flat.const(0.5, kind)
-    turns = flat.make("rint", flat.mul(x, half))
-    within = flat.sub(x, flat.mul(turns, flat.const(2, kind)))  # exact: sin has the period 2π
-    ratio = flat.div(flat.make("sin", flat.mul(pi, within)), flat.mul(pi, x))
-    return _select(flat, flat.make("eq", x, flat.const(0, kind)), flat.const(1, kind), ratio)
+def _sinc(program: ScalarProgram, dtype: str, x: int) -> int:
+    pi, half = program.const(math.pi, dtype), program.const(0.5, dtype)
+    turns = program.make("rint", program.mul(x, half))
+    within = program.sub(
+        x, program.mul(turns, program.const(2, dtype))
+    )  # exact: sin has the period 2π
+    ratio = program.div(program.make("sin", program.mul(pi, within)), program.mul(pi, x))
+    return _select(
+        program, program.make("eq", x, program.const(0, dtype)), program.const(1, dtype), ratio
+    )
 
 
 # What answers yes or no. --------------------------------------------------------------------------
 
 
-def _truth(*functions: Any) -> Callable[[Lowered], Lowered]:
-    def enter(lowered: Lowered) -> Lowered:
-        TRUTHS.update(dict.fromkeys(functions, lowered))
+def _truth(*functions: Any) -> Callable[[Lowering], Lowering]:
+    def enter(lowered: Lowering) -> Lowering:
+        LOWERED_PREDICATES.update(dict.fromkeys(functions, lowered))
         return lowered
 
     return enter
@@ -312,21 +285,25 @@ _COMPARISONS: dict[str, tuple[Any, ...]] = {
 }
 for _operation, _functions in _COMPARISONS.items():
     for _function in _functions:
-        TRUTHS[_function] = lambda flat, kind, x, y, _o=_operation: flat.make(_o, x, y)
+        LOWERED_PREDICATES[_function] = lambda program, dtype, x, y, _o=_operation: program.make(
+            _o, x, y
+        )
 
 
 @_truth(np.greater, operator.gt)
-def _greater(flat: Flat, kind: str, x: int, y: int) -> int:
-    return flat.make("lt", y, x)
+def _greater(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return program.make("lt", y, x)
 
 
 @_truth(np.greater_equal, operator.ge)
-def _at_least(flat: Flat, kind: str, x: int, y: int) -> int:
-    return flat.make("le", y, x)
+def _at_least(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
+    return program.make("le", y, x)
 
 
-def _on_truths(operation: str) -> Lowered:
-    return lambda flat, kind, *args: flat.make(operation, *[flat.to(TRUTH, x) for x in args])
+def _on_truths(operation: str) -> Lowering:
+    return lambda program, dtype, *args: program.make(
+        operation, *[program.to(BOOL, x) for x in args]
+    )
 
 
 _CONNECTIVES: dict[str, tuple[Any, ...]] = {
@@ -337,24 +314,24 @@ _CONNECTIVES: dict[str, tuple[Any, ...]] = {
 }
 for _operation, _functions in _CONNECTIVES.items():
     for _function in _functions:
-        TRUTHS[_function] = _on_truths(_operation)
+        LOWERED_PREDICATES[_function] = _on_truths(_operation)
 
 
 @_truth(np.isnan)
-def _isnan(flat: Flat, kind: str, x: int) -> int:
-    return _is_nan(flat, x)
+def _isnan(program: ScalarProgram, dtype: str, x: int) -> int:
+    return _is_nan(program, x)
 
 
 @_truth(np.isfinite)
-def _isfinite(flat: Flat, kind: str, x: int) -> int:
-    return _less(flat, flat.make("abs", x), flat.const(math.inf, kind))
+def _isfinite(program: ScalarProgram, dtype: str, x: int) -> int:
+    return _less(program, program.make("abs", x), program.const(math.inf, dtype))
 
 
 @_truth(np.isinf)
-def _isinf(flat: Flat, kind: str, x: int) -> int:
-    return flat.make("eq", flat.make("abs", x), flat.const(math.inf, kind))
+def _isinf(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("eq", program.make("abs", x), program.const(math.inf, dtype))
 
 
 @_truth(np.signbit)
-def _signbit(flat: Flat, kind: str, x: int) -> int:
-    return flat.make("signbit", x)
+def _signbit(program: ScalarProgram, dtype: str, x: int) -> int:
+    return program.make("signbit", x)

@@ -1,12 +1,12 @@
-"""A straight-line program on single numbers: what is optimised, interpreted, compiled and exported.
+"""A scalar program: straight-line steps on single numbers, which every backend runs.
 
-A step is a tuple `(operation, *arguments)`, its arguments are the places of earlier steps, and no
-two steps are the same: asking for a step that is there gives its place. Inputs are
-`("input", k)`, constants `("const", bits)`, where `bits` are those of the float64 (float32) or the
-whole number, so that 0.0 and -0.0 are two, and a nan is itself.
+A step is a tuple `(operation, *arguments)`; its arguments are the indices of earlier steps. No two
+steps are the same: to ask for a step that is there gives its index (common subexpressions are
+computed once). Inputs are `("input", k)`, constants `("const", bits)`, where `bits` are those of
+the float64, the float32 or the integer, so that 0.0 and -0.0 are two, and a nan is itself.
 
-Zeros that are known by structure (places of an array that nothing was put into) are the step
-`zero`: what is multiplied with it is a known zero again, as nowhere else: 0.0 × inf is a nan.
+A structural zero (an element of an array that nothing was put into) is a constant of its own: what
+is multiplied with it is a structural zero again, which holds for no other zero: 0.0 × inf is a nan.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.scalar.operations import (
-    DOUBLE,
-    FLOAT,
-    KINDS,
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
     OPERATIONS,
-    TRUTH,
-    WHOLE,
+    SCALAR_TYPES,
 )
 
 Step = tuple[Any, ...]
 FOLDED = frozenset(OPERATIONS) - {"select"}
 
 
-class Flat:
-    """A program under construction: every method that makes a step returns its place.
+class ScalarProgram:
+    """A program under construction: every method that makes a step returns its index.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Flat:
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x, y = program.input("d"), program.input("d")
     >>> program.outputs = [program.mul(program.add(x, y), program.add(y, x))]
     >>> print(program)
@@ -54,12 +54,12 @@ class Flat:
     def __init__(self, precise: bool = False) -> None:
         self.precise = precise
         self.steps: list[Step] = []
-        self.kinds: list[str] = []
+        self.dtypes: list[str] = []
         self.inputs: list[int] = []
         self.outputs: list[int] = []
-        self.guards: list[tuple[int, bool]] = []  # truth values, and what they have to be
+        self.guards: list[tuple[int, bool]] = []  # bools, and what they have to be
         self.folded = 0  # how many steps were not made because their result was known
-        self._places: dict[Step, int] = {}
+        self._indices: dict[Step, int] = {}
         self._zeros: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -67,69 +67,69 @@ class Flat:
 
     # Making steps. --------------------------------------------------------------------------------
 
-    def _new(self, step: Step, kind: str) -> int:
-        key = (*step, kind) if step[0] == "const" else step
-        place = self._places.get(key)
-        if place is None:
-            place = self._places[key] = len(self.steps)
+    def _new(self, step: Step, dtype: str) -> int:
+        key = (*step, dtype) if step[0] == "const" else step
+        index = self._indices.get(key)
+        if index is None:
+            index = self._indices[key] = len(self.steps)
             self.steps.append(step)
-            self.kinds.append(kind)
-        return place
+            self.dtypes.append(dtype)
+        return index
 
-    def input(self, kind: str = DOUBLE) -> int:
+    def input(self, dtype: str = FLOAT64) -> int:
         """Take the next input."""
-        place = self._new(("input", len(self.inputs)), kind)
-        self.inputs.append(place)
-        return place
+        index = self._new(("input", len(self.inputs)), dtype)
+        self.inputs.append(index)
+        return index
 
-    def const(self, number: Any, kind: str = DOUBLE) -> int:
-        """Return the place of a constant."""
-        return self._new(("const", to_bits(number, kind)), kind)
+    def const(self, number: Any, dtype: str = FLOAT64) -> int:
+        """Return the index of a constant."""
+        return self._new(("const", to_bits(number, dtype)), dtype)
 
-    def zero(self, kind: str = DOUBLE) -> int:
-        """Return the place of the zero that is known by structure."""
-        if kind not in self._zeros:
-            self._zeros[kind] = len(self.steps)
+    def zero(self, dtype: str = FLOAT64) -> int:
+        """Return the index of the structural zero."""
+        if dtype not in self._zeros:
+            self._zeros[dtype] = len(self.steps)
             self.steps.append(("const", 0))
-            self.kinds.append(kind)
-        return self._zeros[kind]
+            self.dtypes.append(dtype)
+        return self._zeros[dtype]
 
-    def is_zero(self, place: int) -> bool:
-        """Tell whether a step is the zero known by structure."""
-        return self._zeros.get(self.kinds[place]) == place
+    def is_zero(self, index: int) -> bool:
+        """Tell whether a step is the structural zero."""
+        return self._zeros.get(self.dtypes[index]) == index
 
-    def number(self, place: int) -> Any:
+    def number(self, index: int) -> Any:
         """Return the number that a step is known to be, or None."""
-        step = self.steps[place]
-        return from_bits(step[1], self.kinds[place]) if step[0] == "const" else None
+        step = self.steps[index]
+        return from_bits(step[1], self.dtypes[index]) if step[0] == "const" else None
 
     def make(self, operation: str, *args: int) -> int:
-        """Return the place of an operation on earlier steps, simplified where that is known."""
+        """Return the index of an operation on earlier steps, simplified where that is known."""
         simplify = _SIMPLER.get(operation)
         found: int | None = simplify(self, *args) if simplify else None
         if found is not None:
             self.folded += 1
             return found
-        return self.plainly(operation, *args)
+        return self.make_unsimplified(operation, *args)
 
-    def plainly(self, operation: str, *args: int) -> int:
-        """Return the place of an operation; only what is computed from constants is known."""
+    def make_unsimplified(self, operation: str, *args: int) -> int:
+        """Return the index of an operation; only what is computed from constants is known."""
         row = OPERATIONS[operation]
-        kind = self.kinds[args[-1]] if row.gives == "same" else row.gives
+        dtype = self.dtypes[args[-1]] if row.gives == "same" else row.gives
         steps = self.steps
         if steps[args[0]][0] == "const" and steps[args[-1]][0] == "const" and operation in FOLDED:
             self.folded += 1
             with np.errstate(all="ignore"):
-                return self.const(row.compute(*[self.number(arg) for arg in args]), kind)
+                return self.const(row.numpy(*[self.number(arg) for arg in args]), dtype)
         if row.commutes and args[0] > args[1]:
             args = args[1], args[0]
         step = (operation, *args)
-        place = self._places.get(step)
-        if place is None:
-            place = self._places[step] = len(steps)
+        index = self._indices.get(step)
+        if index is None:
+            index = self._indices[step] = len(steps)
             steps.append(step)
-            self.kinds.append(kind)
-        return place
+            self.dtypes.append(dtype)
+        return index
 
     def add(self, x: int, y: int) -> int:
         """Add two numbers."""
@@ -151,60 +151,62 @@ class Flat:
         """Return the negative of a number."""
         return self.make("neg", x)
 
-    def to(self, kind: str, x: int) -> int:
-        """Return a number in another kind."""
-        if self.kinds[x] == kind:
+    def to(self, dtype: str, x: int) -> int:
+        """Return a number in another dtype."""
+        if self.dtypes[x] == dtype:
             return x
         if self.is_zero(x):
-            return self.zero(kind)
-        if kind == TRUTH:
-            return self.make("ne", x, self.const(0, self.kinds[x]))
-        return self.make({DOUBLE: "to_double", FLOAT: "to_float", WHOLE: "to_whole"}[kind], x)
+            return self.zero(dtype)
+        if dtype == BOOL:
+            return self.make("ne", x, self.const(0, self.dtypes[x]))
+        return self.make(
+            {FLOAT64: "to_float64", FLOAT32: "to_float32", INT64: "to_int64"}[dtype], x
+        )
 
     # The whole. -----------------------------------------------------------------------------------
 
     def live(self) -> list[int]:
-        """Return the places of the steps that the outputs and the guards need, in order."""
+        """Return the indices of the steps that the outputs and the guards need, in order."""
         needed = bytearray(len(self.steps))
-        for place in (*self.outputs, *(place for place, _ in self.guards), *self.inputs):
-            needed[place] = 1
-        for place in range(len(self.steps) - 1, -1, -1):
-            step = self.steps[place]
-            if needed[place] and step[0] != "input" and step[0] != "const":
+        for index in (*self.outputs, *(index for index, _ in self.guards), *self.inputs):
+            needed[index] = 1
+        for index in range(len(self.steps) - 1, -1, -1):
+            step = self.steps[index]
+            if needed[index] and step[0] != "input" and step[0] != "const":
                 for arg in step[1:]:
                     needed[arg] = 1
-        return [place for place, is_needed in enumerate(needed) if is_needed]
+        return [index for index, is_needed in enumerate(needed) if is_needed]
 
-    def pruned(self) -> Flat:
+    def prune(self) -> ScalarProgram:
         """Return the program without steps that nothing needs."""
-        new = Flat(self.precise)
+        new = ScalarProgram(self.precise)
         new.folded = self.folded
-        place_in_new: dict[int, int] = {}
+        new_index: dict[int, int] = {}
         for old in self.live():
-            step, kind = self.steps[old], self.kinds[old]
+            step, dtype = self.steps[old], self.dtypes[old]
             if step[0] not in ("input", "const"):
-                step = (step[0], *[place_in_new[arg] for arg in step[1:]])
-            place_in_new[old] = len(new.steps)
-            new._places[(*step, kind) if step[0] == "const" else step] = len(new.steps)
+                step = (step[0], *[new_index[arg] for arg in step[1:]])
+            new_index[old] = len(new.steps)
+            new._indices[(*step, dtype) if step[0] == "const" else step] = len(new.steps)
             new.steps.append(step)
-            new.kinds.append(kind)
-        new._zeros = {k: place_in_new[v] for k, v in self._zeros.items() if v in place_in_new}
-        new.inputs = [place_in_new[place] for place in self.inputs]
-        new.outputs = [place_in_new[place] for place in self.outputs]
-        new.guards = [(place_in_new[place], expected) for place, expected in self.guards]
+            new.dtypes.append(dtype)
+        new._zeros = {k: new_index[v] for k, v in self._zeros.items() if v in new_index}
+        new.inputs = [new_index[index] for index in self.inputs]
+        new.outputs = [new_index[index] for index in self.outputs]
+        new.guards = [(new_index[index], expected) for index, expected in self.guards]
         return new
 
     def __str__(self) -> str:
         """Write the steps, one a line."""
-        lines = [f"v{i} = {self._written(i)}" for i in range(len(self.steps))]
-        lines += [f"guard v{place} is {expected}" for place, expected in self.guards]
-        lines.append(f"return {' '.join(f'v{place}' for place in self.outputs)}")
+        lines = [f"v{i} = {self._format_step(i)}" for i in range(len(self.steps))]
+        lines += [f"guard v{index} is {expected}" for index, expected in self.guards]
+        lines.append(f"return {' '.join(f'v{index}' for index in self.outputs)}")
         return "\n".join(lines)
 
-    def _written(self, place: int) -> str:
-        operation, *args = self.steps[place]
+    def _format_step(self, index: int) -> str:
+        operation, *args = self.steps[index]
         if operation == "const":
-            return str(self.number(place))
+            return str(self.number(index))
         if operation == "input":
             return f"input {args[0]}"
         return f"{operation} {' '.join(f'v{arg}' for arg in args)}"
@@ -213,34 +215,34 @@ class Flat:
         """Compute the outputs with NumPy, of numbers or of arrays of one shape."""
         values: list[Any] = []
         with np.errstate(all="ignore"):
-            for place, (operation, *args) in enumerate(self.steps):
+            for index, (operation, *args) in enumerate(self.steps):
                 if operation == "input":
-                    values.append(KINDS[self.kinds[place]](inputs[args[0]]))
+                    values.append(SCALAR_TYPES[self.dtypes[index]](inputs[args[0]]))
                 elif operation == "const":
-                    values.append(self.number(place))
+                    values.append(self.number(index))
                 elif operation == "select":
                     values.append(np.where(*[values[arg] for arg in args])[()])
                 else:
-                    values.append(OPERATIONS[operation].compute(*[values[arg] for arg in args]))
-        return [values[place] for place in self.outputs]
+                    values.append(OPERATIONS[operation].numpy(*[values[arg] for arg in args]))
+        return [values[index] for index in self.outputs]
 
 
-def to_bits(number: Any, kind: str) -> int:
-    """Return the bits of a number as a whole number."""
-    if kind == DOUBLE:
+def to_bits(number: Any, dtype: str) -> int:
+    """Return the bits of a number as an integer."""
+    if dtype == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
-    if kind == FLOAT:
+    if dtype == FLOAT32:
         return int(struct.unpack("<i", struct.pack("<f", number))[0])
     return int(number)
 
 
-def from_bits(bits: int, kind: str) -> Any:
+def from_bits(bits: int, dtype: str) -> Any:
     """Return the number that has these bits, as NumPy's."""
-    if kind == DOUBLE:
+    if dtype == FLOAT64:
         return np.float64(struct.unpack("<d", struct.pack("<q", bits))[0])
-    if kind == FLOAT:
+    if dtype == FLOAT32:
         return np.float32(struct.unpack("<f", struct.pack("<i", bits))[0])
-    return KINDS[kind](bits)
+    return SCALAR_TYPES[dtype](bits)
 
 
 # What is known without computing it. --------------------------------------------------------------
@@ -250,111 +252,117 @@ def from_bits(bits: int, kind: str) -> Any:
 _PLAIN = frozenset(OPERATIONS) - {"neg"} | {"input"}
 
 
-def _simpler_add(flat: Flat, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_add(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(x):
+    if program.is_zero(x):
         return y
-    if flat.is_zero(y):
+    if program.is_zero(y):
         return x
-    if flat.precise:
+    if program.precise:
         return None
     for one, other in ((x, y), (y, x)):
-        if flat.number(one) == 0:
+        if program.number(one) == 0:
             return other
-        if flat.steps[one][0] == "neg":
-            return flat.sub(other, flat.steps[one][1])
+        if program.steps[one][0] == "neg":
+            return program.sub(other, program.steps[one][1])
     return None
 
 
-def _simpler_sub(flat: Flat, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_sub(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(y):
+    if program.is_zero(y):
         return x
-    if flat.is_zero(x):
-        return flat.neg(y)
-    if flat.precise:
+    if program.is_zero(x):
+        return program.neg(y)
+    if program.precise:
         return None
-    if flat.number(y) == 0:
+    if program.number(y) == 0:
         return x
-    if flat.steps[y][0] == "neg":
-        return flat.add(x, flat.steps[y][1])
+    if program.steps[y][0] == "neg":
+        return program.add(x, program.steps[y][1])
     return None
 
 
-def _simpler_mul(flat: Flat, x: int, y: int) -> int | None:
-    if flat.steps[x][0] in _PLAIN and flat.steps[y][0] in _PLAIN:
+def _simpler_mul(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.steps[x][0] in _PLAIN and program.steps[y][0] in _PLAIN:
         return None
-    if flat.is_zero(x) or flat.is_zero(y):
-        return flat.zero(flat.kinds[x])
+    if program.is_zero(x) or program.is_zero(y):
+        return program.zero(program.dtypes[x])
     for one, other in ((x, y), (y, x)):
-        number = flat.number(one)
+        number = program.number(one)
         if number == 1:
             return other
         if number == -1:
-            return flat.neg(other)
-        if flat.steps[one][0] == "neg" and flat.number(other) is None:
-            return flat.neg(flat.mul(flat.steps[one][1], other))
+            return program.neg(other)
+        if program.steps[one][0] == "neg" and program.number(other) is None:
+            return program.neg(program.mul(program.steps[one][1], other))
     return None
 
 
-def _simpler_div(flat: Flat, x: int, y: int) -> int | None:
-    if flat.is_zero(x):
+def _simpler_div(program: ScalarProgram, x: int, y: int) -> int | None:
+    if program.is_zero(x):
         return x
-    divisor = flat.number(y)
+    divisor = program.number(y)
     if divisor is None:
-        return flat.neg(flat.div(flat.steps[x][1], y)) if flat.steps[x][0] == "neg" else None
+        return (
+            program.neg(program.div(program.steps[x][1], y))
+            if program.steps[x][0] == "neg"
+            else None
+        )
     if divisor == 1:
         return x
     fraction, exponent = np.frexp(divisor)
     if abs(fraction) == 0.5 and abs(exponent) < 120:  # the reciprocal is a float32, too
-        return flat.mul(x, flat.const(1 / divisor, flat.kinds[y]))  # exact: a power of two
+        return program.mul(
+            x, program.const(1 / divisor, program.dtypes[y])
+        )  # exact: a power of two
     return None
 
 
-def _simpler_neg(flat: Flat, x: int) -> int | None:
-    if flat.is_zero(x):
+def _simpler_neg(program: ScalarProgram, x: int) -> int | None:
+    if program.is_zero(x):
         return x
-    return flat.steps[x][1] if flat.steps[x][0] == "neg" else None
+    return program.steps[x][1] if program.steps[x][0] == "neg" else None
 
 
-def _simpler_select(flat: Flat, condition: int, x: int, y: int) -> int | None:
-    known = flat.number(condition)
+def _simpler_select(program: ScalarProgram, condition: int, x: int, y: int) -> int | None:
+    known = program.number(condition)
     if known is not None:
         return x if known else y
     if x == y:
         return x
-    if flat.is_zero(x) and flat.is_zero(y):
+    if program.is_zero(x) and program.is_zero(y):
         return x
     return None
 
 
-def _simpler_not(flat: Flat, x: int) -> int | None:
-    return flat.steps[x][1] if flat.steps[x][0] == "not" else None
+def _simpler_not(program: ScalarProgram, x: int) -> int | None:
+    return program.steps[x][1] if program.steps[x][0] == "not" else None
 
 
-def _simpler_power(flat: Flat, x: int, y: int) -> int | None:
-    exponent = flat.number(y)
-    if exponent is None or flat.precise:
+def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
+    exponent = program.number(y)
+    if exponent is None or program.precise:
         return None
     if exponent == 0.5:
         return None  # sqrt(-0.0) and sqrt(-inf) differ
     if exponent != int(exponent) if np.isfinite(exponent) else True:
         return None
-    return _whole_power(flat, x, int(exponent)) if abs(exponent) <= 8 else None
+    return _whole_power(program, x, int(exponent)) if abs(exponent) <= 8 else None
 
 
-def _whole_power(flat: Flat, x: int, n: int) -> int:
+def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
     if n < 0:
-        return flat.div(flat.const(1, flat.kinds[x]), _whole_power(flat, x, -n))
+        return program.div(program.const(1, program.dtypes[x]), _whole_power(program, x, -n))
     if n == 0:
-        return flat.const(1, flat.kinds[x])
+        return program.const(1, program.dtypes[x])
     if n == 1:
         return x
-    half = _whole_power(flat, x, n // 2)
-    square = flat.mul(half, half)
-    return flat.mul(square, x) if n % 2 else square
+    half = _whole_power(program, x, n // 2)
+    square = program.mul(half, half)
+    return program.mul(square, x) if n % 2 else square
 
 
 _SIMPLER: dict[str, Any] = {

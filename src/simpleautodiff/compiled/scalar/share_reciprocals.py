@@ -1,4 +1,4 @@
-"""One division where several numbers of a flat program are divided by the same one."""
+"""Share reciprocals: one division where several numbers are divided by the same one."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT
-from simpleautodiff.compiled.scalar.scalar_program import Flat, from_bits
+from simpleautodiff.compiled.scalar.operations import FLOAT32, FLOAT64
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram, from_bits
 
 
-def share_reciprocals(flat: Flat) -> Flat:
+def share_reciprocals(program: ScalarProgram) -> ScalarProgram:
     """Return the program with one division where several numbers are divided by the same one.
 
     x/y becomes x × (1/y), which may differ from it in the last bit; x/(2y) counts as a division by
     y, and so with all powers of two.
     """
-    divisors = Counter([_root(flat, step[2])[0] for step in flat.steps if step[0] == "div"])
-    if flat.precise or all(count < 2 for count in divisors.values()):
-        return flat
-    return rewritten(flat, {y for y, count in divisors.items() if count > 1})
+    divisors = Counter([_root(program, step[2])[0] for step in program.steps if step[0] == "div"])
+    if program.precise or all(count < 2 for count in divisors.values()):
+        return program
+    return rewrite_divisions(program, {y for y, count in divisors.items() if count > 1})
 
 
-def _root(flat: Flat, place: int) -> tuple[int, float]:
+def _root(program: ScalarProgram, place: int) -> tuple[int, float]:
     """Return what a number is a multiple of, and how many times: a power of two."""
-    step = flat.steps[place]
+    step = program.steps[place]
     for factor, other in (step[1:], step[:0:-1]) if step[0] == "mul" else ():
-        if flat.steps[factor][0] == "const" and flat.kinds[factor] in (DOUBLE, FLOAT):
-            number = float(from_bits(flat.steps[factor][1], flat.kinds[factor]))
+        if program.steps[factor][0] == "const" and program.dtypes[factor] in (FLOAT64, FLOAT32):
+            number = float(from_bits(program.steps[factor][1], program.dtypes[factor]))
             if math.frexp(number)[0] == 0.5 and 2.0**-100 <= number <= 2.0**100:
                 return other, number
     return place, 1.0
 
 
-def rewritten(flat: Flat, shared: Iterable[int]) -> Flat:
+def rewrite_divisions(program: ScalarProgram, shared: Iterable[int]) -> ScalarProgram:
     """Make the steps of a program anew, dividing by the `shared` ones with their reciprocals."""
-    new, of, shared = Flat(flat.precise), {}, set(shared)
-    new.folded = flat.folded
-    for old in flat.live():
-        step, kind = flat.steps[old], flat.kinds[old]
+    new, of, shared = ScalarProgram(program.precise), {}, set(shared)
+    new.folded = program.folded
+    for old in program.live():
+        step, dtype = program.steps[old], program.dtypes[old]
         if step[0] == "input":
-            of[old] = new._new(step, kind)
-        elif flat.is_zero(old):
-            of[old] = new.zero(kind)
+            of[old] = new._new(step, dtype)
+        elif program.is_zero(old):
+            of[old] = new.zero(dtype)
         elif step[0] == "const":
-            of[old] = new._new(step, kind)
-        elif step[0] == "div" and (root := _root(flat, step[2]))[0] in shared:
-            reciprocal = new.div(new.const(1, kind), of[root[0]])
-            scaled = new.mul(reciprocal, new.const(1 / root[1], kind))
+            of[old] = new._new(step, dtype)
+        elif step[0] == "div" and (root := _root(program, step[2]))[0] in shared:
+            reciprocal = new.div(new.const(1, dtype), of[root[0]])
+            scaled = new.mul(reciprocal, new.const(1 / root[1], dtype))
             of[old] = new.mul(of[step[1]], scaled)
         else:
             of[old] = new.make(step[0], *[of[arg] for arg in step[1:]])
-    new.inputs = [of[place] for place in flat.inputs]
-    new.outputs = [of[place] for place in flat.outputs]
-    new.guards = [(of[place], expected) for place, expected in flat.guards]
-    return new.pruned()
+    new.inputs = [of[place] for place in program.inputs]
+    new.outputs = [of[place] for place in program.outputs]
+    new.guards = [(of[place], expected) for place, expected in program.guards]
+    return new.prune()

@@ -1,4 +1,4 @@
-"""A flat program in parts of limited length, for compilers that need longer than in proportion."""
+"""A scalar program in parts of limited length: compilers take too long for long functions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Part(NamedTuple):
     stores: list[tuple[int, int]]
 
 
-class Parts(NamedTuple):
+class SplitProgram(NamedTuple):
     """A program in parts, with the slot of each number that one part leaves for another."""
 
     parts: list[Part]
@@ -29,39 +29,41 @@ class Parts(NamedTuple):
     size: int  # how many slots there are
 
 
-def to_parts(kernel: Kernel, length: int) -> Parts:
+def split_program(kernel: Kernel, length: int) -> SplitProgram:
     """Cut a program into parts of so many steps; what nothing needs is left out.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> flat = Flat()
-    >>> x = flat.input()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> program = ScalarProgram()
+    >>> x = program.input()
     >>> for _ in range(3):
-    ...     x = flat.make("sin", x)
-    >>> flat.outputs = [x]
-    >>> cut = to_parts(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
+    ...     x = program.make("sin", x)
+    >>> program.outputs = [x]
+    >>> cut = split_program(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), 2)
     >>> [part.places for part in cut.parts], cut.slots
     ([[1, 2], [3]], {2: 0})
     """
-    flat = kernel.flat
-    places = [place for place in flat.live() if flat.steps[place][0] not in ("input", "const")]
+    program = kernel.program
+    places = [
+        place for place in program.live() if program.steps[place][0] not in ("input", "const")
+    ]
     count = max(1, -(-len(places) // length))
     parts = [Part(places[i * length : (i + 1) * length], [], [], []) for i in range(count)]
     home = {place: number for number, part in enumerate(parts) for place in part.places}
     _put_ends(kernel, parts, home)
     slots, size = _slots(parts, _last_parts(kernel, parts, home), home)
-    return Parts(parts, slots, size)
+    return SplitProgram(parts, slots, size)
 
 
 def _put_ends(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> None:
     """Put guards and results into parts; guards are checked in their order."""
     latest = 0
-    for number, (place, expected) in enumerate(kernel.flat.guards):
+    for number, (place, expected) in enumerate(kernel.program.guards):
         latest = max(latest, home.get(place, 0))
         parts[latest].checks.append((number, place, expected))
-    for number, place in enumerate(kernel.flat.outputs):
+    for number, place in enumerate(kernel.program.outputs):
         parts[home.get(place, 0)].stores.append((number, place))
 
 
@@ -69,7 +71,7 @@ def _last_parts(kernel: Kernel, parts: list[Part], home: dict[int, int]) -> dict
     """Return the last part that needs each number, of those that are needed in another part."""
     last: dict[int, int] = {}
     for number, part in enumerate(parts):
-        needed = [arg for place in part.places for arg in kernel.flat.steps[place][1:]]
+        needed = [arg for place in part.places for arg in kernel.program.steps[place][1:]]
         for place in (*needed, *(place for _, place, _ in part.checks)):
             if home.get(place, number) != number:
                 last[place] = number

@@ -1,6 +1,6 @@
-"""Small arrays unrolled: a program of rows becomes a flat program on their single numbers.
+"""Unroll small arrays: a recorded program becomes a scalar program on their elements.
 
-An array is an array of places in the flat program. Rows that move elements about are computed on
+An array is an array of places in the scalar program. Rows that move elements about are computed on
 places as they would be on numbers; so are rows that add and multiply, on cells that append to the
 program what is done to them.
 """
@@ -15,32 +15,38 @@ import numpy as np
 from simpleautodiff.compiled.recording.trace_program import (
     NOTHING,
     Line,
-    Place,
-    Recorded,
+    RecordedProgram,
+    Ref,
     places,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS, TRUTHS, can_lower, kind_of, lower
-from simpleautodiff.compiled.scalar.operations import (
-    DOUBLE,
-    KINDS,
-    OPERATIONS,
-    TRUTH,
-    WHOLE,
-    fits_whole,
+from simpleautodiff.compiled.scalar.lower_rows import (
+    LOWERED_PREDICATES,
+    LOWERED_ROWS,
+    can_lower,
+    dtype_letter,
+    lower,
 )
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    SCALAR_TYPES,
+    fits_int64,
+)
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
-LARGEST = 256  # elements of an array that is unrolled
-MOST = 40_000  # elements of all arrays of a program that is unrolled
+UNROLLED_ARRAY = 256  # elements of an array that is unrolled
+UNROLLED_ELEMENTS = 40_000  # elements of all arrays of a program that is unrolled
 
-FLOAT64 = np.dtype(np.float64)
-DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & NUMBERS.keys()}
+FLOAT64_DTYPE = np.dtype(np.float64)
+DIRECT = {TABLE[name] for name in OPERATIONS.keys() & TABLE.keys() & LOWERED_ROWS.keys()}
 MOVES = {"broadcast_to", "reshape", "transpose", "getitem", "roll", "concatenate", "set_item"}
 SUMS = {"sum", "sum_to", "cumsum", "matmul", "einsum", "scatter"}
 EXTREMES = {"max": "maximum", "min": "minimum"}
@@ -51,11 +57,11 @@ class NotUnrolledError(TraceError):
 
 
 class Cell:
-    """A place of a flat program that can be computed with."""
+    """The index of a step of a scalar program, with arithmetic: NumPy computes with such cells."""
 
     __slots__ = ("flat", "place")
 
-    def __init__(self, flat: Flat, place: int) -> None:
+    def __init__(self, flat: ScalarProgram, place: int) -> None:
         self.flat = flat
         self.place = place
 
@@ -68,35 +74,43 @@ class Cell:
     __radd__, __rmul__ = __add__, __mul__
 
     def _place(self, other: Any) -> int:
-        kind = self.flat.kinds[self.place]
+        dtype = self.flat.dtypes[self.place]
         if isinstance(other, Cell):
-            return self.flat.to(kind, other.place)
+            return self.flat.to(dtype, other.place)
         if other == 0:  # what NumPy begins with, and what nothing was put into
-            return self.flat.zero(kind)
-        return self.flat.const(other, kind)
+            return self.flat.zero(dtype)
+        return self.flat.const(other, dtype)
 
 
-def unroll(recorded: Recorded, precise: bool = False) -> Kernel:
-    """Return a program of rows as a flat program; refuse what is too large or too special."""
+def unroll(recorded: RecordedProgram, precise: bool = False) -> Kernel:
+    """Return a program of rows as a scalar program; refuse what is too large or too special."""
     _check_size(recorded)
     return _Unrolling(recorded, precise).kernel()
 
 
-def _check_size(recorded: Recorded) -> None:
+def _check_size(recorded: RecordedProgram) -> None:
     total = 0
     for line in recorded.lines:
         if not line.shape:
             continue
         size = math.prod(line.shape)
         total += size
-        if size > LARGEST or total > MOST:
+        if size > UNROLLED_ARRAY or total > UNROLLED_ELEMENTS:
             raise NotUnrolledError(f"an array of shape {line.shape} is too large to be unrolled")
 
 
+def unroll_if_small(recorded: RecordedProgram, precise: bool) -> Kernel | None:
+    """Return a recorded program as one on single numbers; None if it has to stay one on arrays."""
+    try:
+        return unroll(recorded, precise)
+    except NotUnrolledError:
+        return None
+
+
 class _Unrolling:
-    def __init__(self, recorded: Recorded, precise: bool) -> None:
+    def __init__(self, recorded: RecordedProgram, precise: bool) -> None:
         self.recorded = recorded
-        self.flat = Flat(precise)
+        self.flat = ScalarProgram(precise)
         self.values: list[Any] = []  # of each line a place, or an array of them
 
     def kernel(self) -> Kernel:
@@ -104,35 +118,35 @@ class _Unrolling:
         for line in lines[: self.recorded.inputs]:
             values.append(self._input(line))
         for line in lines[self.recorded.inputs :]:
-            found = quick(line) if line.what in DIRECT and line.dtype is FLOAT64 else None
+            found = quick(line) if line.what in DIRECT and line.dtype is FLOAT64_DTYPE else None
             values.append(self._of(line) if found is None else found)
-        outputs = [place for place in self.recorded.outputs if type(place) is Place]
+        outputs = [place for place in self.recorded.outputs if type(place) is Ref]
         flat = self.flat
         flat.outputs = [int(x) for place in outputs for x in np.ravel(self.values[place])]
         for guard in self.recorded.guards:
-            truth = flat.to(TRUTH, int(np.ravel(self.values[guard.place])[0]))
+            truth = flat.to(BOOL, int(np.ravel(self.values[guard.place])[0]))
             flat.guards.append((truth, guard.expected))
         return Kernel(
-            share_reciprocals(flat).pruned(),
+            share_reciprocals(flat).prune(),
             tuple([_leaf(line) for line in lines[: self.recorded.inputs]]),
             tuple([_leaf(lines[place]) for place in outputs]),
         )
 
     def _input(self, line: Line) -> Any:
-        kind = _kind(line)
+        dtype = _kind(line)
         if not line.shape:
-            return self.flat.input(kind)
+            return self.flat.input(dtype)
         count = math.prod(line.shape)
-        cells = [self.flat.input(kind) for _ in range(count)]
+        cells = [self.flat.input(dtype) for _ in range(count)]
         return np.array(cells, np.int64).reshape(line.shape)
 
     def _quick(self, line: Line) -> int | None:
         """Return the place of an operation on single numbers, most of what long programs have."""
         args, flat = [], self.flat
         for arg in line.args:
-            if type(arg) is Place:
+            if type(arg) is Ref:
                 place = self.values[arg]
-                if type(place) is not int or flat.kinds[place] != DOUBLE:
+                if type(place) is not int or flat.dtypes[place] != FLOAT64:
                     return None
                 args.append(place)
             elif type(arg) is float or type(arg) is int:
@@ -148,18 +162,18 @@ class _Unrolling:
             return self._elementwise(line)
         if type(what) is not Primitive:
             return self._function(line)
-        kind = _kind(line)
+        dtype = _kind(line)
         if what.name in MOVES:
-            return _simple(what.compute(*self._numbers(line, kind, np.asarray)))
+            return _simple(what.compute(*self._numbers(line, dtype, np.asarray)))
         if what.name in SUMS:
-            numbers = self._numbers(line, kind, self._cells)
-            found = _scattered(*numbers) if what.name == "scatter" else what.compute(*numbers)
-            empty = self.flat.zero(kind) if what.name == "scatter" else self.flat.const(0, kind)
-            return self._places(found, kind, empty)
+            numbers = self._numbers(line, dtype, self._cells)
+            found = _scatter(*numbers) if what.name == "scatter" else what.compute(*numbers)
+            empty = self.flat.zero(dtype) if what.name == "scatter" else self.flat.const(0, dtype)
+            return self._places(found, dtype, empty)
         if what.name in EXTREMES:
-            return self._extreme(line, kind)
+            return self._extreme(line, dtype)
         if what.name == "astype":
-            return _each(lambda x: self.flat.to(kind, x), self._value(line.args[0], None))
+            return _each(lambda x: self.flat.to(dtype, x), self._value(line.args[0], None))
         raise NotUnrolledError(f"{what.name} is no operation on single numbers")
 
     def _elementwise(self, line: Line) -> Any:
@@ -169,33 +183,33 @@ class _Unrolling:
             what.name == "round" and settings in ([None], [0])
         ):
             raise NotUnrolledError(f"{what.name} is no operation on single numbers")
-        kind = _kind(line)
+        dtype = _kind(line)
         if what.name == "round":
-            return _each(lambda x: self.flat.make("rint", x), self._value(line.args[0], kind))
-        args = [self._value(arg, None if what.name == "where" and k == 0 else kind)
+            return _each(lambda x: self.flat.make("rint", x), self._value(line.args[0], dtype))
+        args = [self._value(arg, None if what.name == "where" and k == 0 else dtype)
                 for k, arg in enumerate(line.args)]  # fmt: skip
-        return _each(lambda *xs: lower(self.flat, what, kind, list(xs)), *args)
+        return _each(lambda *xs: lower(self.flat, what, dtype, list(xs)), *args)
 
     def _function(self, line: Line) -> Any:
         """Return the places of a function without a derivative."""
-        if line.what in TRUTHS and can_lower(line.what, line.dtype):
-            found = [self.values[arg] for arg in line.args if type(arg) is Place]
-            kinds = [self.flat.kinds[int(np.ravel(x)[0])] for x in found if np.size(x)]
-            args = [self._value(arg, _compared(arg, kinds)) for arg in line.args]
-            return _each(lambda *xs: lower(self.flat, line.what, TRUTH, list(xs)), *args)
+        if line.what in LOWERED_PREDICATES and can_lower(line.what, line.dtype):
+            found = [self.values[arg] for arg in line.args if type(arg) is Ref]
+            dtypes = [self.flat.dtypes[int(np.ravel(x)[0])] for x in found if np.size(x)]
+            args = [self._value(arg, _comparison_dtype(arg, dtypes)) for arg in line.args]
+            return _each(lambda *xs: lower(self.flat, line.what, BOOL, list(xs)), *args)
         if line.what in (np.all, np.any) and len(line.args) == 1 and not line.kwargs:
-            cells = [self.flat.to(TRUTH, int(x)) for x in np.ravel(self._value(line.args[0], None))]
-            result = self.flat.const(line.what is np.all, TRUTH)
+            cells = [self.flat.to(BOOL, int(x)) for x in np.ravel(self._value(line.args[0], None))]
+            result = self.flat.const(line.what is np.all, BOOL)
             for cell in cells:
                 result = self.flat.make("and" if line.what is np.all else "or", result, cell)
             return result
         raise NotUnrolledError(f"{line.name} is no operation on single numbers")
 
-    def _extreme(self, line: Line, kind: str) -> Any:
+    def _extreme(self, line: Line, dtype: str) -> Any:
         x, axis, _ = line.args
         operation = EXTREMES[line.what.name]
         larger = np.frompyfunc(lambda a, b: self.flat.make(operation, a, b), 2, 1)
-        cells = self._value(x, kind).astype(object)
+        cells = self._value(x, dtype).astype(object)
         if not cells.size:
             raise NotUnrolledError("the extreme of nothing")
         axis = tuple(range(cells.ndim)) if axis is None else axis
@@ -203,39 +217,39 @@ class _Unrolling:
             cells = larger.reduce(cells, axis=int(one), keepdims=True)
         return _simple(cells.reshape(line.shape).astype(np.int64))
 
-    def _numbers(self, line: Line, kind: str, form: Any) -> list[Any]:
+    def _numbers(self, line: Line, dtype: str, form: Any) -> list[Any]:
         """Return the arguments of a row: its numbers in a form, settings as they are."""
         result = []
         for k, arg in enumerate(line.args):
             if k not in line.what.settings:
-                result.append(form(self._value(arg, kind)))
+                result.append(form(self._value(arg, dtype)))
             elif next(places(arg), None) is not None:
                 raise NotUnrolledError(f"{line.name} by places that may change")
             else:
                 result.append(arg)
         return result
 
-    def _value(self, arg: Any, kind: str | None) -> Any:
-        """Return the places of an argument, in a kind of number if one is given."""
-        if type(arg) is Place:
+    def _value(self, arg: Any, dtype: str | None) -> Any:
+        """Return the places of an argument, in a dtype if one is given."""
+        if type(arg) is Ref:
             found = self.values[arg]
-            if kind is None:
+            if dtype is None:
                 return found
             if type(found) is int:
-                return self.flat.to(kind, found)
-            kinds = self.flat.kinds
-            if all(kinds[x] == kind for x in found.flat):
+                return self.flat.to(dtype, found)
+            dtypes = self.flat.dtypes
+            if all(dtypes[x] == dtype for x in found.flat):
                 return found
-            return _each(lambda x: self.flat.to(kind, x), found)
-        if kind is None:
-            kind = kind_of(np.result_type(arg)) or "d"
-        if kind == WHOLE and type(arg) is int and not fits_whole(arg):
+            return _each(lambda x: self.flat.to(dtype, x), found)
+        if dtype is None:
+            dtype = dtype_letter(np.result_type(arg)) or "d"
+        if dtype == INT64 and type(arg) is int and not fits_int64(arg):
             raise NotUnrolledError(f"{arg} has more than 64 bits")
         if arg is NOTHING:
-            return self.flat.zero(kind)
+            return self.flat.zero(dtype)
         if isinstance(arg, np.ndarray) and arg.ndim:
-            return _each_number(lambda x: self.flat.const(x, kind), arg)
-        return self.flat.const(arg, kind)
+            return _each_number(lambda x: self.flat.const(x, dtype), arg)
+        return self.flat.const(arg, dtype)
 
     def _cells(self, found: Any) -> Any:
         cells = np.empty(np.shape(found), object)
@@ -243,12 +257,12 @@ class _Unrolling:
             cells[index] = Cell(self.flat, int(place))
         return cells
 
-    def _places(self, cells: Any, kind: str, empty: int) -> Any:
+    def _places(self, cells: Any, dtype: str, empty: int) -> Any:
         """Return what was computed with cells as places, `empty` where nothing was put."""
 
         def place(cell: Any) -> int:
             if isinstance(cell, Cell):
-                return self.flat.to(kind, cell.place)
+                return self.flat.to(dtype, cell.place)
             return empty
 
         if type(cells) is not np.ndarray:
@@ -256,11 +270,11 @@ class _Unrolling:
         return _simple(np.array([*map(place, cells.flat)], np.int64).reshape(cells.shape))
 
 
-def _compared(arg: Any, kinds: list[str]) -> str | None:
-    """Return the kind in which one of Python's numbers is compared with others; None: its own."""
-    if type(arg) not in (int, float) or not kinds:
+def _comparison_dtype(arg: Any, dtypes: list[str]) -> str | None:
+    """Return the dtype in which one of Python's numbers is compared with others; None: its own."""
+    if type(arg) not in (int, float) or not dtypes:
         return None
-    return kind_of(np.result_type(KINDS[kinds[0]], arg))
+    return dtype_letter(np.result_type(SCALAR_TYPES[dtypes[0]], arg))
 
 
 def _each(function: Any, *args: Any) -> Any:
@@ -273,7 +287,7 @@ def _each(function: Any, *args: Any) -> Any:
     return result.reshape(arrays[0].shape) if arrays[0].shape else int(result[0])
 
 
-def _scattered(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
+def _scatter(cells: Any, index: Any, new: tuple[int, ...]) -> Any:
     """Put cells into an array of nothing; those that fall on one place are added."""
     out = np.zeros(new, object)
     if is_basic(index):
@@ -293,14 +307,14 @@ def _each_number(function: Any, array: Any) -> Any:
 
 
 def _kind(line: Line) -> str:
-    kind = kind_of(line.dtype)
-    if kind is None:
+    dtype = dtype_letter(line.dtype)
+    if dtype is None:
         raise NotUnrolledError(f"{line.name} gives numbers of type {line.dtype}")
-    return kind
+    return dtype
 
 
 def _leaf(line: Line) -> Leaf:
     return Leaf(_kind(line), math.prod(line.shape))
 
 
-assert set(EXTREMES.values()) <= NUMBERS.keys()
+assert set(EXTREMES.values()) <= LOWERED_ROWS.keys()

@@ -7,26 +7,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.linalg.matrix_calls import (
-    Lapack,
-    added,
+    LapackRoutine,
+    add_routine,
     part_of,
     row_line,
     shape_of,
     swap,
-    swapped,
+    swap_if_matrix,
 )
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.array.indexing import joining
 from simpleautodiff.values.functions import optional
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 
-def cholesky(plan: Plan, line: Line, a: Any) -> Place:
+def cholesky(plan: Schedule, line: Line, a: Any) -> Ref:
     """Row by row, the lower factor is LAPACK's upper one; the other half keeps what it was."""
     n = line.shape[-1]
-    whole = added(plan, Lapack("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
+    whole = add_routine(plan, LapackRoutine("cholesky", line.shape[:-2], n, n), (a,), line.dtype)
     factor = part_of(plan, whole, 0, (n, n))
     lower = (np.tri(n, dtype=bool), factor, 0.0)
     result = row_line(plan, "where", lower, line.shape, factor)
@@ -35,25 +35,25 @@ def cholesky(plan: Plan, line: Line, a: Any) -> Place:
     return result
 
 
-def _eigh(plan: Plan, line: Line, a: Any) -> Place:
+def _eigh(plan: Schedule, line: Line, a: Any) -> Ref:
     """Return the line of eigenvectors, row by row, and the eigenvalues behind them."""
     *stack, n, _ = shape_of(plan, a)
     work = 1 + 6 * n + 2 * n * n + 3 + 5 * n
-    what = Lapack("eigh", tuple(stack), n, n, behind=n, work=work)
+    what = LapackRoutine("eigh", tuple(stack), n, n, behind=n, work=work)
     view = plan.view(a)
     if ("eigh", view) not in plan.factors:
-        plan.factors["eigh", view] = added(plan, what, (swapped(plan, a),), line.dtype)
-    found: Place = plan.factors["eigh", view]
+        plan.factors["eigh", view] = add_routine(plan, what, (swap_if_matrix(plan, a),), line.dtype)
+    found: Ref = plan.factors["eigh", view]
     return found
 
 
-def eigenvalues(plan: Plan, line: Line, a: Any) -> Place:
+def eigenvalues(plan: Schedule, line: Line, a: Any) -> Ref:
     """Return the eigenvalues of symmetric matrices."""
     n = line.shape[-1]
     return part_of(plan, _eigh(plan, line, a), n * n, (n,))
 
 
-def eigenvectors(plan: Plan, line: Line, a: Any) -> Place:
+def eigenvectors(plan: Schedule, line: Line, a: Any) -> Ref:
     """Return the eigenvectors of symmetric matrices."""
     n = line.shape[-1]
     return swap(plan, part_of(plan, _eigh(plan, line, a), 0, (n, n)))
@@ -66,20 +66,20 @@ def _work_of_svd(m: int, n: int, dtype: Any, vectors: bool) -> int:
     return int(ask(m, n, compute_uv=vectors, full_matrices=False)[0])
 
 
-def _singular(plan: Plan, a: Any, dtype: Any) -> tuple[Place, Place, Place]:
+def _singular(plan: Schedule, a: Any, dtype: Any) -> tuple[Ref, Ref, Ref]:
     """Return Uᵀ, the singular values and V."""
     *stack, m, n = shape_of(plan, a)
     k = min(m, n)
     work = _work_of_svd(m, n, dtype, True) + 8 * k
-    what = Lapack("svd", tuple(stack), n, m, behind=k * (1 + m + n), work=work)
-    made = added(plan, what, (swapped(plan, a),), dtype)
+    what = LapackRoutine("svd", tuple(stack), n, m, behind=k * (1 + m + n), work=work)
+    made = add_routine(plan, what, (swap_if_matrix(plan, a),), dtype)
     shapes = ((k,), (k, m), (n, k))
     starts = (m * n, m * n + k, m * n + k + k * m)
     values, left, right = (part_of(plan, made, *x) for x in zip(starts, shapes, strict=True))
     return left, values, right
 
 
-def svd(plan: Plan, line: Line, a: Any) -> Place:
+def svd(plan: Schedule, line: Line, a: Any) -> Ref:
     """Return U, the singular values and V, one below the other."""
     left, values, right = _singular(plan, a, line.dtype)
     stack, k = line.shape[:-2], line.shape[-1]
@@ -87,7 +87,7 @@ def svd(plan: Plan, line: Line, a: Any) -> Place:
     return _below_each_other(plan, line, swap(plan, left), middle, right)
 
 
-def _below_each_other(plan: Plan, line: Line, *parts: Place) -> Place:
+def _below_each_other(plan: Schedule, line: Line, *parts: Ref) -> Ref:
     ends = [0]
     for part in parts:
         ends.append(ends[-1] + shape_of(plan, part)[-2])
@@ -96,7 +96,7 @@ def _below_each_other(plan: Plan, line: Line, *parts: Place) -> Place:
     return plan.append(Line(join, (where, *parts), {}, line.shape, line.dtype))
 
 
-def pinv(plan: Plan, line: Line, a: Any) -> Place | None:
+def pinv(plan: Schedule, line: Line, a: Any) -> Ref | None:
     """Divide by the singular values that are not too small, as NumPy does."""
     cut = 1e-15 if line.args[1] is None else line.args[1]
     if type(cut) is not float:
@@ -114,20 +114,20 @@ def pinv(plan: Plan, line: Line, a: Any) -> Place | None:
     return row_line(plan, "matmul", (right, scaled), line.shape, values)
 
 
-def qr(plan: Plan, line: Line, a: Any) -> Place | None:
+def qr(plan: Schedule, line: Line, a: Any) -> Ref | None:
     """Return Q and the transpose of R, one below the other; Q is made of what hides below R."""
     *stack, m, n = shape_of(plan, a)
     if m < n:
         return None
     work = _WIDTH * n
-    what = Lapack("qr", tuple(stack), n, m, behind=n, work=work)
-    made = added(plan, what, (swapped(plan, a),), line.dtype)
+    what = LapackRoutine("qr", tuple(stack), n, m, behind=n, work=work)
+    made = add_routine(plan, what, (swap_if_matrix(plan, a),), line.dtype)
     columns = part_of(plan, made, 0, (n, m))
     square = (*stack, n, n)
     upper = row_line(plan, "getitem", (columns, (..., slice(0, n))), square, made)
     upper = row_line(plan, "where", (np.tri(n, dtype=bool), upper, 0.0), square, made)
-    what = Lapack("qr_columns", tuple(stack), n, m, work=work)
-    q = part_of(plan, added(plan, what, (columns, made), line.dtype), 0, (n, m))
+    what = LapackRoutine("qr_columns", tuple(stack), n, m, work=work)
+    q = part_of(plan, add_routine(plan, what, (columns, made), line.dtype), 0, (n, m))
     return _below_each_other(plan, line, swap(plan, q), upper)
 
 

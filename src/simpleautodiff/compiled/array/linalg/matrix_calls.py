@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 
-class Lapack:
-    """What LAPACK does with copies of matrices, one after the other.
+class LapackRoutine:
+    """A routine of LAPACK that is applied to each matrix of a stack, in place.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Lapack:
         """How many elements it takes in all."""
         return self.count * self.each + self.work
 
-    def copied(self, number: int) -> View:
+    def place_of_copy(self, number: int) -> View:
         """Return where the matrices are that are worked on."""
         far = [self.each * step for step in steps(self.stack)]
         shape = (*self.stack, self.rows, self.columns)
@@ -83,53 +83,53 @@ class Lapack:
         return f"{self.name} {sizes}"
 
 
-def in_kind(plan: Plan, x: Any, dtype: Any) -> Any:
-    """Return an argument in the kind of the result; None if it is none that is compiled."""
+def in_kind(plan: Schedule, x: Any, dtype: Any) -> Any:
+    """Return an argument in the dtype of the result; None if it is none that is compiled."""
     if isinstance(x, np.ndarray):
         return x if x.dtype == dtype else x.astype(dtype)
-    if type(x) is not Place or plan.kind(x) is None:
+    if type(x) is not Ref or plan.dtype_of(x) is None:
         return None
     if plan.lines[x].dtype == dtype:
         return x
     return plan.append(Line(TABLE["astype"], (x, dtype), {}, plan.lines[x].shape, dtype))
 
 
-def shape_of(plan: Plan, x: Any) -> Shape:
+def shape_of(plan: Schedule, x: Any) -> Shape:
     """Return the shape of a line or of a constant."""
-    shape: Shape = plan.lines[x].shape if type(x) is Place else x.shape
+    shape: Shape = plan.lines[x].shape if type(x) is Ref else x.shape
     return shape
 
 
-def dtype_of(plan: Plan, x: Any) -> Any:
-    """Return the kind of a line or of a constant."""
-    return plan.lines[x].dtype if type(x) is Place else np.asarray(x).dtype
+def dtype_of(plan: Schedule, x: Any) -> Any:
+    """Return the dtype of a line or of a constant."""
+    return plan.lines[x].dtype if type(x) is Ref else np.asarray(x).dtype
 
 
-def row_line(plan: Plan, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Place:
-    """Add a line with a row, of the kind of a line that is there."""
+def row_line(plan: Schedule, name: str, args: tuple[Any, ...], shape: Shape, like: Any) -> Ref:
+    """Add a line with a row, of the dtype of a line that is there."""
     return plan.append(Line(TABLE[name], args, {}, shape, plan.lines[like].dtype))
 
 
-def swap(plan: Plan, x: Place) -> Place:
+def swap(plan: Schedule, x: Ref) -> Ref:
     """Add the transposes of matrices."""
     shape, rank = shape_of(plan, x), len(shape_of(plan, x))
     axes = (*range(rank - 2), rank - 1, rank - 2)
-    return row_line(plan, "transpose", (x, axes), _turned(shape), x)
+    return row_line(plan, "transpose", (x, axes), _swap_last(shape), x)
 
 
-def swapped(plan: Plan, x: Any) -> Any:
+def swap_if_matrix(plan: Schedule, x: Any) -> Any:
     """Return the transposes of matrices, which may be constant."""
-    return swap(plan, x) if type(x) is Place else np.swapaxes(x, -1, -2)
+    return swap(plan, x) if type(x) is Ref else np.swapaxes(x, -1, -2)
 
 
-def spread(plan: Plan, x: Any, shape: Shape) -> Any:
+def spread(plan: Schedule, x: Any, shape: Shape) -> Any:
     """Return matrices for every place in a stack."""
-    if type(x) is Place:
+    if type(x) is Ref:
         return row_line(plan, "broadcast_to", (x, shape), shape, x)
     return np.broadcast_to(x, shape)
 
 
-def part_of(plan: Plan, x: Place, start: int, shape: Shape) -> Place:
+def part_of(plan: Schedule, x: Ref, start: int, shape: Shape) -> Ref:
     """Return some elements of each block that LAPACK has worked on, in a shape."""
     what = plan.lines[x].what
     if what.work:
@@ -142,15 +142,15 @@ def part_of(plan: Plan, x: Place, start: int, shape: Shape) -> Place:
     return row_line(plan, "reshape", (x, (*what.stack, *shape)), (*what.stack, *shape), x)
 
 
-def added(plan: Plan, what: Lapack, args: tuple[Any, ...], dtype: Any) -> Place:
+def add_routine(plan: Schedule, what: LapackRoutine, args: tuple[Any, ...], dtype: Any) -> Ref:
     """Add a line of LAPACK: all that it writes."""
     return plan.append(Line(what, args, {}, (what.size,), dtype))
 
 
-def shared(plan: Plan, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
+def find_shared(plan: Schedule, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any, bool]:
     """Return what was made of a matrix or of its transpose, and whether of the transpose."""
     view = plan.view(a)
-    turned = view._replace(shape=_turned(view.shape), strides=_turned(view.strides))
+    turned = view._replace(shape=_swap_last(view.shape), strides=_swap_last(view.strides))
     for key, is_turned in ((view, False), (turned, True)):
         if (name, key) in plan.factors:
             return plan.factors[name, key], is_turned
@@ -158,5 +158,5 @@ def shared(plan: Plan, name: str, a: Any, make: Callable[[], Any]) -> tuple[Any,
     return made, False
 
 
-def _turned(sizes: Shape) -> Shape:
+def _swap_last(sizes: Shape) -> Shape:
     return (*sizes[:-2], sizes[-1], sizes[-2])

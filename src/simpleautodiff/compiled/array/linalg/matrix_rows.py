@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 from simpleautodiff.compiled.array.linalg import decompose as factors, solve as systems
 from simpleautodiff.compiled.array.linalg.matrix_calls import dtype_of, in_kind, shape_of
-from simpleautodiff.compiled.recording.trace_program import Line, Place
-from simpleautodiff.compiled.scalar.lower_rows import kind_of
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 
-def by_lapack(plan: Plan, line: Line) -> Place | None:
+def lower_to_lapack(plan: Schedule, line: Line) -> Ref | None:
     """Add the lines that a row of linear algebra is made of; None if it is left to NumPy."""
     make = _ROWS.get(line.what) if isinstance(line.what, Primitive) else None
     if make is None or not has_scipy():
         return None
     given = line.args[: _MATRICES.get(line.name, 1)]
     dtype = line.dtype if line.name != "is_singular" else dtype_of(plan, given[0])
-    if kind_of(dtype) not in ("d", "f"):
+    if dtype_letter(dtype) not in ("d", "f"):
         return None
     matrices = [in_kind(plan, x, dtype) for x in given]
     shapes = [shape_of(plan, x) if x is not None else (0,) for x in matrices]
@@ -40,7 +40,7 @@ def has_scipy() -> bool:
     return importlib.util.find_spec("scipy") is not None
 
 
-_ROWS: dict[Primitive, Callable[..., Place | None]] = {
+_ROWS: dict[Primitive, Callable[..., Ref | None]] = {
     TABLE["solve"]: systems.solve,
     TABLE["inv"]: systems.inv,
     TABLE["solve_triangular"]: systems.solve_triangular,

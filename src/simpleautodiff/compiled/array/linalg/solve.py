@@ -13,39 +13,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.linalg.matrix_calls import (
-    Lapack,
-    added,
+    LapackRoutine,
+    add_routine,
     dtype_of,
+    find_shared,
     part_of,
     row_line,
     shape_of,
-    shared,
     spread,
     swap,
-    swapped,
+    swap_if_matrix,
 )
 from simpleautodiff.compiled.array.view_accesses import Shape, layout, matrix_of
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.values.functions import optional
 
 if TYPE_CHECKING:
-    from simpleautodiff.compiled.array.schedule import Plan
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 
-def _lu(plan: Plan, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
+def _lu(plan: Schedule, a: Any, dtype: Any, must: bool = True) -> tuple[Any, bool]:
     """Return the line of L, U and exchanges of rows, and whether they are those of aᵀ."""
     *stack, n, _ = shape_of(plan, a)
 
     def make() -> Any:
-        known = None if type(a) is Place else _known_lu(a)
+        known = None if type(a) is Ref else _known_lu(a)
         if known is not None:
             return known
-        what = Lapack("lu", tuple(stack), n, n, behind=n)
+        what = LapackRoutine("lu", tuple(stack), n, n, behind=n)
         what.must = False
-        return added(plan, what, (swapped(plan, a),), dtype)
+        return add_routine(plan, what, (swap_if_matrix(plan, a),), dtype)
 
-    lu, turned = shared(plan, "lu", a, make)
-    if type(lu) is Place:
+    lu, turned = find_shared(plan, "lu", a, make)
+    if type(lu) is Ref:
         plan.lines[lu].what.must |= must
     return lu, turned
 
@@ -65,61 +65,61 @@ def _known_lu(a: Any) -> Any:
     return packed
 
 
-def _solved(plan: Plan, a: Any, b: Any, stack: Shape, dtype: Any) -> Place:
+def _solve_factored(plan: Schedule, a: Any, b: Any, stack: Shape, dtype: Any) -> Ref:
     """Return a⁻¹ b, for all matrices of a stack; a known triangle needs no factors."""
     a = _for_all(plan, a, stack)
     lower = plan.triangles.get(plan.view(a))
     if lower is not None:
-        return _substituted(plan, a, b, stack, dtype, lower)
+        return _substitute(plan, a, b, stack, dtype, lower)
     lu, turned = _lu(plan, a, dtype)
     n, k = shape_of(plan, b)[-2:]
-    what = Lapack("lu_solve", stack, k, n, option="T" if turned else "N")
-    solved = added(plan, what, (swapped(plan, b), lu), dtype)
+    what = LapackRoutine("lu_solve", stack, k, n, option="T" if turned else "N")
+    solved = add_routine(plan, what, (swap_if_matrix(plan, b), lu), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
-def _for_all(plan: Plan, a: Any, stack: Shape) -> Any:
+def _for_all(plan: Schedule, a: Any, stack: Shape) -> Any:
     """Return one matrix, or one for every place in a stack."""
     own = shape_of(plan, a)
     fits = math.prod(own[:-2]) == 1 or own[:-2] == stack
     return a if fits else spread(plan, a, (*stack, *own[-2:]))
 
 
-def solve(plan: Plan, line: Line, a: Any, b: Any) -> Place:
+def solve(plan: Schedule, line: Line, a: Any, b: Any) -> Ref:
     """Return a⁻¹ b."""
-    return _solved(plan, a, b, line.shape[:-2], line.dtype)
+    return _solve_factored(plan, a, b, line.shape[:-2], line.dtype)
 
 
-def inv(plan: Plan, line: Line, a: Any) -> Place:
+def inv(plan: Schedule, line: Line, a: Any) -> Ref:
     """Solve for the unit matrix, as NumPy does."""
     one = np.eye(line.shape[-1], dtype=line.dtype)
-    made, turned = shared(
-        plan, "inv", a, lambda: _solved(plan, a, one, line.shape[:-2], line.dtype)
+    made, turned = find_shared(
+        plan, "inv", a, lambda: _solve_factored(plan, a, one, line.shape[:-2], line.dtype)
     )
     return swap(plan, made) if turned else made
 
 
-def solve_triangular(plan: Plan, line: Line, a: Any, b: Any) -> Place | None:
+def solve_triangular(plan: Schedule, line: Line, a: Any, b: Any) -> Ref | None:
     """Solve with one triangle; what SciPy refuses (nan, inf) is found before."""
     lower, unit = line.args[2:]
     stack = line.shape[:-2]
-    if any(type(x) is not Place and not np.isfinite(x).all() for x in (a, b)):
+    if any(type(x) is not Ref and not np.isfinite(x).all() for x in (a, b)):
         return None
     a = plan.multipliable(_for_all(plan, a, stack))
-    largest = [_largest(plan, x) for x in (a, b) if type(x) is Place]
-    return _substituted(plan, a, b, stack, line.dtype, lower, unit, largest)
+    largest = [_largest(plan, x) for x in (a, b) if type(x) is Ref]
+    return _substitute(plan, a, b, stack, line.dtype, lower, unit, largest)
 
 
-def _substituted(
-    plan: Plan,
+def _substitute(
+    plan: Schedule,
     a: Any,
     b: Any,
     stack: Shape,
     dtype: Any,
     lower: bool,
     unit: bool = False,
-    largest: Sequence[Place] = (),
-) -> Place:
+    largest: Sequence[Ref] = (),
+) -> Ref:
     """Return a⁻¹ b for triangles; first it is asked whether some numbers are finite."""
     a = plan.multipliable(a)
     known = layout(matrix_of(plan.view(a)))
@@ -127,26 +127,26 @@ def _substituted(
     by_columns, _ = known
     option = "LN" if lower and by_columns else "UT" if lower else "UN" if by_columns else "LT"
     n, k = shape_of(plan, b)[-2:]
-    what = Lapack("solve_triangular", stack, k, n, option=option + ("U" if unit else "N"))
-    solved = added(plan, what, (swapped(plan, b), a, *largest), dtype)
+    what = LapackRoutine("solve_triangular", stack, k, n, option=option + ("U" if unit else "N"))
+    solved = add_routine(plan, what, (swap_if_matrix(plan, b), a, *largest), dtype)
     return swap(plan, part_of(plan, solved, 0, (k, n)))
 
 
-def _largest(plan: Plan, x: Place) -> Place:
+def _largest(plan: Schedule, x: Ref) -> Ref:
     """Return how large the largest element is; that of what is not finite is not, either."""
 
-    def make() -> Place:
+    def make() -> Ref:
         size = row_line(plan, "abs", (x,), shape_of(plan, x), x)
         return row_line(plan, "max", (size, None, False), (), x)
 
-    found: Place = shared(plan, "largest", x, make)[0]
+    found: Ref = find_shared(plan, "largest", x, make)[0]
     return found
 
 
 # Determinants. ------------------------------------------------------------------------------------
 
 
-def logabsdet(plan: Plan, line: Line, a: Any) -> Place:
+def logabsdet(plan: Schedule, line: Line, a: Any) -> Ref:
     """Add up the logarithms of the diagonal of U."""
     n, stack = shape_of(plan, a)[-1], line.shape
     lu, _ = _lu(plan, a, line.dtype, must=False)
@@ -158,35 +158,35 @@ def logabsdet(plan: Plan, line: Line, a: Any) -> Place:
     return row_line(plan, "sum", (logarithm, (len(stack),), False), stack, lu)
 
 
-def sign(plan: Plan, line: Line, a: Any) -> Place:
+def sign(plan: Schedule, line: Line, a: Any) -> Ref:
     """Count the exchanges of rows, and what is negative on the diagonal of U."""
     lu, _ = _lu(plan, a, line.dtype, must=False)
-    signs = added(plan, Lapack("det_sign", line.shape, 1, 1), (lu,), line.dtype)
+    signs = add_routine(plan, LapackRoutine("det_sign", line.shape, 1, 1), (lu,), line.dtype)
     return row_line(plan, "reshape", (signs, line.shape), line.shape, lu)
 
 
-def det(plan: Plan, line: Line, a: Any) -> Place:
+def det(plan: Schedule, line: Line, a: Any) -> Ref:
     """Return the sign times the exponential of the logarithm, as NumPy does."""
     side, logarithm = sign(plan, line, a), logabsdet(plan, line, a)
     size = row_line(plan, "exp", (logarithm,), line.shape, logarithm)
     return row_line(plan, "mul", (side, size), line.shape, size)
 
 
-def is_singular(plan: Plan, line: Line, a: Any) -> Place | None:
+def is_singular(plan: Schedule, line: Line, a: Any) -> Ref | None:
     """Say no where the factors tell that all digits are not lost, and leave all else to NumPy.
 
     NumPy compares the smallest and the largest singular value, which take much longer to find.
     """
     n, stack, dtype = shape_of(plan, a)[-1], line.shape, dtype_of(plan, a)
     lu, turned = _lu(plan, a, dtype, must=False)
-    if type(lu) is not Place:
+    if type(lu) is not Ref:
         return None
     rank = len(stack)
     sizes = row_line(plan, "abs", (a,), shape_of(plan, a), lu)
     sums = row_line(plan, "sum", (sizes, (rank + turned,), False), (*stack, n), lu)
     norm = row_line(plan, "max", (sums, (rank,), False), stack, lu)
     single = row_line(plan, "reshape", (norm, (*stack, 1, 1)), (*stack, 1, 1), lu)
-    what = Lapack("regular", stack, 1, 1, work=5 * n + 1)
-    checked = part_of(plan, added(plan, what, (single, lu), dtype), 0, (1, 1))
+    what = LapackRoutine("regular", stack, 1, 1, work=5 * n + 1)
+    checked = part_of(plan, add_routine(plan, what, (single, lu), dtype), 0, (1, 1))
     checked = row_line(plan, "reshape", (checked, stack), stack, lu)
     return plan.append(Line(np.less, (checked, 0.0), {}, stack, np.dtype(bool)))

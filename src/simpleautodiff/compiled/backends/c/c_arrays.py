@@ -10,41 +10,40 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.buffers import Memory
+from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import (
-    Bounds,
-    Call,
-    Check,
-    Product,
-    Work,
-    build_work,
+    BlasProduct,
+    BoundsCheck,
+    GuardCheck,
+    NumpyCall,
+    Task,
+    build_tasks,
     prune,
 )
 from simpleautodiff.compiled.array.classify import INPUT
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.c import c_scalars as numbers_c
-from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, copying
-from simpleautodiff.compiled.backends.c.c_file import File, Parameter
+from simpleautodiff.compiled.backends.c.c_calls import call_lines, can_call, pack_loop
+from simpleautodiff.compiled.backends.c.c_file import CFile, Parameter
 from simpleautodiff.compiled.backends.c.c_loops import product_loop, write_loop
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, function_in_c
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 from simpleautodiff.compiled.backends.known_values import result_line
-from simpleautodiff.compiled.backends.llvm.segments import BAD_INDEX, NO_MEMORY
-from simpleautodiff.compiled.backends.rewriting import rewritten
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.scalar.kernel import SAME
-from simpleautodiff.compiled.scalar.lower_rows import kind_of
+from simpleautodiff.compiled.backends.rewriting import rewrite_lines
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
+from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.errors import ArgumentError
 
 
-def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
+def to_c(recorded: RecordedProgram, name: str, precise: bool = False) -> str:
     """Return a recorded program as one C file that needs nothing but the C library.
 
     Parameters
     ----------
-    recorded : Recorded
+    recorded : RecordedProgram
         What to write. Lines that only NumPy can compute are refused by name.
     name : str
         The name of the function: one pointer per argument and per result. It returns 0, or 1 + the
@@ -55,7 +54,7 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sum(2 + np.sin(level.input(np.zeros(300))))
@@ -88,18 +87,18 @@ def to_c(recorded: Recorded, name: str, precise: bool = False) -> str:
     return file.text()
 
 
-def file_of(program: Recorded, name: str, arguments: Sequence[str] = ()) -> File:
+def file_of(program: RecordedProgram, name: str, arguments: Sequence[str] = ()) -> CFile:
     """Return an empty file for a function with the arguments and results of a program."""
     lines = program.lines
     names = arguments or [f"in{n}" for n in range(program.inputs)]
     inputs = [_parameter(own, line) for own, line in zip(names, lines, strict=False)]
     outputs = [_parameter(f"out{n}", result_line(lines, output))
                for n, output in enumerate(program.outputs)]  # fmt: skip
-    return File(name, inputs, outputs)
+    return CFile(name, inputs, outputs)
 
 
 def _parameter(name: str, line: Line) -> Parameter:
-    kind = kind_of(line.dtype)
+    kind = dtype_letter(line.dtype)
     if kind is None:
         raise ArgumentError(
             f"{name} is of {line.dtype}, which cannot be exported to C; it takes float64, float32, "
@@ -109,39 +108,39 @@ def _parameter(name: str, line: Line) -> Parameter:
 
 
 def write_program(
-    file: File, program: Recorded, name: str, precise: bool = False, kind: str = "int"
+    file: CFile, program: RecordedProgram, name: str, precise: bool = False, kind: str = "int"
 ) -> None:
     """Write the function of a program; `kind` stands before its name."""
-    _Writer(file, clean(program, precise), name, precise).write(kind)
+    _CProgramWriter(file, clean(program, precise), name, precise).write(kind)
 
 
-class _Writer:
+class _CProgramWriter:
     """Writes one program."""
 
-    def __init__(self, file: File, program: Recorded, name: str, precise: bool) -> None:
+    def __init__(self, file: CFile, program: RecordedProgram, name: str, precise: bool) -> None:
         self.file, self.name = file, name
-        self.plan = plan = Plan(rewritten(program), alone=True)
-        self.work = prune(build_work(plan, precise), plan)
-        self.memory = Memory(plan, self.work)
+        self.plan = plan = Schedule(rewrite_lines(program), alone=True)
+        self.work = prune(build_tasks(plan, precise), plan)
+        self.memory = BufferLayout(plan, self.work)
         self.size = self.memory.size
         inputs = [number for number, how in enumerate(plan.how) if how == INPUT]
         self.buffers: dict[Any, str] = {
             number: one.name for number, one in zip(inputs, file.inputs, strict=True)
         }
         for output, one in zip(plan.outputs, file.outputs, strict=True):
-            if type(output) is Place:
+            if type(output) is Ref:
                 self.buffers[plan.views[output].root] = one.name
 
     def write(self, kind: str) -> None:
         """Write the function."""
         self._check()
-        lines = [line for piece in self.work for line in self.done(piece)]
+        lines = [line for piece in self.work for line in self.write_task(piece)]
         for output, one in zip(self.plan.outputs, self.file.outputs, strict=True):
-            if type(output) is not Place and one.size:
-                name = self.file.constant(np.asarray(output), one.kind)
+            if type(output) is not Ref and one.size:
+                name = self.file.constant(np.asarray(output), one.dtype)
                 lines.append(f"memcpy({one.name}, {name}, sizeof {name});")
         needs_status = any(line.startswith("status = ") for line in lines)
-        lines = [*["int status;"] * needs_status, *self._unused(lines), *lines, "return 0;"]
+        lines = [*["int status;"] * needs_status, *self._drop_unused(lines), *lines, "return 0;"]
         if self.size:
             self._with_block(kind, lines)
         else:
@@ -149,7 +148,7 @@ class _Writer:
 
     def _check(self) -> None:
         """Refuse what only NumPy can compute."""
-        numbers = [piece.number for piece in self.work if isinstance(piece, Call)]
+        numbers = [piece.number for piece in self.work if isinstance(piece, NumpyCall)]
         names = sorted({self.plan.lines[n].name for n in numbers if not self._is_written(n)})
         if names:
             raise ArgumentError(
@@ -160,11 +159,11 @@ class _Writer:
     def _is_written(self, number: int) -> bool:
         """Tell whether C can compute a line that NumPy computes elsewhere."""
         line = self.plan.lines[number]
-        if line.what is operator.getitem and type(line.args[0]) is Place:
+        if line.what is operator.getitem and type(line.args[0]) is Ref:
             return self._is_written(line.args[0])
-        return isinstance(line.what, Rows) or can_call(self.plan, line)
+        return isinstance(line.what, BatchedKernel) or can_call(self.plan, line)
 
-    def _unused(self, lines: list[str]) -> list[str]:
+    def _drop_unused(self, lines: list[str]) -> list[str]:
         words = set(re.findall(r"\w+", "\n".join(lines)))
         known = [*["block"] * bool(self.size), *self.file.names()]
         return [f"(void){name};" for name in known if name not in words]
@@ -193,11 +192,11 @@ class _Writer:
         if root in self.buffers:
             return self.buffers[root]
         if root < 0:
-            return self.file.constant(self.plan.constants[-1 - root], self.plan.kind_of_root(root))
-        kind = TYPES[self.plan.kind_of_root(root)]
+            return self.file.constant(self.plan.constants[-1 - root], self.plan.dtype_of_root(root))
+        kind = TYPES[self.plan.dtype_of_root(root)]
         return f"({kind} *)(block + {self.memory.offsets[root]})"
 
-    def taken(self, slot: Any, kind: str, count: int) -> str:
+    def take_buffer(self, slot: Any, kind: str, count: int) -> str:
         """Take memory for a buffer that has none."""
         if slot not in self.buffers:
             self.buffers[slot] = f"({TYPES[kind]} *)(block + {self.size})"
@@ -206,30 +205,30 @@ class _Writer:
 
     # What is done. --------------------------------------------------------------------------------
 
-    def done(self, piece: Work) -> list[str]:
+    def write_task(self, piece: Task) -> list[str]:
         """Write a piece of work."""
-        if isinstance(piece, Product):
-            piece = product_loop(piece.kind, piece.number, piece.left, piece.right)
+        if isinstance(piece, BlasProduct):
+            piece = product_loop(piece.dtype, piece.number, piece.left, piece.right)
         if isinstance(piece, Loop):
             return [write_loop(self.file, piece, self.address)]
-        if isinstance(piece, Call):
+        if isinstance(piece, NumpyCall):
             line = self.plan.lines[piece.number]
-            if isinstance(line.what, Rows):
+            if isinstance(line.what, BatchedKernel):
                 return self._of_rows(piece.number, line)
             return [] if line.what is operator.getitem else call_lines(self, piece.number)
-        if isinstance(piece, Check):
+        if isinstance(piece, GuardCheck):
             truth = f"({self.address(piece.view.root)})[{piece.view.offset}]"
             return [f"if ({'!' * piece.expected}{truth}) return {piece.number + 1};"]
-        assert isinstance(piece, Bounds)  # LAPACK is not asked where all is done in loops
-        return self._bounded(piece)
+        assert isinstance(piece, BoundsCheck)  # LAPACK is not asked where all is done in loops
+        return self._check_bounds(piece)
 
-    def _bounded(self, piece: Bounds) -> list[str]:
+    def _check_bounds(self, piece: BoundsCheck) -> list[str]:
         low, high = (f"({self.address(slot)})[0]" for slot in (piece.low, piece.high))
         return [f"if ({low} < {-piece.size} || {high} >= {piece.size}) return {BAD_INDEX};"]
 
     def _of_rows(self, number: int, line: Line) -> list[str]:
-        """Write a function of rows, and its call for all of them."""
-        rows: Rows = line.what
+        """Write a batched function, and its call for all of them."""
+        rows: BatchedKernel = line.what
         kernel, name = rows.kernel, f"{self.name}_of_row{number}"
         own = numbers_c.file_of(kernel, name)
         numbers_c.write_kernel(own, kernel, name, "static int")
@@ -239,15 +238,15 @@ class _Writer:
         args: list[str] = []
         count = 0
         for arg, mode, leaf in zip(line.args, rows.modes, kernel.inputs, strict=True):
-            view = self.plan.view(arg if type(arg) is Place else np.asarray(arg))
+            view = self.plan.view(arg if type(arg) is Ref else np.asarray(arg))
             slot = f"argument {len(args)} of {number}"
-            args.append(f"{self.taken(slot, leaf.kind, math.prod(view.shape))}, "
+            args.append(f"{self.take_buffer(slot, leaf.dtype, math.prod(view.shape))}, "
                         f"{0 if mode == SAME else leaf.size}")  # fmt: skip
-            lines += self.done(copying(self.plan, view, slot, leaf.kind))
+            lines += self.write_task(pack_loop(self.plan, view, slot, leaf.dtype))
             count = count if mode == SAME else view.shape[0]
         results = {self.plan.lines[n].args[1]: n for n, known in enumerate(self.plan.lines)
                    if known.what is operator.getitem and known.args[0] == number}  # fmt: skip
         for k, leaf in enumerate(kernel.outputs):
             to = results.get(k, f"result {k} of {number}")
-            args.append(f"{self.taken(to, leaf.kind, count * leaf.size)}, {leaf.size}")
+            args.append(f"{self.take_buffer(to, leaf.dtype, count * leaf.size)}, {leaf.size}")
         return [*lines, f"if ({name}_rows({', '.join([str(count), *args])})) return {NO_MEMORY};"]

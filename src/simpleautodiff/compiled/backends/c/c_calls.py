@@ -10,15 +10,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from simpleautodiff.compiled.array.loops import Access, Loop
-from simpleautodiff.compiled.array.schedule import Plan
+from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.view_accesses import View, steps
 from simpleautodiff.compiled.backends.c.c_factorizations import use
-from simpleautodiff.compiled.backends.c.c_file import File
+from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
 from simpleautodiff.compiled.backends.rewriting import settings
-from simpleautodiff.compiled.recording.trace_program import Line, Place, places
-from simpleautodiff.compiled.scalar.lower_rows import NUMBERS, kind_of
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.scalar.lower_rows import LOWERED_ROWS, dtype_letter
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
 
 Shape = tuple[int, ...]
@@ -26,36 +26,36 @@ _LIBRARY = {"gamma": "tgamma", "lgamma": "lgamma"}  # rows that the C library ha
 _OF_WHOLE = {"add", "sub", "mul", "neg", "abs", "square", "maximum", "minimum", "clip"}
 
 
-class Writer(Protocol):
+class ProgramWriter(Protocol):
     """What writes a program."""
 
-    plan: Plan
-    file: File
+    plan: Schedule
+    file: CFile
 
-    def taken(self, slot: Any, kind: str, count: int) -> str:
+    def take_buffer(self, slot: Any, kind: str, count: int) -> str:
         """Take memory for a buffer that has none; return its address."""
 
-    def done(self, piece: Any) -> list[str]:
+    def write_task(self, piece: Any) -> list[str]:
         """Write a piece of work."""
 
     def address(self, slot: Any) -> str:
         """Write where a buffer begins."""
 
 
-def can_call(plan: Plan, line: Line) -> bool:
+def can_call(plan: Schedule, line: Line) -> bool:
     """Tell whether C can compute a line."""
-    kinds = [plan.kind(place) for place in places((line.args, line.kwargs))]
-    if None in kinds or kind_of(line.dtype) is None:
+    kinds = [plan.dtype_of(place) for place in places((line.args, line.kwargs))]
+    if None in kinds or dtype_letter(line.dtype) is None:
         return False
     return not math.prod(line.shape) or _writer_of(line) is not None
 
 
-def call_lines(writer: Writer, number: int) -> list[str]:
+def call_lines(writer: ProgramWriter, number: int) -> list[str]:
     """Write a line that `can_call` accepts."""
     line = writer.plan.lines[number]
     write = _writer_of(line)
     if not math.prod(line.shape):
-        writer.taken(number, kind_of(line.dtype) or "", 1)
+        writer.take_buffer(number, dtype_letter(line.dtype) or "", 1)
         return []
     assert write is not None
     return write(_Call(writer, number, line))
@@ -64,51 +64,53 @@ def call_lines(writer: Writer, number: int) -> list[str]:
 class _Call:
     """One line: its arguments side by side in memory, its result, memory to work in."""
 
-    def __init__(self, writer: Writer, number: int, line: Line) -> None:
+    def __init__(self, writer: ProgramWriter, number: int, line: Line) -> None:
         self.writer, self.number, self.line = writer, number, line
         self.file, self.plan = writer.file, writer.plan
         self.lines: list[str] = []
         self._slots = 0
 
-    def kind(self, arg: Any) -> str:
-        """Return the kind of number of an argument."""
-        return (self.plan.kind(arg) if type(arg) is Place else kind_of(np.asarray(arg).dtype)) or ""
+    def dtype_of(self, arg: Any) -> str:
+        """Return the dtype of an argument."""
+        return (
+            self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(np.asarray(arg).dtype)
+        ) or ""
 
     def shape(self, arg: Any) -> Shape:
         """Return the shape of an argument."""
-        return self.plan.lines[arg].shape if type(arg) is Place else np.shape(arg)
+        return self.plan.lines[arg].shape if type(arg) is Ref else np.shape(arg)
 
     def view(self, arg: Any) -> View:
         """Return where the elements of an argument are."""
-        return self.plan.view(arg if type(arg) is Place else np.asarray(arg))
+        return self.plan.view(arg if type(arg) is Ref else np.asarray(arg))
 
-    def given(self, arg: Any, kind: str, shape: Shape | None = None) -> str:
+    def argument_address(self, arg: Any, kind: str, shape: Shape | None = None) -> str:
         """Return the address of an argument, copied if it does not lie row by row as it should."""
         view = self.view(arg)
         shape = view.shape if shape is None else shape
-        if view.is_whole and view.shape == shape and self.kind(arg) == kind:
+        if view.is_whole and view.shape == shape and self.dtype_of(arg) == kind:
             return self.writer.address(view.root)
         wide = View(view.root, shape, view.offset, view.within(shape))
         slot = self._slot()
-        to = self.writer.taken(slot, kind, math.prod(shape))
-        self.lines += self.writer.done(copying(self.plan, wide, slot, kind))
+        to = self.writer.take_buffer(slot, kind, math.prod(shape))
+        self.lines += self.writer.write_task(pack_loop(self.plan, wide, slot, kind))
         return to
 
     def result(self) -> str:
         """Return the address of the result."""
         size = math.prod(self.line.shape)
-        return self.writer.taken(self.number, kind_of(self.line.dtype) or "", size)
+        return self.writer.take_buffer(self.number, dtype_letter(self.line.dtype) or "", size)
 
     def part(self, k: int, kind: str, count: int) -> str:
         """Return the address of one of several results; NULL if nobody wants it."""
         for number, line in enumerate(self.plan.lines):
             if line.what is operator.getitem and line.args == (self.number, k):
-                return self.writer.taken(number, kind, count)
+                return self.writer.take_buffer(number, kind, count)
         return "NULL"
 
     def work(self, kind: str, count: int) -> str:
         """Return the address of memory to work in."""
-        return self.writer.taken(self._slot(), kind, count)
+        return self.writer.take_buffer(self._slot(), kind, count)
 
     def _slot(self) -> str:
         self._slots += 1
@@ -122,10 +124,10 @@ class _Call:
         return [*self.lines, f"status = {called};", "if (status) return status;"]
 
 
-def copying(plan: Plan, view: View, to: Any, kind: str) -> Loop:
+def pack_loop(plan: Schedule, view: View, to: Any, kind: str) -> Loop:
     """Return the loop that puts the elements of a view side by side."""
-    own = plan.kind_of_root(view.root)
-    flat = Flat()
+    own = plan.dtype_of_root(view.root)
+    flat = ScalarProgram()
     place = flat.to(kind, flat.input(own))
     loads = [Access(view.root, own, view.offset, view.strides)]
     return Loop(view.shape, flat, loads, [(place, Access(to, kind, 0, steps(view.shape)))])
@@ -145,25 +147,29 @@ def _axes(shape: Shape, axis: int | None) -> Shape:
 def _argsort(call: _Call) -> list[str]:
     given = settings(call.line)
     x = given["a"]
-    axes, kind = _axes(call.shape(x), given["axis"]), call.kind(x)
-    source, order = call.given(x, kind), call.result()
+    axes, kind = _axes(call.shape(x), given["axis"]), call.dtype_of(x)
+    source, order = call.argument_address(x, kind), call.result()
     return call.call("argsort", kind, source, order, call.work("l", 2 * axes[1]), *axes)
 
 
 def _extreme_place(call: _Call) -> list[str]:
     given = settings(call.line)
     x = given["a"]
-    kind = call.kind(x)
+    kind = call.dtype_of(x)
     axes = _axes(call.shape(x), given["axis"])
-    return call.call(call.line.name, kind, call.given(x, kind), call.result(), *axes)
+    return call.call(call.line.name, kind, call.argument_address(x, kind), call.result(), *axes)
 
 
 def _searchsorted(call: _Call) -> list[str]:
     given = settings(call.line)
     bounds, x = given["a"], given["v"]
-    kinds = {call.kind(bounds), call.kind(x)}
+    kinds = {call.dtype_of(bounds), call.dtype_of(x)}
     kind = kinds.pop() if len(kinds) == 1 else "d"
-    args = call.given(bounds, kind), call.shape(bounds)[0], call.given(x, kind)
+    args = (
+        call.argument_address(bounds, kind),
+        call.shape(bounds)[0],
+        call.argument_address(x, kind),
+    )
     count = math.prod(call.line.shape)
     return call.call(f"search_{given['side']}", kind, *args, call.result(), count)
 
@@ -173,15 +179,15 @@ def _searchsorted(call: _Call) -> list[str]:
 
 def _stack(call: _Call, *matrices: Any) -> tuple[int, list[str]]:
     """Return how many matrices a stack has, and the addresses of arguments of that many."""
-    kind = kind_of(call.line.dtype) or ""
+    kind = dtype_letter(call.line.dtype) or ""
     ahead = np.broadcast_shapes(*[call.shape(matrix)[:-2] for matrix in matrices])
-    found = [call.given(x, kind, (*ahead, *call.shape(x)[-2:])) for x in matrices]
+    found = [call.argument_address(x, kind, (*ahead, *call.shape(x)[-2:])) for x in matrices]
     return math.prod(ahead), found
 
 
 def _solve(call: _Call) -> list[str]:
     a, *rest = call.line.args
-    kind, n = kind_of(call.line.dtype) or "", call.shape(a)[-1]
+    kind, n = dtype_letter(call.line.dtype) or "", call.shape(a)[-1]
     count, (matrix, *right) = _stack(call, a, *rest)
     work = call.result(), call.work(kind, n * n), call.work("l", n)
     m = call.line.shape[-1]
@@ -191,7 +197,7 @@ def _solve(call: _Call) -> list[str]:
 
 def _determinant(call: _Call) -> list[str]:
     a = call.line.args[0]
-    kind, n = call.kind(a), call.shape(a)[-1]
+    kind, n = call.dtype_of(a), call.shape(a)[-1]
     count, (matrix,) = _stack(call, a)
     results = ["NULL"] * 3
     if call.line.name == "slogdet":
@@ -204,29 +210,29 @@ def _determinant(call: _Call) -> list[str]:
 
 def _is_singular(call: _Call) -> list[str]:
     a = call.line.args[0]
-    kind, (*ahead, n, _) = call.kind(a), call.shape(a)
+    kind, (*ahead, n, _) = call.dtype_of(a), call.shape(a)
     work = call.work(kind, (2 * n + 1) * n), *[call.work(kind, size) for size in (n * n, n * n, n)]
-    args = call.given(a, kind), call.result(), *work, math.prod(ahead), n
+    args = call.argument_address(a, kind), call.result(), *work, math.prod(ahead), n
     return call.call("singular", kind, *args)
 
 
 def _cholesky(call: _Call) -> list[str]:
     count, (matrix,) = _stack(call, call.line.args[0])
-    kind, n = kind_of(call.line.dtype) or "", call.line.shape[-1]
+    kind, n = dtype_letter(call.line.dtype) or "", call.line.shape[-1]
     return call.call("cholesky", kind, matrix, call.result(), count, n, may_fail=True)
 
 
 def _triangular(call: _Call) -> list[str]:
     a, b, lower, unit = call.line.args
     count, (matrix, right) = _stack(call, a, b)
-    kind, (n, m) = kind_of(call.line.dtype) or "", call.line.shape[-2:]
+    kind, (n, m) = dtype_letter(call.line.dtype) or "", call.line.shape[-2:]
     args = matrix, right, call.result(), count, n, m, int(lower), int(unit)
     return call.call("triangular", kind, *args, may_fail=True)
 
 
 def _eigh(call: _Call) -> list[str]:
     count, (matrix,) = _stack(call, call.line.args[0])
-    kind, n = kind_of(call.line.dtype) or "", call.line.shape[-1]
+    kind, n = dtype_letter(call.line.dtype) or "", call.line.shape[-1]
     wanted = [call.result(), "NULL"] if call.line.name == "eigenvalues" else ["NULL", call.result()]
     work = call.work(kind, n * n), call.work(kind, n * n)
     return call.call("eigh", kind, matrix, *wanted, *work, count, n)
@@ -234,7 +240,7 @@ def _eigh(call: _Call) -> list[str]:
 
 def _svd(call: _Call) -> list[str]:
     count, (matrix,) = _stack(call, call.line.args[0])
-    kind, (m, n) = kind_of(call.line.dtype) or "", call.shape(call.line.args[0])[-2:]
+    kind, (m, n) = dtype_letter(call.line.dtype) or "", call.shape(call.line.args[0])[-2:]
     k = min(m, n)
     work = call.work(kind, m * n), call.work(kind, k * k), call.work(kind, k)
     return call.call("svd", kind, matrix, call.result(), *work, count, m, n)
@@ -242,7 +248,7 @@ def _svd(call: _Call) -> list[str]:
 
 def _qr(call: _Call) -> list[str]:
     count, (matrix,) = _stack(call, call.line.args[0])
-    kind, (m, n) = kind_of(call.line.dtype) or "", call.shape(call.line.args[0])[-2:]
+    kind, (m, n) = dtype_letter(call.line.dtype) or "", call.shape(call.line.args[0])[-2:]
     work = call.work(kind, m * n), call.work(kind, min(m, n))
     return call.call("qr", kind, matrix, call.result(), *work, count, m, n)
 
@@ -252,27 +258,27 @@ def _qr(call: _Call) -> list[str]:
 
 def _elementwise(call: _Call) -> list[str]:
     """Write a loop over a function of single numbers."""
-    line, flat, loads = call.line, Flat(), []
-    kind = kind_of(line.dtype) or ""
+    line, flat, loads = call.line, ScalarProgram(), []
+    kind = dtype_letter(line.dtype) or ""
     args = []
     for arg in line.args:
-        if isinstance(arg, (int, float)) and type(arg) is not Place:
+        if isinstance(arg, (int, float)) and type(arg) is not Ref:
             args.append(flat.const(arg, kind))
             continue
         view = call.view(arg)
-        own = call.plan.kind_of_root(view.root)
+        own = call.plan.dtype_of_root(view.root)
         loads.append(Access(view.root, own, view.offset, view.within(line.shape)))
         args.append(flat.to(kind, flat.input(own)))
     if kind == "l":
-        place = NUMBERS[line.name](flat, kind, *args)
+        place = LOWERED_ROWS[line.name](flat, kind, *args)
     else:
         name = _LIBRARY.get(line.name) or use(call.file, line.name, "d")
         place = len(flat.steps)
         flat.steps.append((name, *args))
-        flat.kinds.append(kind)
+        flat.dtypes.append(kind)
     call.result()
     stores = [(place, Access(call.number, kind, 0, steps(line.shape)))]
-    return call.writer.done(Loop(line.shape, flat, loads, stores))
+    return call.writer.write_task(Loop(line.shape, flat, loads, stores))
 
 
 _CALLS: dict[str, Callable[[_Call], list[str]]] = {
@@ -293,7 +299,7 @@ _CALLS: dict[str, Callable[[_Call], list[str]]] = {
 def _writer_of(line: Line) -> Callable[[_Call], list[str]] | None:
     """Return what writes a line, or None."""
     if isinstance(line.what, Primitive) and not line.what.arrays:
-        if kind_of(line.dtype) == "l":
+        if dtype_letter(line.dtype) == "l":
             return _elementwise if line.name in _OF_WHOLE else None
         return _elementwise if line.name in SPECIAL or line.name in _LIBRARY else None
     return _CALLS.get(line.name)

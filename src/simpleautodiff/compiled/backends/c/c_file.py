@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, function_in_c
-from simpleautodiff.compiled.backends.llvm.segments import BAD_INDEX, NO_MEMORY
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
 
 SINGULAR = -3
 _WIDTH = 6  # constants in a line
@@ -31,10 +31,10 @@ _OTHER_PATH = [
 
 
 class Parameter(NamedTuple):
-    """An argument or a result: its name, kind of number and shape."""
+    """An argument or a result: its name, dtype and shape."""
 
     name: str
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
 
     @property
@@ -43,12 +43,12 @@ class Parameter(NamedTuple):
         return math.prod(self.shape)
 
 
-class File:
+class CFile:
     """A file under construction; constants and functions that are equal are written once.
 
     Examples
     --------
-    >>> file = File("f", [Parameter("x", "d", (2,))], [Parameter("y", "d", ())])
+    >>> file = CFile("f", [Parameter("x", "d", (2,))], [Parameter("y", "d", ())])
     >>> file.head()
     'int f(const double *restrict x, double *restrict y)'
     >>> file.loop("double *x", ["x[0] = 1;"]), file.loop("double *x", ["x[0] = 1;"])
@@ -97,7 +97,7 @@ class File:
         text = f"[{array.size}] = {{\n    {inside}\n}};"
         return self._constants.setdefault((kind, text), f"{self.name}_c{len(self._constants)}")
 
-    def try_ways(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
+    def try_paths(self, names: list[str], turns: list[tuple[int, int, int, str]]) -> None:
         """Write the function that follows the way that fits, of functions of these names.
 
         Of each turn: a way, the guard that fails there, the way to go on, and where that was asked.
@@ -133,12 +133,12 @@ class File:
         return [
             f"/* {self.name}, written by simpleautodiff.",
             " *",
-            *_wrapped(self.head().replace("restrict ", "")),
+            *_wrap(self.head().replace("restrict ", "")),
             " *",
             " * Arguments:",
-            *[_said(parameter) for parameter in self.inputs],
+            *[_describe(parameter) for parameter in self.inputs],
             " * Results:",
-            *[_said(parameter) for parameter in self.outputs],
+            *[_describe(parameter) for parameter in self.outputs],
             " * Arrays lie row by row. Results must not overlap arguments, or each other.",
             " * It may run in several threads at a time.",
             " *",
@@ -158,7 +158,7 @@ class File:
                  for name, kind, shape in (*self.inputs, *self.outputs)]  # fmt: skip
         lines += ["int status, i;"] if self.inputs or self.outputs else ["int status;"]
         for one in self.inputs:
-            value = f"({TYPES[one.kind]})(1.0 / (i + 1))" if one.kind in "df" else "0"
+            value = f"({TYPES[one.dtype]})(1.0 / (i + 1))" if one.dtype in "df" else "0"
             lines.append(f"for (i = 0; i < {one.size}; i++) {one.name}[i] = {value};")
         lines.append(f"status = {self.name}({', '.join(self.names())});")
         lines.append('printf("status %d\\n", status);')
@@ -169,12 +169,12 @@ class File:
         return f"#ifdef {self.name.upper()}_EXAMPLE\n#include <stdio.h>\n\n{main}\n#endif"
 
 
-def _said(one: Parameter) -> str:
+def _describe(one: Parameter) -> str:
     shape = "".join(f"[{n}]" for n in one.shape)
-    return f" *   {one.name}: {TYPES[one.kind]}{shape or ', one number'}"
+    return f" *   {one.name}: {TYPES[one.dtype]}{shape or ', one number'}"
 
 
-def _wrapped(text: str, width: int = 92) -> list[str]:
+def _wrap(text: str, width: int = 92) -> list[str]:
     """Return a declaration in lines of a comment."""
     lines, line = [], " *  "
     for part in re.split("(?<=,) ", text):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simpleautodiff.compiled.backends.c.c_file import SINGULAR, File
+from simpleautodiff.compiled.backends.c.c_file import SINGULAR, CFile
 from simpleautodiff.compiled.backends.c.c_special import SPECIAL
 from simpleautodiff.compiled.backends.c.c_steps import TYPES
 
@@ -23,8 +23,8 @@ class Helper(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
-def use(file: File, name: str, kind: str) -> str:
-    """Return the name of a function for numbers of a kind; write it if it is not there yet."""
+def use(file: CFile, name: str, kind: str) -> str:
+    """Return the name of a function for numbers of a dtype; write it if it is not there yet."""
     called = f"{file.name}_{name}{_WORDS[kind]}"
     if called not in file.helpers:
         helper = _LESS[kind in "df"] if name == "less" else HELPERS[name]

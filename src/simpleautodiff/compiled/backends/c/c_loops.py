@@ -6,76 +6,79 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.backends.c.c_file import File
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop, fill_loop
+from simpleautodiff.compiled.backends.c.c_file import CFile
 from simpleautodiff.compiled.backends.c.c_steps import TYPES, constant_in_c, step_in_c
-from simpleautodiff.compiled.backends.llvm.loop_function import filling
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-MOST = 60  # parameters of a function; compilers need not take more than 127
-SEGMENT = 1024  # elements that are added up before they are added to the total
+MOST_PARAMETERS = 60  # parameters of a function; compilers need not take more than 127
+C_SUM_BLOCK = 1024  # elements that are added up before they are added to the total
 
 
-def write_loop(file: File, loop: Loop, address: Callable[[Any], str]) -> str:
+def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
     """Write a loop as a function of its buffers, whose addresses are given; return its call.
 
     Buffers that share their memory are one to the function, so that no two of them overlap.
     """
     loop.join_axes(1)
-    writer = _Writer(loop, address)
+    writer = _CLoopWriter(loop, address)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
             bases = {fold.to.slot: writer.bases[address(fold.to.slot)]}
-            writer.lines.append(write_loop(file, filling(loop, fold), bases.__getitem__))
+            writer.lines.append(write_loop(file, fill_loop(loop, fold), bases.__getitem__))
     writer.nest(0)
     pointers = writer.pointers()
-    far = [where for where in pointers if "(block" in where] if len(pointers) > MOST else []
+    far = (
+        [where for where in pointers if "(block" in where]
+        if len(pointers) > MOST_PARAMETERS
+        else []
+    )
     near = [where for where in pointers if where not in far]
     parameters = [*["unsigned char *block"] * bool(far), *[pointers[where] for where in near]]
     own = [f"{pointers[where]} = {where};" for where in far]
-    name = file.loop(", ".join(parameters), [*own, *writer.declared(), *writer.lines])
+    name = file.loop(", ".join(parameters), [*own, *writer.declarations(), *writer.lines])
     return f"{name}({', '.join([*['block'] * bool(far), *near])});"
 
 
-class _Writer:
+class _CLoopWriter:
     """Writes the function of one loop."""
 
     def __init__(self, loop: Loop, address: Callable[[Any], str]) -> None:
-        self.loop, self.flat, self.address = loop, loop.flat, address
+        self.loop, self.flat, self.address = loop, loop.body, address
         self.axes = loop.shape or (1,)
         self.flat.outputs = [p for p, _ in loop.stores] + [fold.place for fold in loop.folds]
         self.registers = [(k, fold) for k, fold in enumerate(loop.folds) if fold.in_registers]
         self.lines: list[str] = []
         self.depth = 0
         self.bases: dict[str, str] = {}  # names of buffers here, by their addresses
-        self.kinds: dict[str, str] = {}
+        self.dtypes: dict[str, str] = {}
         for access in loop.accesses():
             where = address(access.slot)
             self.bases.setdefault(where, f"a{len(self.bases)}")
-            self.kinds[where] = access.kind
+            self.dtypes[where] = access.dtype
 
     @property
     def in_segments(self) -> bool:
         """Whether sums are added up in segments, so that their errors grow slowly."""
-        return bool(self.registers) and self.axes[-1] > SEGMENT
+        return bool(self.registers) and self.axes[-1] > C_SUM_BLOCK
 
     def pointers(self) -> dict[str, str]:
         """Declare the buffers, by their addresses; those that are written are not const."""
         stored = [to for _, to in self.loop.stores] + [fold.to for fold in self.loop.folds]
         written = {self.address(to.slot) for to in stored}
         return {
-            where: f"{'const ' * (where not in written)}{TYPES[self.kinds[where]]} *restrict {base}"
-            for where, base in self.bases.items()
+            at: f"{'const ' * (at not in written)}{TYPES[self.dtypes[at]]} *restrict {base}"
+            for at, base in self.bases.items()
         }
 
-    def declared(self) -> list[str]:
+    def declarations(self) -> list[str]:
         """Declare the variables."""
         counters = [f"i{axis}" for axis in range(len(self.loop.shape))]
         counters += ["first", "last"] * self.in_segments
         lines = [f"ptrdiff_t {', '.join(counters)};"] * bool(counters)
         for number, fold in self.registers:
             names = [f"total{number}", *[f"sum{number}"] * self.in_segments]
-            lines.append(f"{TYPES[fold.to.kind]} {', '.join(names)};")
+            lines.append(f"{TYPES[fold.to.dtype]} {', '.join(names)};")
         return lines
 
     def write(self, line: str) -> None:
@@ -121,9 +124,9 @@ class _Writer:
             self._body("total")
             self._close()
             return
-        self.write(f"for (first = 0; first < {size}; first += {SEGMENT}) {{")
+        self.write(f"for (first = 0; first < {size}; first += {C_SUM_BLOCK}) {{")
         self.depth += 1
-        self.write(f"last = first + {SEGMENT} < {size} ? first + {SEGMENT} : {size};")
+        self.write(f"last = first + {C_SUM_BLOCK} < {size} ? first + {C_SUM_BLOCK} : {size};")
         for number, fold in self.registers:
             self.write(f"sum{number} = {_first(fold)};")
         self._open(f"i{axis}", "first", "last")
@@ -145,9 +148,9 @@ class _Writer:
             if operation == "input":
                 text = self._element(self.loop.loads[args[0]])
             else:
-                kinds = flat.kinds[args[-1]], flat.kinds[place]
-                text = step_in_c(operation, *kinds, [self._name(arg) for arg in args])
-            self.write(f"const {TYPES[flat.kinds[place]]} v{place} = {text};")
+                names = [self._name(arg) for arg in args]
+                text = step_in_c(operation, flat.dtypes[args[-1]], names)
+            self.write(f"const {TYPES[flat.dtypes[place]]} v{place} = {text};")
         for place, to in self.loop.stores:
             self.write(f"{self._element(to)} = {self._name(place)};")
         for number, fold in enumerate(self.loop.folds):
@@ -157,7 +160,7 @@ class _Writer:
     def _name(self, place: int) -> str:
         if self.flat.steps[place][0] != "const":
             return f"v{place}"
-        return constant_in_c(self.flat.number(place).item(), self.flat.kinds[place])
+        return constant_in_c(self.flat.number(place).item(), self.flat.dtypes[place])
 
     def _element(self, access: Access) -> str:
         """Write the element of a buffer that an access means here."""
@@ -169,7 +172,7 @@ class _Writer:
         ]
         if not inside:
             return element
-        other = self._element(access.under) if access.under else constant_in_c(0, access.kind)
+        other = self._element(access.under) if access.under else constant_in_c(0, access.dtype)
         return f"({' && '.join(inside)} ? {element} : {other})"
 
     def _index(self, access: Access) -> str:
@@ -184,7 +187,7 @@ class _Writer:
 
 def _first(fold: Fold) -> str:
     """Write the number that a sum or an extreme begins with."""
-    kind, is_max = fold.to.kind, fold.operation == "maximum"
+    kind, is_max = fold.to.dtype, fold.operation == "maximum"
     if fold.operation == "add":
         return constant_in_c(0, kind)
     if kind == "?":
@@ -195,12 +198,12 @@ def _first(fold: Fold) -> str:
 
 
 def _together(fold: Fold, x: str, y: str) -> str:
-    return step_in_c(fold.operation, fold.to.kind, fold.to.kind, [x, y])
+    return step_in_c(fold.operation, fold.to.dtype, [x, y])
 
 
 def product_loop(kind: str, number: int, left: Any, right: Any) -> Loop:
     """Return the loop that multiplies two views of vectors or matrices."""
-    flat = Flat()
+    flat = ScalarProgram()
     product = flat.mul(flat.input(kind), flat.input(kind))
     ranks = len(left.shape), len(right.shape)
     inner = left.shape[-1]

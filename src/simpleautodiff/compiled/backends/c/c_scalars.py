@@ -1,11 +1,11 @@
-"""A flat program as a C file, which every C compiler takes."""
+"""A scalar program as a C file, which every C compiler takes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.c.c_file import File, Parameter
+from simpleautodiff.compiled.backends.c.c_file import CFile, Parameter
 from simpleautodiff.compiled.backends.c.c_steps import (
     TYPES,
     constant_in_c,
@@ -13,12 +13,12 @@ from simpleautodiff.compiled.backends.c.c_steps import (
     step_in_c,
 )
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, TRUTH
-from simpleautodiff.compiled.scalar.scalar_program import Flat
-from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-LENGTH = 250  # steps in a function: compilers take longer than in proportion for long ones
-ON_STACK = 4096  # cells: where more are needed, they are allocated
+C_PART_STEPS = 250  # steps in a function: compilers take longer than in proportion for long ones
+C_STACK_CELLS = 4096  # cells: where more are needed, they are allocated
 
 
 def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
@@ -32,12 +32,12 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
         The name of the function: one pointer per leaf, arguments and then results. It returns 0,
         or 1 + the number of the first guard that failed: then the results are not to be used.
     rows : bool
-        Add a function `<name>_rows` that does so for many rows.
+        Add a function `<name>_rows` that does so for a batch.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
     >>> text = to_c(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), "f")
@@ -60,22 +60,22 @@ def to_c(kernel: Kernel, name: str, rows: bool = False) -> str:
     return file.text(about_rows(name))
 
 
-def file_of(kernel: Kernel, name: str, arguments: Sequence[str] = ()) -> File:
+def file_of(kernel: Kernel, name: str, arguments: Sequence[str] = ()) -> CFile:
     """Return an empty file for the function of a kernel."""
     names = arguments or [f"in{n}" for n in range(len(kernel.inputs))]
-    inputs = [Parameter(own, leaf.kind, (leaf.size,) * (leaf.size != 1))
+    inputs = [Parameter(own, leaf.dtype, (leaf.size,) * (leaf.size != 1))
               for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
-    outputs = [Parameter(f"out{n}", leaf.kind, (leaf.size,) * (leaf.size != 1))
+    outputs = [Parameter(f"out{n}", leaf.dtype, (leaf.size,) * (leaf.size != 1))
                for n, leaf in enumerate(kernel.outputs)]  # fmt: skip
-    return File(name, inputs, outputs)
+    return CFile(name, inputs, outputs)
 
 
-def write_kernel(file: File, kernel: Kernel, name: str, kind: str = "int") -> None:
+def write_kernel(file: CFile, kernel: Kernel, name: str, kind: str = "int") -> None:
     """Write the function of a kernel, or functions; `kind` stands before its name."""
-    parts = to_parts(kernel, LENGTH)
+    parts = split_program(kernel, C_PART_STEPS)
     if len(parts.parts) == 1:
         body = _part(file, kernel, parts, parts.parts[0], "")
-        file.functions.append(function_in_c(file.head(name, kind), _used(file, body)))
+        file.functions.append(function_in_c(file.head(name, kind), _mark_unused(file, body)))
     else:
         file.functions += _in_parts(file, kernel, name, parts, kind)
 
@@ -88,7 +88,7 @@ def about_rows(name: str) -> list[str]:
     ]
 
 
-def _used(file: File, lines: list[str]) -> list[str]:
+def _mark_unused(file: CFile, lines: list[str]) -> list[str]:
     """Say of the parameters that are not used that this is so."""
     words = set(re.findall(r"\w+", "\n".join(lines)))
     return [*[f"(void){name};" for name in file.names() if name not in words], *lines]
@@ -97,7 +97,7 @@ def _used(file: File, lines: list[str]) -> list[str]:
 # Long programs: functions that leave numbers to each other in a work array. -----------------------
 
 
-def _in_parts(file: File, kernel: Kernel, name: str, parts: Parts, kind: str) -> list[str]:
+def _in_parts(file: CFile, kernel: Kernel, name: str, parts: SplitProgram, kind: str) -> list[str]:
     members = [f"    {pointer.replace('restrict ', '')};" for pointer in file.pointers()]
     union = f"union {name}_cell {{ double d; int64_t l; }};"
     leaves = [f"struct {name}_leaves {{", *members, f"    union {name}_cell *w;", "};"]
@@ -109,8 +109,8 @@ def _in_parts(file: File, kernel: Kernel, name: str, parts: Parts, kind: str) ->
     return [*pieces, function_in_c(file.head(name, kind), _calls(file, name, parts))]
 
 
-def _calls(file: File, name: str, parts: Parts) -> list[str]:
-    cell, large = f"union {name}_cell", parts.size > ON_STACK
+def _calls(file: CFile, name: str, parts: SplitProgram) -> list[str]:
+    cell, large = f"union {name}_cell", parts.size > C_STACK_CELLS
     lines = [f"struct {name}_leaves at;", "int status = 0;"]
     if large:
         lines += [f"{cell} *w = ({cell} *)malloc({parts.size} * sizeof *w);"]
@@ -123,8 +123,8 @@ def _calls(file: File, name: str, parts: Parts) -> list[str]:
     return [*lines, *(["free(w);"] if large else []), "return status;"]
 
 
-def write_rows(file: File, name: str, kind: str = "int") -> None:
-    """Write the function that calls another for many rows."""
+def write_rows(file: CFile, name: str, kind: str = "int") -> None:
+    """Write the function that calls another for a batch."""
     pairs = [f"{pointer}, size_t {own}_step"
              for pointer, own in zip(file.pointers(), file.names(), strict=True)]  # fmt: skip
     args = ", ".join(f"{own} + row * {own}_step" for own in file.names())
@@ -143,8 +143,8 @@ def write_rows(file: File, name: str, kind: str = "int") -> None:
 # One step, in C. ----------------------------------------------------------------------------------
 
 
-def _part(file: File, kernel: Kernel, parts: Parts, part: Part, at: str) -> list[str]:
-    flat, here = kernel.flat, set(part.places)
+def _part(file: CFile, kernel: Kernel, parts: SplitProgram, part: Part, at: str) -> list[str]:
+    flat, here = kernel.program, set(part.places)
     inputs = _elements(at, file.inputs)
     outputs = _elements(at, file.outputs)
 
@@ -153,15 +153,15 @@ def _part(file: File, kernel: Kernel, parts: Parts, part: Part, at: str) -> list
         if operation == "input":
             return inputs[args[0]]
         if operation == "const":
-            return constant_in_c(flat.number(place).item(), flat.kinds[place])
-        return f"v{place}" if place in here else _cell(parts.slots[place], flat.kinds[place])
+            return constant_in_c(flat.number(place).item(), flat.dtypes[place])
+        return f"v{place}" if place in here else _cell(parts.slots[place], flat.dtypes[place])
 
     lines = [
-        f"const {TYPES[flat.kinds[place]]} v{place} = {_line(flat, place, name)};"
+        f"const {TYPES[flat.dtypes[place]]} v{place} = {_line(flat, place, name)};"
         for place in part.places
     ]
     for place in part.kept:
-        member = "d" if flat.kinds[place] in (DOUBLE, FLOAT) else "l"
+        member = "d" if flat.dtypes[place] in (FLOAT64, FLOAT32) else "l"
         lines.append(f"at->w[{parts.slots[place]}].{member} = v{place};")
     lines += [
         f"if ({'!' * expected}{name(place)}) return {number + 1};"
@@ -176,11 +176,11 @@ def _elements(at: str, leaves: Sequence[Parameter]) -> list[str]:
 
 
 def _cell(slot: int, kind: str) -> str:
-    conversion = {FLOAT: "(float)", TRUTH: "(unsigned char)"}.get(kind, "")
-    return f"{conversion}at->w[{slot}].{'d' if kind in (DOUBLE, FLOAT) else 'l'}"
+    conversion = {FLOAT32: "(float)", BOOL: "(unsigned char)"}.get(kind, "")
+    return f"{conversion}at->w[{slot}].{'d' if kind in (FLOAT64, FLOAT32) else 'l'}"
 
 
-def _line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
+def _line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
     names = [name(arg) for arg in args]
-    return step_in_c(operation, flat.kinds[args[-1]], flat.kinds[place], names)
+    return step_in_c(operation, flat.dtypes[args[-1]], names)

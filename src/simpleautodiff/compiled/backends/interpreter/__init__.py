@@ -1,1 +1,1 @@
-"""Flat programs without compiling them: on the tape machine, or as Python."""
+"""The interpreter: bytecode, and the loop that runs it, which starts without compiling."""

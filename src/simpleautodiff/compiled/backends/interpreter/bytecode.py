@@ -1,9 +1,9 @@
-"""The code of the tape machine: a flat program as an array of steps on the cells of a work array.
+"""The code of the interpreter: a scalar program as an array of steps on the cells of a work array.
 
 A step is one to five int32: the opcode, the cell to write, and the cells to read. The first cells
 of the work array are the addresses of the leaves, inputs first; each of the others is given to one
 number after the other, as soon as the one before it is not needed any more, so that they stay few.
-Float32 numbers stand in their cells as float64, truth values as whole numbers.
+Float32 numbers stand in their cells as float64, bools as integers.
 
 Loads and constants wait until they are first used, results are stored at once. In a long program,
 among steps that are near to each other, those with the same opcode follow one another, as far as
@@ -19,68 +19,83 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import OPERATIONS, TRUTH
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    TABLE,
+)
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.errors import ValueKindError
 
 Numbers = NDArray[Any]
 
-_EXACT = ("copysign", "maximum", "minimum", "fmod", "neg", "abs", "floor", "ceil", "trunc", "rint")
-_COMPARE = ("lt", "le", "eq", "ne")
-_LOGIC = ("and", "or", "xor", "not")
-_WHOLE = ("add", "sub", "mul", "maximum", "minimum", "fmod", "neg", "abs")
-_OTHER = (*_COMPARE, *_LOGIC, "signbit", "select", "to_double", "to_float", "to_whole")
-REAL = tuple(name for name in OPERATIONS if name not in _OTHER)
-ROUNDED = tuple(name for name in REAL if name not in _EXACT)
+# Operations with opcodes of the machine's own, because of how numbers stand in cells.
+_CONVERSIONS = {  # the opcodes for the dtypes d, f, ?, l
+    "select": ("select",) * 4,
+    "to_float64": ("copy", "copy", "int_to_double", "int_to_double"),
+    "to_float32": ("round", "copy", "int_to_float", "int_to_float"),
+    "to_int64": ("double_to_int", "double_to_int", "copy", "copy"),
+    "input": ("load.d", "load.f", "load.?", "load.l"),
+    "const": ("const", "const", "const", "const"),
+}
 
-# What the machine can do, by opcode: the letter after the dot is the kind that it is done to.
+
+def _operation_opcodes() -> dict[tuple[str, str], str]:
+    """Name the opcodes of the operations on each dtype: instructions that are the same share one.
+
+    Float32 numbers are computed as float64, and rounded where that is not exact; bools are
+    integers.
+    """
+    found: dict[tuple[str, str], str] = {}
+    shared: dict[str, str] = {}
+    for dtype in (FLOAT64, FLOAT32, INT64, BOOL):
+        for row in reversed(TABLE) if dtype == BOOL else TABLE:
+            code = row.code(dtype)
+            if code is None or row.name in _CONVERSIONS:
+                continue
+            rounds = row.gives == "same" and not row.exact
+            if dtype in (FLOAT64, FLOAT32):
+                found[row.name, dtype] = f"{row.name}.{dtype if rounds else FLOAT64}"
+            else:
+                found[row.name, dtype] = shared.setdefault(code.llvm, f"{row.name}.{dtype}")
+    return found
+
+
+OPERATION_OPCODES = _operation_opcodes()
+# What the machine can do, by opcode: the letter after the dot is the dtype that it is done to.
 OPCODES: tuple[str, ...] = (
-    *(f"{name}.d" for name in (*REAL, *_COMPARE, "signbit")),
-    *(f"{name}.f" for name in ROUNDED),
-    *(f"{name}.l" for name in (*_WHOLE, *_COMPARE, "signbit")),
-    *_LOGIC,
-    *("select", "muladd", "copy", "round", "whole_to_double", "whole_to_float", "double_to_whole"),
-    *(f"{verb}.{kind}" for verb in ("load", "store") for kind in "df?l"),
+    *dict.fromkeys(OPERATION_OPCODES.values()),
+    *("select", "muladd", "copy", "round", "int_to_double", "int_to_float", "double_to_int"),
+    *(f"{verb}.{dtype}" for verb in ("load", "store") for dtype in "df?l"),
     *("const", "guard", "halt"),
 )
-NUMBER = {name: number for number, name in enumerate(OPCODES)}
+OPCODE_NUMBER = {name: number for number, name in enumerate(OPCODES)}
 
 _NAMES = (*OPERATIONS, "input", "const")
 _ROW = {name: row for row, name in enumerate(_NAMES)}
 _LETTERS = "df?l"
 _KIND = np.zeros(128, np.int64)
 _KIND[[ord(letter) for letter in _LETTERS]] = range(4)
-_CONVERSIONS = {
-    "to_double": ("copy", "copy", "whole_to_double", "whole_to_double"),
-    "to_float": ("round", "copy", "whole_to_float", "whole_to_float"),
-    "to_whole": ("double_to_whole", "double_to_whole", "copy", "copy"),
-    "input": ("load.d", "load.f", "load.?", "load.l"),
-    "const": ("const", "const", "const", "const"),
-}
 _SHAPES = {  # what the words after the opcode are: cells to write or to read, plain numbers
     **dict.fromkeys(("select", "muladd"), "wrrr"),
     **dict.fromkeys(("load", "const"), "wii"),
     **dict.fromkeys(("store",), "rii"),
     **dict.fromkeys(("guard",), "ri"),
     **dict.fromkeys(("halt",), ""),
-    **dict.fromkeys(
-        ("copy", "round", "whole_to_double", "whole_to_float", "double_to_whole"), "wr"
-    ),
+    **dict.fromkeys(("copy", "round", "int_to_double", "int_to_float", "double_to_int"), "wr"),
     **{name: "w" + "r" * row.arity for name, row in OPERATIONS.items() if name != "select"},
 }
 SHORT = 2500  # steps: up to here their order is kept
 WINDOW = 1024  # so many steps are looked at together to find those with the same opcode
-_OF_TRUTHS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 
 
 def _opcode(name: str, letter: str) -> int:
     if name in _CONVERSIONS:
-        return NUMBER[_CONVERSIONS[name][_LETTERS.index(letter)]]
-    if letter == TRUTH and name in _OF_TRUTHS:
-        return NUMBER[_OF_TRUTHS[name]]
-    like = {"d": ("d",), "f": ("f", "d"), "?": ("l",), "l": ("l",)}[letter]
-    found = [NUMBER[f"{name}.{each}"] for each in like if f"{name}.{each}" in NUMBER]
-    return found[0] if found else NUMBER.get(name, -1)
+        return OPCODE_NUMBER[_CONVERSIONS[name][_LETTERS.index(letter)]]
+    return OPCODE_NUMBER.get(OPERATION_OPCODES.get((name, letter), ""), -1)
 
 
 def shape(opcode: str) -> str:
@@ -96,7 +111,7 @@ _ROUND = len(OPCODES)
 _TABLE = np.array([[_opcode(name, letter) for letter in _LETTERS] for name in _NAMES])
 
 
-class Tape(NamedTuple):
+class Bytecode(NamedTuple):
     """The code of a kernel, how many steps it has, and how many cells of eight bytes it needs."""
 
     code: NDArray[np.int32]
@@ -105,39 +120,39 @@ class Tape(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """Steps whose words are still places in the program, not cells."""
+    """Steps whose words are still indices of the scalar program, not cells."""
 
     opcodes: Numbers
     words: Numbers
 
-    def taken(self, which: Numbers) -> _Steps:
+    def select(self, which: Numbers) -> _Steps:
         return _Steps(self.opcodes[which], self.words[which])
 
 
-def to_tape(kernel: Kernel) -> Tape:
-    """Translate a kernel to the code of the tape machine.
+def to_bytecode(kernel: Kernel) -> Bytecode:
+    """Translate a kernel to the code of the interpreter.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Kernel, Leaf
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), x)]
-    >>> print(written(to_tape(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
+    >>> print(format_bytecode(to_bytecode(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))))
     load.d 2 0 0
     sin.d 3 2
     mul.d 3 2 3
     store.d 3 1 0
     halt
     """
-    places = len(kernel.flat.steps)
-    steps = _with_sums_of_products(_with_ends(_computed(kernel), kernel))
-    steps = steps.taken(np.argsort(_keys(steps, places), kind="stable"))
-    return _encoded(steps, places, len(kernel.inputs) + len(kernel.outputs))
+    places = len(kernel.program.steps)
+    steps = _fuse_products(_append_ends(_compute_steps(kernel), kernel))
+    steps = steps.select(np.argsort(_keys(steps, places), kind="stable"))
+    return _encode(steps, places, len(kernel.inputs) + len(kernel.outputs))
 
 
-def written(tape: Tape) -> str:
+def format_bytecode(tape: Bytecode) -> str:
     """Write the code of the machine, one step a line."""
     lines, at, code = [], 0, tape.code.tolist()
     while at < len(code):
@@ -150,38 +165,40 @@ def written(tape: Tape) -> str:
 # Steps of the program. ----------------------------------------------------------------------------
 
 
-def _computed(kernel: Kernel) -> _Steps:
+def _compute_steps(kernel: Kernel) -> _Steps:
     """Return one step for each of the program, in its order."""
-    flat = kernel.flat
+    flat = kernel.program
     count = len(flat.steps)
     rows = np.fromiter(map(_ROW.__getitem__, [step[0] for step in flat.steps]), np.int64, count)
     first = np.array([step[1] for step in flat.steps], np.int64)
     last = np.array([step[-1] for step in flat.steps], np.int64)
-    kinds = _KIND[np.frombuffer("".join(flat.kinds).encode(), np.uint8)]
+    dtypes = _KIND[np.frombuffer("".join(flat.dtypes).encode(), np.uint8)]
     is_leaf = rows >= len(OPERATIONS)
-    opcodes = _TABLE[rows, np.where(is_leaf, kinds, kinds[np.where(is_leaf, 0, last)])]
+    opcodes = _TABLE[rows, np.where(is_leaf, dtypes, dtypes[np.where(is_leaf, 0, last)])]
     _refuse(flat, opcodes)
     words = np.stack([np.arange(count), first, last, last], axis=1)
-    for place in np.flatnonzero(opcodes == NUMBER["select"]).tolist():
+    for place in np.flatnonzero(_READS[opcodes].sum(axis=1) == 3).tolist():
         words[place, 1:] = flat.steps[place][1:]
-    _fill_constants(words, rows == _ROW["const"], kinds)
+    _fill_constants(words, rows == _ROW["const"], dtypes)
     is_input = rows == _ROW["input"]
     words[is_input, 1:3] = _leaf_and_index(kernel.inputs, 0)[words[is_input, 1]]
     return _Steps(opcodes, words)
 
 
-def _refuse(flat: Flat, opcodes: Numbers) -> None:
+def _refuse(flat: ScalarProgram, opcodes: Numbers) -> None:
     wrong = np.flatnonzero(opcodes < 0)
     if wrong.size:
         name, *args = flat.steps[wrong[0]]
-        kind = {"l": "whole numbers", "?": "truth values"}[flat.kinds[args[-1]]]
-        raise ValueKindError(f"{name} of {kind} has no machine code: convert them to floats first.")
+        dtype = {"l": "whole numbers", "?": "truth values"}[flat.dtypes[args[-1]]]
+        raise ValueKindError(
+            f"{name} of {dtype} has no machine code: convert them to floats first."
+        )
 
 
-def _fill_constants(words: Numbers, is_const: Numbers, kinds: Numbers) -> None:
+def _fill_constants(words: Numbers, is_const: Numbers, dtypes: Numbers) -> None:
     """Write the two halves of each constant, float32 as float64, after the cell."""
     bits = words[is_const, 1].copy()
-    is_float = kinds[is_const] == _LETTERS.index("f")
+    is_float = dtypes[is_const] == _LETTERS.index("f")
     singles = bits[is_float].astype(np.int32).view(np.float32)
     bits[is_float] = singles.astype(np.float64).view(np.int64)
     words[is_const, 1:3] = bits.view(np.int32).reshape(-1, 2)
@@ -195,33 +212,36 @@ def _leaf_and_index(leaves: tuple[Leaf, ...], start: int) -> Numbers:
     return np.stack([number, np.arange(len(number)) - begin], axis=1)
 
 
-def _with_sums_of_products(steps: _Steps) -> _Steps:
+def _fuse_products(steps: _Steps) -> _Steps:
     """Join a product that only one sum needs with that sum: one step, rounded twice as before."""
     opcodes, words = steps
     uses = np.bincount(words[_READS[opcodes]], minlength=len(opcodes))
-    joinable = (opcodes == NUMBER["mul.d"]) & (uses == 1)
-    sums = np.flatnonzero(opcodes == NUMBER["add.d"])
+    joinable = (opcodes == OPCODE_NUMBER["mul.d"]) & (uses == 1)
+    sums = np.flatnonzero(opcodes == OPCODE_NUMBER["add.d"])
     gone = np.zeros(len(opcodes), bool)
     for one, other in ((2, 1), (1, 2)):
         found = sums[joinable[words[sums, one]]]
         products, others = words[found, one], words[found, other]
-        opcodes[found] = NUMBER["muladd"]
+        opcodes[found] = OPCODE_NUMBER["muladd"]
         words[found, 1:] = np.column_stack([words[products, 1:3], others])
         gone[products] = True
         sums = np.setdiff1d(sums, found, assume_unique=True)
-    return steps.taken(~gone)
+    return steps.select(~gone)
 
 
-def _with_ends(steps: _Steps, kernel: Kernel) -> _Steps:
+def _append_ends(steps: _Steps, kernel: Kernel) -> _Steps:
     """Add the steps that check guards and store results."""
-    flat = kernel.flat
+    flat = kernel.program
     guards = np.zeros((len(flat.guards), 4), np.int64)
     guards[:, 0] = [place for place, _ in flat.guards]
     guards[:, 1] = [2 * number + expected for number, (_, expected) in enumerate(flat.guards)]
     stores = np.zeros((len(flat.outputs), 4), np.int64)
     stores[:, 0] = flat.outputs
     stores[:, 1:3] = _leaf_and_index(kernel.outputs, len(kernel.inputs))
-    verbs = [NUMBER["guard"], *(NUMBER[f"store.{leaf.kind}"] for leaf in kernel.outputs)]
+    verbs = [
+        OPCODE_NUMBER["guard"],
+        *(OPCODE_NUMBER[f"store.{leaf.dtype}"] for leaf in kernel.outputs),
+    ]
     opcodes = np.repeat(verbs, [len(guards), *(leaf.size for leaf in kernel.outputs)])
     return _Steps(
         np.concatenate([steps.opcodes, opcodes]), np.concatenate([steps.words, guards, stores])
@@ -241,9 +261,9 @@ def _keys(steps: _Steps, places: int) -> Numbers:
     """
     opcodes, words = steps
     is_computed = _WRITES[opcodes] & ~_WAITS[opcodes]
-    keys = _keys_of_computed(steps.taken(is_computed), places)[words[:, 0]]
-    is_guard = opcodes == NUMBER["guard"]
-    turns = keys[is_guard] + (NUMBER["guard"] - keys[is_guard]) % _ROUND
+    keys = _keys_of_computed(steps.select(is_computed), places)[words[:, 0]]
+    is_guard = opcodes == OPCODE_NUMBER["guard"]
+    turns = keys[is_guard] + (OPCODE_NUMBER["guard"] - keys[is_guard]) % _ROUND
     keys[is_guard] = np.maximum.accumulate(turns)
     is_store = ~_WRITES[opcodes] & ~is_guard
     keys[is_store] = (keys[is_store] // _span() + 1) * _span() - _ROUND + opcodes[is_store]
@@ -282,7 +302,7 @@ def _first_windows(steps: _Steps, keys: Numbers, places: int) -> Numbers:
     return first
 
 
-def _encoded(steps: _Steps, places: int, leaves: int) -> Tape:
+def _encode(steps: _Steps, places: int, leaves: int) -> Bytecode:
     """Give every number a cell, and write the words one after the other."""
     opcodes, words = steps
     cells, size = _cells(steps, places, leaves)
@@ -291,12 +311,12 @@ def _encoded(steps: _Steps, places: int, leaves: int) -> Tape:
     words[is_cell] = cells[words[is_cell]]
     lengths = _LENGTH[opcodes]
     begin = np.cumsum(lengths) - lengths
-    code = np.full(int(lengths.sum()) + 1, NUMBER["halt"], np.int32)
+    code = np.full(int(lengths.sum()) + 1, OPCODE_NUMBER["halt"], np.int32)
     code[begin] = opcodes
     for column in range(4):
         which = lengths > column + 1
         code[begin[which] + column + 1] = words[which, column]
-    return Tape(code, len(opcodes) + 1, size)
+    return Bytecode(code, len(opcodes) + 1, size)
 
 
 def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:
@@ -314,10 +334,10 @@ def _cells(steps: _Steps, places: int, leaves: int) -> tuple[Numbers, int]:
     dying = np.argsort(last, kind="stable")[np.count_nonzero(last < 0) :]
     deaths = np.bincount(last[last >= 0], minlength=len(opcodes))
     results = np.where(writes, words[:, 0], -1)
-    return _given(results.tolist(), deaths.tolist(), dying.tolist(), places, leaves)
+    return _assign_cells(results.tolist(), deaths.tolist(), dying.tolist(), places, leaves)
 
 
-def _given(
+def _assign_cells(
     results: list[int], deaths: list[int], dying: list[int], places: int, size: int
 ) -> tuple[Numbers, int]:
     """Give out cells: after each step as many numbers die as `deaths` says, in that order."""

@@ -1,4 +1,4 @@
-"""The tape machine in LLVM's language: a loop around one block for each opcode.
+"""The interpreter in LLVM's language: a loop around one block for each opcode.
 
 Jumps from each block to the next one, by their addresses or as calls, were as fast as the loop (to
 a tenth either way) and took twice to four times as long to compile.
@@ -9,215 +9,170 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from simpleautodiff.compiled.backends.interpreter.bytecode import OPCODES, REAL, shape
-from simpleautodiff.compiled.scalar.operations import OPERATIONS
+from simpleautodiff.compiled.backends.interpreter.bytecode import (
+    OPCODES,
+    OPERATION_OPCODES,
+    shape,
+)
+from simpleautodiff.compiled.backends.llvm.builder import Builder
+from simpleautodiff.compiled.backends.llvm.instructions import fill
+from simpleautodiff.compiled.scalar.operations import BOOL, FLOAT32, FLOAT64, INT64, OPERATIONS
 
 
-class _Body(NamedTuple):
-    """What an opcode does to %x, %y and %z to make %r, and of which types these are."""
+class _Compute(NamedTuple):
+    """What an opcode computes: the type of its arguments, of its result, and the instructions.
+
+    In these, `{0}` is the name of the result, and `{1}`, `{2}`, `{3}` are the arguments.
+    """
 
     reads: str
     makes: str
     text: str
 
 
-def _compute(reads: str, makes: str, text: str) -> _Body:
-    return _Body(reads, makes, f"%r = {text}")
+def _operation(name: str, dtype: str) -> _Compute:
+    """Return what an operation computes, by its row; bools are integers in their cells."""
+    row = OPERATIONS[name]
+    code = row.code(dtype)
+    assert code is not None
+    type_ = "i64" if dtype in (INT64, BOOL) else "double"
+    if not code.llvm:
+        args = ", ".join([f"{type_} {{{k}}}" for k in range(1, row.arity + 1)])
+        return _Compute(type_, type_, f"{{0}} = call {type_} @{row.in_c_library}({args})")
+    text = fill(code.llvm, INT64 if dtype == BOOL else dtype, 1, precise=True)
+    is_truth = _COMPARES.search(text) if dtype == BOOL else row.gives == BOOL
+    return _Compute(type_, "i1" if is_truth else type_, text)
 
 
-def _call(name: str, arity: int, kind: str = "double", more: str = "") -> _Body:
-    args = ", ".join(f"{kind} {name}" for name in ("%x", "%y")[:arity])
-    return _compute(kind, kind, f"call {kind} @{name}({args}{more})")
-
-
-def _larger(relation: str) -> _Body:
-    """Choose x if it is larger (smaller) or nan, else y: of equal ones NumPy takes the second."""
-    text = f"""%more = fcmp {relation} double %x, %y
-  %nan = fcmp uno double %x, %x
-  %first = or i1 %more, %nan
-  %r = select i1 %first, double %x, double %y"""
-    return _Body("double", "double", text)
-
-
-_ARITHMETIC = ("add", "sub", "mul", "div", "neg", "maximum", "minimum")
-_INTRINSICS = {
-    **{name: f"llvm.{name}.f64" for name in ("sqrt", "floor", "ceil", "trunc", "rint", "copysign")},
-    "abs": "llvm.fabs.f64",
-    "power": "pow",
-}
-_LIBRARY = {  # functions that LLVM or the C library has, and how many numbers they take
-    name: (_INTRINSICS.get(name, name), OPERATIONS[name].arity)
-    for name in REAL
-    if name not in _ARITHMETIC
-}
-_WHOLE_LIBRARY = {
-    "llvm.smax.i64": "i64, i64",
-    "llvm.smin.i64": "i64, i64",
-    "llvm.abs.i64": "i64, i1",
-    "llvm.fptosi.sat.i64.f64": "double",
-}
-_FMOD_OF_WHOLE = """%next = add i64 %y, 1
-  %bad = icmp ult i64 %next, 2 ; by 0, and by -1, which may not fit: the result is 0
-  %by = select i1 %bad, i64 1, i64 %y
-  %r = srem i64 %x, %by"""
-_BODIES: dict[str, _Body] = {
-    **{f"{name}.d": _call(*called) for name, called in _LIBRARY.items()},
+_COMPARES = re.compile(r"\{0\} = [fi]cmp ")
+_COMPUTE: dict[str, _Compute] = {
     **{
-        f"{name}.d": _compute("double", "double", f"f{name} double %x, %y")
-        for name in ("add", "sub", "mul", "div")
+        opcode: _operation(*opcode.split("."))
+        for opcode in dict.fromkeys(OPERATION_OPCODES.values())
+        if not opcode.endswith(FLOAT32)
     },
-    **{
-        f"{name}.d": _compute("double", "i1", f"fcmp {relation} double %x, %y")
-        for name, relation in {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}.items()
-    },
-    **{
-        f"{name}.l": _compute("i64", "i1", f"icmp {relation} i64 %x, %y")
-        for name, relation in {"lt": "slt", "le": "sle", "eq": "eq", "ne": "ne"}.items()
-    },
-    **{f"{name}.l": _compute("i64", "i64", f"{name} i64 %x, %y") for name in ("add", "sub", "mul")},
-    **{name: _compute("i64", "i64", f"{name} i64 %x, %y") for name in ("and", "or", "xor")},
-    "neg.d": _compute("double", "double", "fneg double %x"),
-    "maximum.d": _larger("ogt"),
-    "minimum.d": _larger("olt"),
-    "signbit.d": _compute("i64", "i1", "icmp slt i64 %x, 0"),
-    "neg.l": _compute("i64", "i64", "sub i64 0, %x"),
-    "abs.l": _compute("i64", "i64", "call i64 @llvm.abs.i64(i64 %x, i1 false)"),
-    "maximum.l": _compute("i64", "i64", "call i64 @llvm.smax.i64(i64 %x, i64 %y)"),
-    "minimum.l": _compute("i64", "i64", "call i64 @llvm.smin.i64(i64 %x, i64 %y)"),
-    "fmod.l": _Body("i64", "i64", _FMOD_OF_WHOLE),
-    "signbit.l": _compute("i64", "i1", "icmp slt i64 %x, 0"),
-    "not": _compute("i64", "i64", "xor i64 %x, 1"),
-    "copy": _compute("i64", "i64", "add i64 %x, 0"),
-    "round": _compute("double", "float", "fptrunc double %x to float"),
-    "whole_to_double": _compute("i64", "double", "sitofp i64 %x to double"),
-    "whole_to_float": _compute("i64", "float", "sitofp i64 %x to float"),
-    "double_to_whole": _compute("double", "i64", "call i64 @llvm.fptosi.sat.i64.f64(double %x)"),
-    "muladd": _Body("double", "double", "%p = fmul double %x, %y\n  %r = fadd double %p, %z"),
-    "select": _Body(
-        "i64", "i64", "%take = icmp ne i64 %x, 0\n  %r = select i1 %take, i64 %y, i64 %z"
+    "copy": _Compute("i64", "i64", "{0} = add i64 {1}, 0"),
+    "round": _Compute("double", "float", "{0} = fptrunc double {1} to float"),
+    "int_to_double": _Compute("i64", "double", "{0} = sitofp i64 {1} to double"),
+    "int_to_float": _Compute("i64", "float", "{0} = sitofp i64 {1} to float"),
+    "double_to_int": _Compute(
+        "double", "i64", "{0} = call i64 @llvm.fptosi.sat.i64.f64(double {1})"
+    ),
+    "muladd": _Compute(
+        "double", "double", "{0}.p = fmul double {1}, {2}\n  {0} = fadd double {0}.p, {3}"
+    ),
+    "select": _Compute(
+        "i64", "i64", "{0}.c = icmp ne i64 {1}, 0\n  {0} = select i1 {0}.c, i64 {2}, i64 {3}"
     ),
 }
 _STORED = {"d": "double", "f": "float", "?": "i8", "l": "i64"}
 _WIDER = {  # types that become wider in a cell
-    "float": ("double", "fpext float %r to double"),
-    "i1": ("i64", "zext i1 %r to i64"),
-    "i8": ("i64", "zext i8 %r to i64"),
+    "float": ("double", "fpext"),
+    "i1": ("i64", "zext"),
+    "i8": ("i64", "zext"),
 }
-_OWN_NAME = re.compile(r"%(?!code\b|work\b|loop\b|failed\b)(\w+)")
 
 
 def text() -> str:
     """Return the machine in LLVM's language."""
-    names = dict.fromkeys(called for called in _LIBRARY.values())
-    declared = [f"declare double @{name}({', '.join(['double'] * arity)})" for name, arity in names]
-    declared += [f"declare i64 @{name}({arguments})" for name, arguments in _WHOLE_LIBRARY.items()]
-    blocks = [_block(number, name) for number, name in enumerate(OPCODES)]
-    return "\n".join([*declared, *_opening(), *blocks, "}"])
+    declared = [
+        f"declare double @{row.in_c_library}({', '.join(['double'] * row.arity)})"
+        for row in OPERATIONS.values()
+        if row.real and (not row.real.llvm or row.name == "fmod")  # LLVM calls it for `frem`
+    ]
+    blocks = [_OpcodeBlock(number, name) for number, name in enumerate(OPCODES)]
+    lines = [line for block in blocks for line in block.lines]
+    return "\n".join([*declared, *_opening(blocks), *lines, "}"])
 
 
-def _opening() -> list[str]:
+def _opening(blocks: list[_OpcodeBlock]) -> list[str]:
     """Begin the function: a loop that goes to the block of the next opcode."""
-    going_on = [number for number, name in enumerate(OPCODES) if name != "halt"]
-    codes = ", ".join(f"[%ahead.{number}, %b{number}]" for number in going_on)
-    opcodes = ", ".join(f"[%opcode.{number}, %b{number}]" for number in going_on)
-    blocks = " ".join(f"i32 {number}, label %b{number}" for number in range(len(OPCODES)))
+    going_on = [block for block in blocks if block.ahead]
+    codes = ", ".join([f"[{block.ahead}, %{block.name}]" for block in going_on])
+    opcodes = ", ".join([f"[{block.opcode}, %{block.name}]" for block in going_on])
+    targets = " ".join([f"i32 {k}, label %{block.name}" for k, block in enumerate(blocks)])
     return [
         "define i32 @run(ptr %start, i64 %count, ptr %work) {",
         "begin:\n  %first = load i32, ptr %start\n  br label %loop",
         f"loop:\n  %code = phi ptr [%start, %begin], {codes}",
         f"  %opcode = phi i32 [%first, %begin], {opcodes}",
-        f"  switch i32 %opcode, label %never [{blocks}]",
+        f"  switch i32 %opcode, label %never [{targets}]",
         "never:\n  unreachable",
-        f"failed:\n  ret i32 %status.{OPCODES.index('guard')}",
+        f"failed:\n  ret i32 {blocks[OPCODES.index('guard')].status}",
     ]
 
 
-def _block(number: int, name: str) -> str:
-    """Return the block of an opcode, in which names are its own."""
-    lines = "\n  ".join([*_words(name), *_done(name)])
-    return f"b{number}:\n  " + _OWN_NAME.sub(rf"%\1.{number}", lines)
+class _OpcodeBlock(Builder):
+    """The block of one opcode: it reads the words after it, does it, and goes to the next one."""
 
+    def __init__(self, number: int, opcode: str) -> None:
+        super().__init__(f"b{number}.")
+        self.name = f"b{number}"
+        self.ahead = self.opcode = self.status = ""
+        self.label(self.name)
+        verb, _, dtype = opcode.partition(".")
+        if verb == "halt":
+            self.line("ret i32 0")
+            return
+        self._read_words(shape(opcode))
+        if verb == "const":
+            self._keep(self.new(f"load i64, ptr {self.pointers[1]}, align 4"), "i64")
+        elif verb == "load":
+            self._keep(self.load(_STORED[dtype], self._element(dtype)), _STORED[dtype])
+        elif verb == "store":
+            self._store(dtype)
+        elif verb != "guard":
+            self._compute(opcode)
+        self.ahead = self.address("%code", 1 + len(shape(opcode)), "i32")
+        self.opcode = self.load("i32", self.ahead)
+        if verb == "guard":
+            self._guard()
+        else:
+            self.jump("loop")
 
-def _words(name: str) -> list[str]:
-    """Read the words after the opcode: %w0, ... are numbers, %c0, ... pointers to cells."""
-    lines = []
-    for number, letter in enumerate(shape(name)):
-        lines += [
-            f"%a{number} = getelementptr i32, ptr %code, i64 {number + 1}",
-            f"%n{number} = load i32, ptr %a{number}",
-            f"%w{number} = zext i32 %n{number} to i64",
-        ]
-        if letter != "i":
-            lines.append(f"%c{number} = getelementptr i64, ptr %work, i64 %w{number}")
-    return lines
+    def _read_words(self, letters: str) -> None:
+        """Read the words after the opcode: integers, or the numbers of cells."""
+        self.pointers, self.words, self.cells = list[str](), list[str](), list[str]()
+        for number, letter in enumerate(letters):
+            self.pointers.append(self.address("%code", number + 1, "i32"))
+            word = self.load("i32", self.pointers[-1])
+            self.words.append(self.new(f"zext i32 {word} to i64"))
+            cell = "" if letter == "i" else self.address("%work", self.words[-1], "i64")
+            self.cells.append(cell)
 
+    def _keep(self, value: str, type_: str) -> None:
+        """Write a value to the first cell, in the type that cells have."""
+        cell, widen = _WIDER.get(type_, (type_, ""))
+        wide = self.new(f"{widen} {type_} {value} to {cell}") if widen else value
+        self.store(cell, wide, self.cells[0])
 
-def _done(name: str) -> list[str]:
-    verb, _, kind = name.partition(".")
-    if verb == "halt":
-        return ["ret i32 0"]
-    ahead = [
-        f"%ahead = getelementptr i32, ptr %code, i64 {1 + len(shape(name))}",
-        "%opcode = load i32, ptr %ahead",
-    ]
-    if verb == "guard":
-        return [*ahead, _GUARD]
-    return [*_step(name, verb, kind), *ahead, "br label %loop"]
+    def _element(self, dtype: str) -> str:
+        """Find the element of a leaf that the second and the third word name."""
+        return self.address(self.get("%work", self.words[1], "ptr"), self.words[2], _STORED[dtype])
 
+    def _store(self, dtype: str) -> None:
+        stored, element = _STORED[dtype], self._element(dtype)
+        cell = _WIDER.get(stored, (stored,))[0]
+        value = self.load(cell, self.cells[0])
+        if stored != cell:
+            value = self.new(f"{'fp' * (dtype == FLOAT32)}trunc {cell} {value} to {stored}")
+        self.store(stored, value, element)
 
-def _step(name: str, verb: str, kind: str) -> list[str]:
-    if verb == "const":
-        return ["%r = load i64, ptr %a1, align 4", *_kept("i64")]
-    if verb in ("load", "store"):
-        return [*_element(kind), *(_loaded if verb == "load" else _stored)(kind)]
-    return _computed(name)
+    def _compute(self, opcode: str) -> None:
+        rounds = opcode not in _COMPUTE  # an operation on float32: that on float64, rounded
+        compute = _COMPUTE[opcode.removesuffix(FLOAT32) + FLOAT64 if rounds else opcode]
+        args = [self.load(compute.reads, cell) for cell in self.cells[1:]]
+        result = f"%{self.fresh()}"
+        self.line(compute.text.format(result, *args))
+        if rounds:
+            self._keep(self.new(f"fptrunc double {result} to float"), "float")
+        else:
+            self._keep(result, compute.makes)
 
-
-_GUARD = """%truth = load i64, ptr %c0
-  %wanted = and i64 %w1, 1
-  %holds = icmp eq i64 %truth, %wanted
-  %number = lshr i32 %n1, 1
-  %status = add i32 %number, 1
-  br i1 %holds, label %loop, label %failed"""
-
-
-def _element(kind: str) -> list[str]:
-    return [
-        "%leaf = getelementptr i64, ptr %work, i64 %w1",
-        "%base = load ptr, ptr %leaf",
-        f"%e = getelementptr {_STORED[kind]}, ptr %base, i64 %w2",
-    ]
-
-
-def _loaded(kind: str) -> list[str]:
-    return [f"%r = load {_STORED[kind]}, ptr %e", *_kept(_STORED[kind])]
-
-
-def _stored(kind: str) -> list[str]:
-    stored = _STORED[kind]
-    cell = _WIDER.get(stored, (stored,))[0]
-    lines = [f"%r = load {cell}, ptr %c0"]
-    if stored != cell:
-        lines.append(f"%s = {'fp' * (kind == 'f')}trunc {cell} %r to {stored}")
-    return [*lines, f"store {stored} {'%r' if stored == cell else '%s'}, ptr %e"]
-
-
-def _kept(made: str) -> list[str]:
-    """Write %r to the first cell."""
-    if made not in _WIDER:
-        return [f"store {made} %r, ptr %c0"]
-    cell, conversion = _WIDER[made]
-    return [f"%wide = {conversion}", f"store {cell} %wide, ptr %c0"]
-
-
-def _computed(name: str) -> list[str]:
-    rounds = name not in _BODIES  # an operation on float32: that on float64, rounded
-    body = _BODIES[name.removesuffix("f") + "d" if rounds else name]
-    lines = [
-        f"%{argument} = load {body.reads}, ptr %c{number}"
-        for number, argument in enumerate("xyz"[: shape(name).count("r")], 1)
-    ]
-    lines.append(body.text.replace("%r =", "%exact =") if rounds else body.text)
-    if rounds:
-        lines.append("%r = fptrunc double %exact to float")
-    return [*lines, *_kept("float" if rounds else body.makes)]
+    def _guard(self) -> None:
+        truth = self.load("i64", self.cells[0])
+        wanted = self.new(f"and i64 {self.words[1]}, 1")
+        holds = self.new(f"icmp eq i64 {truth}, {wanted}")
+        number = self.new(f"lshr i64 {self.words[1]}, 1")
+        self.status = self.new(f"trunc i64 {self.new(f'add i64 {number}, 1')} to i32")
+        self.branch(holds, "loop", "failed")

@@ -1,4 +1,4 @@
-"""The tape machine: an interpreter of flat programs, compiled once, that needs no compiler after.
+"""The interpreter of scalar programs: it is compiled once, and needs no compiler after that.
 
 It is called as `i32 run(ptr code, i64 count, ptr work)`, from here or from compiled code; the
 address is `machine().address("run")`.
@@ -9,20 +9,17 @@ from __future__ import annotations
 import ctypes
 import threading
 import warnings
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simpleautodiff.compiled.backends.interpreter.bytecode import to_tape
+from simpleautodiff.compiled.backends.interpreter.bytecode import to_bytecode
 from simpleautodiff.compiled.backends.interpreter.loop import text
 from simpleautodiff.compiled.native.background import later
 from simpleautodiff.compiled.native.compile import Code, build
-from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.operations import KINDS
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 _made: list[Code] = []  # the machine, once it is there; what was made is never let go of
 _making = threading.Lock()
@@ -61,8 +58,8 @@ def _run() -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(machine().address("run"))
 
 
-class Machine:
-    """A kernel on the tape machine.
+class InterpretedProgram:
+    """A kernel on the interpreter.
 
     The buffers of the results must not overlap those of the arguments: results are written while
     arguments are still read.
@@ -79,75 +76,24 @@ class Machine:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> flat = ScalarProgram()
     >>> x, y = flat.input(), flat.input()
     >>> flat.outputs = [flat.add(flat.mul(x, y), y)]
-    >>> Machine(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),))).run([3.0, 4.0])
+    >>> InterpretedProgram(Kernel(flat, (Leaf("d", 2),), (Leaf("d", 1),))).run([3.0, 4.0])
     (0, [array([16.])])
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self.inputs, self.outputs = kernel.inputs, kernel.outputs
-        self.code, self.count, self.cells = to_tape(kernel)
+        self.code, self.count, self.cells = to_bytecode(kernel)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
         given = as_leaves(inputs, self.inputs)
-        results: list[NDArray[Any]] = [
-            np.empty(leaf.size, KINDS[leaf.kind]) for leaf in self.outputs
-        ]
+        results = empty_leaves(self.outputs)
         work = np.empty(self.cells, np.int64)
         work[: len(given) + len(results)] = [leaf.ctypes.data for leaf in (*given, *results)]
         status = _run()(self.code.ctypes.data, self.count, work.ctypes.data)
         return status, results
-
-    def body(self) -> str:
-        """Return in LLVM's language a function `body` that calls the machine, like compiled code.
-
-        It has one pointer per leaf, and the addresses of this process in it: it is not to be kept
-        on disk, and this object has to live as long as it. It returns -1 where memory is missing.
-        """
-        leaves = [f"ptr %leaf{number}" for number in range(len(self.inputs) + len(self.outputs))]
-        lines = []
-        for number, leaf in enumerate(leaves):
-            lines.append(f"%cell{number} = getelementptr i64, ptr %work, i64 {number}")
-            lines.append(f"store {leaf}, ptr %cell{number}")
-        run, code = machine().address("run"), self.code.ctypes.data
-        arguments = f"ptr inttoptr (i64 {code} to ptr), i64 {self.count}, ptr %work"
-        lines.append(f"%status = call i32 inttoptr (i64 {run} to ptr)({arguments})")
-        head = f"define i32 @body({', '.join(leaves)}) {{"
-        if self.cells <= ON_STACK:
-            return "\n  ".join([head, f"%work = alloca i64, i64 {self.cells}", *lines, _RETURN])
-        return "\n  ".join(
-            [_MEMORY, head, _ALLOCATE.format(8 * self.cells), *lines, _FREE, _RETURN]
-        )
-
-
-ON_STACK = 4096  # cells: where more are needed, they are allocated
-_RETURN = "ret i32 %status\n}"
-_MEMORY = "declare ptr @PyMem_RawMalloc(i64)\ndeclare void @PyMem_RawFree(ptr)"
-_ALLOCATE = """%work = call ptr @PyMem_RawMalloc(i64 {})
-  %missing = icmp eq ptr %work, null
-  br i1 %missing, label %without, label %with
-without:
-  ret i32 -1
-with:"""
-_FREE = "call void @PyMem_RawFree(ptr %work)"
-
-
-def as_leaves(inputs: Sequence[Any], leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, of its kind and side by side in memory."""
-    arrays: list[NDArray[Any]] = [
-        np.ascontiguousarray(given, KINDS[leaf.kind]).reshape(-1)
-        for given, leaf in zip(inputs, leaves, strict=True)
-    ]
-    for number, (array, leaf) in enumerate(zip(arrays, leaves, strict=True)):
-        if array.size != leaf.size:
-            raise ArgumentError(f"argument {number} has {array.size} numbers, not {leaf.size}.")
-    return arrays
-
-
-def empty_leaves(leaves: Sequence[Leaf]) -> list[NDArray[Any]]:
-    """Return one array for each leaf, to be filled."""
-    return [np.empty(leaf.size, KINDS[leaf.kind]) for leaf in leaves]

@@ -1,1 +1,1 @@
-"""Flat programs in LLVM's language: for one call, for many rows, with mathematics of our own."""
+"""Programs in LLVM's language: scalar, batched and on arrays, with mathematics of our own."""

@@ -7,12 +7,10 @@ added to a total, so that its error grows slowly, as that of pairwise summation 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.unroll_axis import unrolled
+from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
+from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
     ELEMENT,
@@ -20,13 +18,12 @@ from simpleautodiff.compiled.backends.llvm.instructions import (
     instruction,
     vector,
 )
-from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES
-from simpleautodiff.compiled.backends.llvm.scalar_function import Names, steps
-from simpleautodiff.compiled.backends.llvm.shared_code import Shared
-from simpleautodiff.compiled.backends.llvm.vector_access import Vectors, numbers_of_lanes
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, steps
+from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, numbers_of_lanes
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-SEGMENT = 4096  # elements that are added up before they are added to the total
+SUM_BLOCK = 4096  # elements that are added up before they are added to the total
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
@@ -35,7 +32,7 @@ BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way
 _GIVEN = ("input", "const")
 
 
-def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
+def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     """Write a loop as a function of the addresses of its buffers, unless there is one like it.
 
     Parameters
@@ -54,36 +51,21 @@ def write_loop(module: Shared, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     """
     lanes = 1 if loop.alone else lanes
     loop.join_axes(1)
-    loop = unrolled(loop, lanes)
+    loop = unroll_last_axis(loop, lanes)
     loop.join_axes(lanes)
-    writer = _Writer(module, loop, lanes)
+    writer = _LoopBuilder(module, loop, lanes)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
-            name, _ = write_loop(module, filling(loop, fold), lanes)
-            writer.lines.append(f"  call void @{name}(ptr {writer.bases[fold.to.slot]})")
+            name, _ = write_loop(module, fill_loop(loop, fold), lanes)
+            writer.line(f"call void @{name}(ptr {writer.bases[fold.to.slot]})")
     writer.write()
     taken = ", ".join([f"ptr {base}" for base in writer.bases.values()])
-    text = "\n".join([f"({taken}) {ATTRIBUTES} {{", *writer.head, *writer.lines, "  ret void", "}"])
+    opening, *rest = writer.body("ret void")
+    text = "\n".join([f"({taken}) {ATTRIBUTES} {opening}", *rest])
     return module.function("loop", text), list(writer.bases)
 
 
-def filling(loop: Loop, fold: Fold) -> Loop:
-    """Return the loop that fills a result with the number that its fold begins with."""
-    axes = [axis for axis, step in enumerate(fold.to.strides) if step]
-    shape = tuple([loop.shape[axis] for axis in axes])
-    flat = Flat()
-    number = {"add": 0.0, "maximum": -float("inf"), "minimum": float("inf")}[fold.operation]
-    if fold.to.kind == "l" and fold.operation != "add":
-        number = int(fold.first)
-    elif fold.to.kind == "?":
-        number = float(fold.operation == "minimum")
-    place = flat.const(number, fold.to.kind)
-    strides = tuple([fold.to.strides[axis] for axis in axes])
-    to = Access(fold.to.slot, fold.to.kind, fold.to.offset, strides)
-    return Loop(shape, flat, stores=[(place, to)])
-
-
-def _branches_first(flat: Flat, live: list[int]) -> list[int]:
+def _branches_first(flat: ScalarProgram, live: list[int]) -> list[int]:
     """Return steps in an order in which little has to be kept where a function may branch off."""
     early: set[int] = set()
     for place in reversed(live):
@@ -93,29 +75,28 @@ def _branches_first(flat: Flat, live: list[int]) -> list[int]:
     return [p for p in live if p in early] + [p for p in live if p not in early]
 
 
-class _Writer(Vectors):
+class _LoopBuilder(VectorAccess):
     """Writes the function of one loop."""
 
-    def __init__(self, module: Shared, loop: Loop, lanes: int) -> None:
-        self.loop, self.flat = loop, loop.flat
+    def __init__(self, module: Module, loop: Loop, lanes: int) -> None:
+        self.loop, self.flat = loop, loop.body
         self.axes = loop.shape or (1,)
-        kinds = [access.kind for access in loop.accesses()] + list(self.flat.kinds)
+        kinds = [access.dtype for access in loop.accesses()] + list(self.flat.dtypes)
         twice = lanes > 1 and all(BYTES[kind] < 8 for kind in kinds)  # one is one after the other
         most = 2 * lanes if twice else lanes
         super().__init__(module, min(most, 1 << (self.axes[-1] - 1).bit_length()))
         self.size = self.axes[-1]
-        self.live = [p for p in self._needed() if self.flat.steps[p][0] not in _GIVEN]
+        self.live = [p for p in self._order_steps() if self.flat.steps[p][0] not in _GIVEN]
         self.registers = [(k, f) for k, f in enumerate(loop.folds) if f.in_registers]
         self.weight = sum([self._weight(place) for place in self.live])
         light = self.registers and self.weight <= LIGHT and self.size >= COPIES * self.width
         self.copies = COPIES if light else 1
-        self.head: list[str] = []
         self.same: dict[int, str] = {}  # loads that are the same along the row
         self.blocks = 0
         self.bases: dict[Any, str] = {}
         self._find_buffers()
 
-    def _needed(self) -> list[int]:
+    def _order_steps(self) -> list[int]:
         flat = self.flat
         flat.outputs = [p for p, _ in self.loop.stores] + [fold.place for fold in self.loop.folds]
         return _branches_first(flat, flat.live())
@@ -123,7 +104,7 @@ class _Writer(Vectors):
     def _weight(self, place: int) -> int:
         """Return how many instructions a step takes, roughly."""
         operation, *args = self.flat.steps[place]
-        kind = self.flat.kinds[args[-1]]
+        kind = self.flat.dtypes[args[-1]]
         return 1 if instruction(operation, kind, self.width) else MATHEMATICS
 
     def _find_buffers(self) -> None:
@@ -131,20 +112,22 @@ class _Writer(Vectors):
             start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
             self.rows[access] = start
             if access.offset:
-                offset = access.offset * BYTES[access.kind]
+                offset = access.offset * BYTES[access.dtype]
                 self.rows[access] = f"%start{number}"
-                self.head.append(f"  %start{number} = getelementptr i8, ptr {start}, i64 {offset}")
+                find = f"%start{number} = getelementptr i8, ptr {start}, i64 {offset}"
+                self.line(find, first=True)
 
     def write(self) -> None:
         """Write all loops, the outermost first."""
         for number, fold in self.registers:
             kind = self._kind(fold)
-            self.head.append(f"  %total{number} = alloca {kind}")
-            self.head += [f"  %sum{number}.{u} = alloca {kind}" for u in range(self.copies)]
+            self.line(f"%total{number} = alloca {kind}", first=True)
+            for u in range(self.copies):
+                self.line(f"%sum{number}.{u} = alloca {kind}", first=True)
         self._nest(0)
 
     def _kind(self, fold: Fold, width: int | None = None) -> str:
-        return vector(ELEMENT[fold.to.kind], width or self.width)
+        return vector(ELEMENT[fold.to.dtype], width or self.width)
 
     # Loops in loops. ------------------------------------------------------------------------------
 
@@ -156,7 +139,7 @@ class _Writer(Vectors):
             self._row()
         else:
             outer = dict(self.rows)
-            with self._loop(f"axis{axis}", "0", self.axes[axis], 1) as i:
+            with self.counted(self.axes[axis], name=f"axis{axis}") as i:
                 self._move_to(axis, i)
                 self._nest(axis + 1)
             self.rows = outer
@@ -164,30 +147,11 @@ class _Writer(Vectors):
             if min(fold.level, len(self.axes) - 1) == axis:
                 self._finish(number, fold)
 
-    @contextmanager
-    def _loop(self, name: str, start: str, stop: int | str, step: int) -> Iterator[str]:
-        """Write a loop around what is written inside; it runs at least once."""
-        self.head.append(f"  %{name}.at = alloca i64")
-        self.lines += [
-            f"  store i64 {start}, ptr %{name}.at",
-            f"  br label %{name}.again",
-            f"{name}.again:",
-            f"  %{name} = load i64, ptr %{name}.at",
-        ]
-        yield f"%{name}"
-        self.lines += [
-            f"  %{name}.next = add nuw nsw i64 %{name}, {step}",
-            f"  store i64 %{name}.next, ptr %{name}.at",
-            f"  %{name}.more = icmp slt i64 %{name}.next, {stop}",
-            f"  br i1 %{name}.more, label %{name}.again, label %{name}.done",
-            f"{name}.done:",
-        ]
-
     def _move_to(self, axis: int, i: str) -> None:
         """Find where the elements of all accesses begin, at a place along an axis."""
         known: dict[tuple[str, int], str] = {}
         for access, row in self.rows.items():
-            bytes_ = access.strides[axis] * BYTES[access.kind]
+            bytes_ = access.strides[axis] * BYTES[access.dtype]
             if bytes_ and (row, bytes_) not in known:
                 far = self.new(f"mul nsw i64 {i}, {bytes_}")
                 known[row, bytes_] = self.new(f"getelementptr i8, ptr {row}, i64 {far}")
@@ -198,21 +162,21 @@ class _Writer(Vectors):
         """Write what is done along the last axis."""
         self._look_into_boxes()
         self.same = {
-            k: self.load(access, "0", "")
+            k: self.load_elements(access, "0", "")
             for k, access in enumerate(self.loop.loads)
             if access.is_same
         }
         self._reset()
         width, left = self.width, self.size % self.width
         if left and self.size > width and self.weight > HEAVY:
-            with self._loop("j", "0", self.size, width) as j:
+            with self.counted(self.size, step=width, name="j") as j:
                 self._block(j, self._mask(j))
         else:
             stride = width * self.copies
             many = self.size - self.size % stride
             self._vectors(many, stride)
             if self.size - left > many:
-                with self._loop("k", str(many), self.size - left, width) as k:
+                with self.counted(self.size - left, many, width, "k") as k:
                     self._block(k, "")
             if left:
                 lanes = ", ".join([f"i1 {int(lane < left)}" for lane in range(width)])
@@ -235,9 +199,9 @@ class _Writer(Vectors):
         if stop == stride:
             for copy in range(self.copies):
                 self._block(str(copy * self.width), "", copy)
-        elif stop and self.registers and stop > SEGMENT:
-            with self._loop("segment", "0", stop, SEGMENT) as first:
-                far = self.new(f"add nuw nsw i64 {first}, {SEGMENT}")
+        elif stop and self.registers and stop > SUM_BLOCK:
+            with self.counted(stop, step=SUM_BLOCK, name="segment") as first:
+                far = self.new(f"add nuw nsw i64 {first}, {SUM_BLOCK}")
                 end = self.new(f"call i64 @llvm.smin.i64(i64 {far}, i64 {stop})")
                 self._inner(first, end, stride)
                 self._flush()
@@ -246,7 +210,7 @@ class _Writer(Vectors):
             self._inner("0", stop, stride)
 
     def _inner(self, start: str, stop: int | str, stride: int) -> None:
-        with self._loop("j", start, stop, stride) as j:
+        with self.counted(stop, start, stride, "j") as j:
             for copy in range(self.copies):
                 at = self.new(f"add nuw nsw i64 {j}, {copy * self.width}") if copy else j
                 self._block(at, "", copy)
@@ -262,34 +226,33 @@ class _Writer(Vectors):
 
     def _block(self, j: str, mask: str, copy: int = 0) -> None:
         """Write what is done for one vector of elements."""
-        names = Names(lambda place: self._given(place, j, mask))
+        names = StepNames(lambda place: self._fetch(place, j, mask))
         self.blocks += 1
         prefix = f"%b{self.blocks}."
         steps(self.module, self.flat, self.live, names, self.lines, self.width, prefix=prefix)
         for place, access in self.loop.stores:
-            self.store(names[place], access, j, mask)
+            self.store_elements(names[place], access, j, mask)
         for number, fold in enumerate(self.loop.folds):
             self._fold(number, fold, names[fold.place], j, mask, copy)
 
-    def _given(self, place: int, j: str, mask: str) -> str:
+    def _fetch(self, place: int, j: str, mask: str) -> str:
         operation, number = self.flat.steps[place][:2]
         if operation == "const":
             return constant(self.flat, place, self.width)
-        return self.same[number] if number in self.same else self.load(
+        return self.same[number] if number in self.same else self.load_elements(
             self.loop.loads[number], j, mask)  # fmt: skip
 
     # Sums and extremes. ---------------------------------------------------------------------------
 
     def _put_together(self, fold: Fold, x: str, y: str, width: int) -> str:
-        self.count += 1
-        name = f"%t{self.count}"
-        template = self.module.template(fold.operation, fold.to.kind, width)
+        name = f"%{self.fresh()}"
+        template = self.module.template(fold.operation, fold.to.dtype, width)
         self.lines.append(template.format(name, x, y))
         return name
 
     def _store_first(self, where: str, fold: Fold) -> None:
-        first = fold.first if self.width == 1 else f"splat ({ELEMENT[fold.to.kind]} {fold.first})"
-        self.lines.append(f"  store {self._kind(fold)} {first}, ptr {where}")
+        first = fold.first if self.width == 1 else f"splat ({ELEMENT[fold.to.dtype]} {fold.first})"
+        self.store(self._kind(fold), first, where)
 
     def _reset(self) -> None:
         for number, fold in self.registers:
@@ -300,33 +263,35 @@ class _Writer(Vectors):
         """Add what the accumulators hold to the total."""
         for number, fold in self.registers:
             kind = self._kind(fold)
-            sums = [self.new(f"load {kind}, ptr %sum{number}.{u}") for u in range(self.copies)]
+            sums = [self.load(kind, f"%sum{number}.{u}") for u in range(self.copies)]
             while len(sums) > 1:
                 sums = [self._put_together(fold, sums[k], sums[k + 1], self.width)
                         for k in range(0, len(sums), 2)]  # fmt: skip
-            total = self.new(f"load {kind}, ptr %total{number}")
+            total = self.load(kind, f"%total{number}")
             total = self._put_together(fold, total, sums[0], self.width)
-            self.lines.append(f"  store {kind} {total}, ptr %total{number}")
+            self.store(kind, total, f"%total{number}")
 
     def _fold(self, number: int, fold: Fold, name: str, j: str, mask: str, copy: int) -> None:
         """Put a vector together with what there is."""
         kind = self._kind(fold)
         if not fold.in_registers:
-            before = self.load(fold.to, j, mask)
-            self.store(self._put_together(fold, before, name, self.width), fold.to, j, mask)
+            before = self.load_elements(fold.to, j, mask)
+            self.store_elements(
+                self._put_together(fold, before, name, self.width), fold.to, j, mask
+            )
             return
         if mask:
-            other = f"{kind} splat ({ELEMENT[fold.to.kind]} {fold.first})"
+            other = f"{kind} splat ({ELEMENT[fold.to.dtype]} {fold.first})"
             truth = vector("i1", self.width)
             name = self.new(f"select {truth} {mask}, {kind} {name}, {other}")
-        before = self.new(f"load {kind}, ptr %sum{number}.{copy}")
+        before = self.load(kind, f"%sum{number}.{copy}")
         after = self._put_together(fold, before, name, self.width)
-        self.lines.append(f"  store {kind} {after}, ptr %sum{number}.{copy}")
+        self.store(kind, after, f"%sum{number}.{copy}")
 
     def _finish(self, number: int, fold: Fold) -> None:
         """Put the lanes of the total together, halves first, and store the result."""
-        name = self.new(f"load {self._kind(fold)}, ptr %total{number}")
-        element, width = ELEMENT[fold.to.kind], self.width
+        name = self.load(self._kind(fold), f"%total{number}")
+        element, width = ELEMENT[fold.to.dtype], self.width
         while width > 1:
             low = self.half(name, element, width, range(width // 2))
             high = self.half(name, element, width, range(width // 2, width))
@@ -334,5 +299,5 @@ class _Writer(Vectors):
             name = self._put_together(fold, low, high, width)
         row = self.rows[fold.to]
         if fold.in_memory:
-            name = self._put_together(fold, self.new(f"load {element}, ptr {row}"), name, 1)
-        self.lines.append(f"  store {element} {name}, ptr {row}")
+            name = self._put_together(fold, self.load(element, row), name, 1)
+        self.store(element, name, row)

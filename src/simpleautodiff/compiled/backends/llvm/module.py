@@ -5,23 +5,21 @@ from __future__ import annotations
 from simpleautodiff.compiled.backends.llvm import math as vectormath
 from simpleautodiff.compiled.backends.llvm.instructions import (
     ELEMENT,
-    INSTRUCTIONS,
-    LIBRARY,
     instruction,
     vector,
 )
-from simpleautodiff.compiled.scalar.operations import OPERATIONS
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import FLOAT64, OPERATIONS
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 # Vectors of the host's full width stay whole, also where LLVM would rather halve them.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
 
-_CALLED = vectormath.NAMES - INSTRUCTIONS["d"].keys()
-INLINED = 16  # calls: more of them inlined take long to compile, and do not run faster
+_CALLED = vectormath.NAMES - {name for name in OPERATIONS if instruction(name, FLOAT64, 1)}
+INLINED_CALLS = 16  # calls: more of them inlined take long to compile, and do not run faster
 
 
 class Module:
-    """A module of LLVM in writing: every part is written once, whoever asks for it.
+    """A module of LLVM as it is written: each function and declaration stands in it once.
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ class Module:
     ----------
     calls : int
         How many steps there are that such functions compute, in programs that may have many: if
-        they are more than INLINED, functions are called, else they are put in where they are used.
+        they are more than INLINED_CALLS, functions are called, else they are inlined.
 
     Examples
     --------
@@ -56,14 +54,33 @@ class Module:
         self._declarations: dict[str, str] = {}
         self._wanted: dict[tuple[str, int, str], None] = {}
         self._templates: dict[tuple[str, str, int], str] = {}
+        self._named: dict[str, str] = {}
 
-    def count(self, flat: Flat) -> None:
+    def function(self, kind: str, text: str, gives: str = "void") -> str:
+        r"""Return the name of the function with a text, from its arguments on.
+
+        Equal functions are written once: a loop over time is full of them.
+
+        Examples
+        --------
+        >>> module = Module()
+        >>> module.function("copy", "() {\n  ret void\n}")
+        'copy0'
+        >>> module.function("copy", "() {\n  ret void\n}")
+        'copy0'
+        """
+        if text not in self._named:
+            name = self._named[text] = f"{kind}{len(self._named)}"
+            self.functions.append(f"define internal {gives} @{name}{text}")
+        return self._named[text]
+
+    def count(self, program: ScalarProgram) -> None:
         """Count the steps of a program that mathematical functions compute."""
         if self.own:
-            self.calls += sum([flat.steps[place][0] in _CALLED for place in flat.live()])
+            self.calls += sum([program.steps[place][0] in _CALLED for place in program.live()])
 
     def template(self, operation: str, kind: str, width: int) -> str:
-        """Return the text of an operation on numbers of a kind, to be filled with names."""
+        """Return the text of an operation on numbers of a dtype, to be filled with names."""
         key = operation, kind, width
         if key not in self._templates:
             self._templates[key] = self._template(*key)
@@ -75,8 +92,8 @@ class Module:
             if operation == "fmod" and kind in "df":
                 self.library("fmod", kind)  # LLVM calls it for the remainder
             return "  " + row
-        if kind not in "df":
-            raise TypeError(f"{operation} is not for numbers of kind {kind!r}: convert them first")
+        if OPERATIONS[operation].code(kind) is None:
+            raise TypeError(f"{operation} is not for numbers of dtype {kind!r}: convert them first")
         number = vector(ELEMENT[kind], width)
         args = ", ".join([f"{number} {{{k + 1}}}" for k in range(OPERATIONS[operation].arity)])
         symbol = self._symbol(operation, kind, width)
@@ -97,7 +114,7 @@ class Module:
 
     def library(self, operation: str, kind: str) -> str:
         """Declare a function of the C library, and return its name."""
-        name = LIBRARY.get(operation, operation) + ("f" if kind == "f" else "")
+        name = OPERATIONS[operation].in_c_library + ("f" if kind == "f" else "")
         args = ", ".join([ELEMENT[kind]] * OPERATIONS[operation].arity)
         self.declare(f"{ELEMENT[kind]} @{name}({args}) nounwind willreturn memory(none)")
         return name
@@ -113,7 +130,7 @@ class Module:
         for line in sorted(own.declarations):
             self.declare(line.removeprefix("declare "))
         definitions = own.definitions
-        if self.calls > INLINED:
+        if self.calls > INLINED_CALLS:
             definitions = definitions.replace(" alwaysinline ", " noinline ")
         parts = [*self.functions, *self._helpers.values(), definitions]
         return "\n".join([*parts, *self._declarations.values(), ""])

@@ -1,21 +1,22 @@
-"""A flat program as LLVM's text: for one call, one number at a time."""
+"""A scalar program as LLVM's text: for one call, one number at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
 from simpleautodiff.compiled.scalar.kernel import Kernel, Leaf
-from simpleautodiff.compiled.scalar.scalar_program import Flat
-from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
 
-CHUNK = 800  # steps in a function: with more, compiling takes longer than in proportion
-STACK = 1 << 15  # bytes of work that are taken from the stack
+LLVM_PART_STEPS = 800  # steps in a function: with more, compiling takes longer than in proportion
+STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
-class Names(dict[int, str]):
-    """What the steps are called in a function; what is not there yet is fetched when asked for."""
+class StepNames(dict[int, str]):
+    """The names of steps in a function; a value that has none yet is loaded when asked for."""
 
     def __init__(self, fetch: Callable[[int], str]) -> None:
         self.fetch = fetch
@@ -27,7 +28,7 @@ class Names(dict[int, str]):
 
 def steps(
     module: Module,
-    flat: Flat,
+    flat: ScalarProgram,
     places: Iterable[int],
     names: dict[int, str],
     lines: list[str],
@@ -58,7 +59,7 @@ def steps(
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x = program.input()
     >>> y = program.mul(x, x)
     >>> lines = []
@@ -67,7 +68,7 @@ def steps(
     ['  %v1 = fmul contract <4 x double> %x, %x']
     """
     then = then or {}
-    kinds, all_steps = flat.kinds, flat.steps
+    kinds, all_steps = flat.dtypes, flat.steps
     templates: dict[tuple[str, str], str] = {}
     for place in places:
         operation, *args = all_steps[place]
@@ -87,7 +88,9 @@ def steps(
 # Once. --------------------------------------------------------------------------------------------
 
 
-def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = CHUNK) -> str:
+def body(
+    kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = LLVM_PART_STEPS
+) -> str:
     """Write a kernel that is called for one set of numbers.
 
     Parameters
@@ -106,64 +109,66 @@ def body(kernel: Kernel, name: str = "body", *, own: bool = True, chunk: int = C
 
     Examples
     --------
-    >>> program = Flat()
+    >>> program = ScalarProgram()
     >>> x = program.input()
     >>> program.outputs = [program.mul(x, x)]
     >>> text = body(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "square")
     >>> text[: text.index(" nounwind")]
     'define i32 @square(ptr noalias %leaf0, ptr noalias %leaf1)'
     """
-    module = Module(kernel.flat.precise, own)
+    module = Module(kernel.program.precise, own)
     write_body(module, kernel, name, chunk)
     return module.text()
 
 
-def write_body(module: Module, kernel: Kernel, name: str, chunk: int = CHUNK) -> None:
+def write_body(module: Module, kernel: Kernel, name: str, chunk: int = LLVM_PART_STEPS) -> None:
     """Write a kernel that is called for one set of numbers into a module (see `body`).
 
     Examples
     --------
-    >>> program, module = Flat(), Module()
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.input()]
     >>> write_body(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), "copy")
     >>> module.text().count("load double")
     1
     """
-    module.count(kernel.flat)
-    parts = to_parts(kernel, chunk)
+    module.count(kernel.program)
+    parts = split_program(kernel, chunk)
     leaves = [*kernel.inputs, *kernel.outputs]
     pointers = ", ".join([f"ptr noalias %leaf{j}" for j in range(len(leaves))])
-    whole = f"define i32 @{name}({pointers}) {ATTRIBUTES} {{"
-    writer = Writer(module, kernel, parts)
+    head = f"define i32 @{name}({pointers}) {ATTRIBUTES} "
+    writer = PartBuilder(module, kernel, parts)
     if writer.alone:
-        module.functions.append("\n".join([whole, *writer.write(parts.parts[0]), "}"]))
+        module.functions.append(head + "\n".join(writer.write(parts.parts[0])))
         return
     writer.write_all(name)
-    module.functions.append("\n".join([whole, *_calls(module, parts, name, len(leaves)), "}"]))
+    module.functions.append(head + "\n".join(_calls(module, parts, name, len(leaves))))
 
 
-class Writer:
+class PartBuilder(Builder):
     """The function of one part of a program: it reads and writes leaves and the work array."""
 
-    def __init__(self, module: Module, kernel: Kernel, parts: Parts, width: int = 1) -> None:
+    def __init__(self, module: Module, kernel: Kernel, parts: SplitProgram, width: int = 1) -> None:
+        super().__init__()
         self.module, self.kernel, self.parts, self.width = module, kernel, parts, width
         self.alone = width == 1 and len(parts.parts) == 1
         self.types = {kind: vector(element, width) for kind, element in ELEMENT.items()}
         self.bytes = vector("i8", width)
-        self.inputs = numbered(kernel.inputs)
+        self.inputs = number_elements(kernel.inputs)
         self.outputs: dict[int, list[tuple[int, int]]] = {}
-        for place, (leaf, k) in zip(kernel.flat.outputs, numbered(kernel.outputs), strict=True):
+        for place, (leaf, k) in zip(
+            kernel.program.outputs, number_elements(kernel.outputs), strict=True
+        ):
             self.outputs.setdefault(place, []).append((len(kernel.inputs) + leaf, k))
 
     def write(self, part: Part) -> list[str]:
         """Return the lines of a part."""
-        flat, parts = self.kernel.flat, self.parts
-        self.head: list[str] = []
-        self.lines: list[str] = []
+        flat, parts = self.kernel.program, self.parts
+        self.first, self.lines = [], []
         self.pointers: set[int] = set()
-        names = Names(self._fetch)
+        names = StepNames(self._fetch)
         then = {
-            place: self._kept(place)
+            place: self._store_lines(place)
             for place in part.places
             if place in parts.slots or place in self.outputs
         }
@@ -171,40 +176,38 @@ class Writer:
         if part is parts.parts[-1]:
             for place in self.outputs:
                 if flat.steps[place][0] in ("input", "const"):
-                    self.lines += [line.format(names[place]) for line in self._kept(place)]
-        result = failed(flat, [check[0] for check in part.checks], names, self.lines)
-        return [*self.head, *self.lines, f"  ret i32 {result}"]
+                    self.lines += [line.format(names[place]) for line in self._store_lines(place)]
+        result = write_guards(flat, [check[0] for check in part.checks], names, self.lines)
+        return self.body(f"ret i32 {result}")
 
     def write_all(self, name: str) -> None:
         """Write a function for every part."""
         for k, part in enumerate(self.parts.parts):
             head = f"define internal i32 @{name}.{k}(ptr noalias %leaves, ptr noalias %work)"
-            lines = [f"{head} noinline {ATTRIBUTES} {{", *self.write(part), "}"]
-            self.module.functions.append("\n".join(lines))
+            lines = "\n".join(self.write(part))
+            self.module.functions.append(f"{head} noinline {ATTRIBUTES} {lines}")
 
     def _fetch(self, place: int) -> str:
-        operation, number = self.kernel.flat.steps[place][:2]
+        operation, number = self.kernel.program.steps[place][:2]
         if operation == "const":
-            return constant(self.kernel.flat, place, self.width)
-        kind, name = self.kernel.flat.kinds[place], f"%w{place}"
+            return constant(self.kernel.program, place, self.width)
+        kind, name = self.kernel.program.dtypes[place], f"%w{place}"
         if operation != "input":
             self.lines.append(self._slot(f"{name}.p", place))
-            self.lines.append(f"  {name} = load {self.types[kind]}, ptr {name}.p, align 8")
+            self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align 8")
             return name
         leaf, k = self.inputs[number]
         self.lines.append(self._element(f"{name}.p", leaf, k, kind))
         if kind == "?":
-            self.lines.append(f"  {name}.b = load {self.bytes}, ptr {name}.p, align 1")
-            self.lines.append(f"  {name} = icmp ne {self.bytes} {name}.b, zeroinitializer")
+            self.line(f"{name}.b = load {self.bytes}, ptr {name}.p, align 1")
+            self.line(f"{name} = icmp ne {self.bytes} {name}.b, zeroinitializer")
         else:
-            self.lines.append(
-                f"  {name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}"
-            )
+            self.line(f"{name} = load {self.types[kind]}, ptr {name}.p, align {BYTES[kind]}")
         return name
 
-    def _kept(self, place: int) -> list[str]:
+    def _store_lines(self, place: int) -> list[str]:
         """Return what stores a step, with a place for its name."""
-        kind = self.kernel.flat.kinds[place]
+        kind = self.kernel.program.dtypes[place]
         lines = []
         if place in self.parts.slots:
             lines.append(self._slot(f"%s{place}", place))
@@ -228,17 +231,17 @@ class Writer:
     def _pointer(self, leaf: int) -> str:
         if not self.alone and leaf not in self.pointers:
             self.pointers.add(leaf)
-            self.head.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
-            self.head.append(f"  %leaf{leaf} = load ptr, ptr %leaf{leaf}.p")
+            self.first.append(_address(f"%leaf{leaf}.p", "%leaves", 8 * leaf))
+            self.line(f"%leaf{leaf} = load ptr, ptr %leaf{leaf}.p", first=True)
         return f"%leaf{leaf}"
 
 
-def numbered(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
+def number_elements(leaves: Sequence[Leaf]) -> list[tuple[int, int]]:
     """Return, for the elements of all leaves, the number of the leaf and the place in it.
 
     Examples
     --------
-    >>> numbered([Leaf("d", 2), Leaf("f", 1)])
+    >>> number_elements([Leaf("d", 2), Leaf("f", 1)])
     [(0, 0), (0, 1), (1, 0)]
     """
     return [(j, k) for j, leaf in enumerate(leaves) for k in range(leaf.size)]
@@ -248,14 +251,16 @@ def _address(name: str, pointer: str, offset: int) -> str:
     return f"  {name} = getelementptr inbounds i8, ptr {pointer}, i64 {offset}"
 
 
-def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list[str]) -> str:
+def write_guards(
+    flat: ScalarProgram, guards: Sequence[int], names: dict[int, str], lines: list[str]
+) -> str:
     """Write what tells which of some guards fails first: 1 + its number, or 0.
 
     Examples
     --------
-    >>> program, lines = Flat(), []
+    >>> program, lines = ScalarProgram(), []
     >>> program.guards = [(program.input("?"), True)]
-    >>> failed(program, [0], {0: "%x"}, lines), lines
+    >>> write_guards(program, [0], {0: "%x"}, lines), lines
     ('%g0', ['  %g0 = select i1 %x, i32 0, i32 1'])
     """
     result = "0"
@@ -267,21 +272,23 @@ def failed(flat: Flat, guards: Sequence[int], names: dict[int, str], lines: list
     return result
 
 
-def _calls(module: Module, parts: Parts, name: str, leaves: int) -> list[str]:
+def _calls(module: Module, parts: SplitProgram, name: str, leaves: int) -> list[str]:
     """Write the calls of all parts, with the work array that they share."""
-    lines = [f"  %leaves = alloca ptr, i64 {leaves}"]
+    builder = Builder()
+    builder.line(f"%leaves = alloca ptr, i64 {leaves}")
     for j in range(leaves):
-        lines.append(_address(f"%p{j}", "%leaves", 8 * j))
-        lines.append(f"  store ptr %leaf{j}, ptr %p{j}")
-    given_back, work = work_array(module, 8 * parts.size)
-    lines += work
+        builder.put("%leaves", j, "ptr", f"%leaf{j}")
+    give_back, take = work_array(module, 8 * parts.size)
+    builder.lines += take
     for k, part in enumerate(parts.parts):
-        lines.append(f"  %r{k} = call i32 @{name}.{k}(ptr %leaves, ptr %work)")
+        status = builder.new(f"call i32 @{name}.{k}(ptr %leaves, ptr %work)")
         if part.checks:
-            lines.append(f"  %c{k} = icmp eq i32 %r{k}, 0")
-            lines.append(f"  br i1 %c{k}, label %good{k}, label %bad{k}")
-            lines += [f"bad{k}:", *given_back, f"  ret i32 %r{k}", f"good{k}:"]
-    return [*lines, *given_back, "  ret i32 0"]
+            builder.branch(builder.new(f"icmp eq i32 {status}, 0"), f"good{k}", f"bad{k}")
+            builder.label(f"bad{k}")
+            builder.lines += [*give_back, f"  ret i32 {status}"]
+            builder.label(f"good{k}")
+    builder.lines += give_back
+    return builder.body("ret i32 0")
 
 
 def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[list[str], list[str]]:
@@ -294,7 +301,7 @@ def work_array(module: Module, size: int, none: str = "ret i32 -1") -> tuple[lis
     >>> work_array(Module(), 80)
     ([], ['  %work = alloca [80 x i8], align 64'])
     """
-    if size <= STACK:
+    if size <= STACK_BYTES:
         return [], [f"  %work = alloca [{size} x i8], align 64"]
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")

@@ -1,4 +1,4 @@
-"""The work of an array program as a module: one function for each stretch without NumPy.
+"""The tasks of an array program as functions: a segment for each stretch without NumPy.
 
 A segment takes a table of addresses: first that of the block to work in, then those of constants,
 inputs, outputs and what NumPy computed. If there is a single segment, `body` takes the addresses of
@@ -7,150 +7,143 @@ inputs and outputs, and has its own block: on the stack, or one that is kept for
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Bounds, Call, Check, Factor, Product, Work
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import (
+    BlasProduct,
+    BoundsCheck,
+    GuardCheck,
+    LapackCall,
+    NumpyCall,
+    Task,
+)
 from simpleautodiff.compiled.array.classify import INPUT
-from simpleautodiff.compiled.array.linalg.blas import write_product
-from simpleautodiff.compiled.array.linalg.lapack import write_factor
 from simpleautodiff.compiled.array.loops import Loop
+from simpleautodiff.compiled.backends.interface import BAD_INDEX, NO_MEMORY
+from simpleautodiff.compiled.backends.llvm.blas import write_product
+from simpleautodiff.compiled.backends.llvm.builder import Builder
+from simpleautodiff.compiled.backends.llvm.lapack import write_factor
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
-from simpleautodiff.compiled.backends.llvm.shared_code import Shared
-from simpleautodiff.compiled.recording.trace_program import Place
+from simpleautodiff.compiled.backends.llvm.module import Module
+from simpleautodiff.compiled.recording.trace_program import Ref
 
 BODY, CONSTANTS, KEPT = "body", "constants", "kept"
-NO_MEMORY, BAD_INDEX = -1, -2
-_STACK = 1 << 15  # bytes of work that are taken from the stack
+STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
 def write_segments(
-    module: Shared, work: list[Work], memory: Memory, lanes: int
-) -> list[str | Call]:
+    module: Module, work: list[Task], memory: BufferLayout, lanes: int
+) -> list[str | NumpyCall]:
     """Write all functions; return their names and the lines that NumPy computes, in order."""
-    segments: list[str | Call] = []
-    lines: list[str] = []
-    for number, piece in enumerate(work):
-        if isinstance(piece, Call):
-            _close(module, lines, segments)
+    segments: list[str | NumpyCall] = []
+    segment = _Segment(module, memory, lanes)
+    for piece in work:
+        if isinstance(piece, NumpyCall):
+            segment.close(segments)
             segments.append(piece)
-            lines = []
-        elif isinstance(piece, Check):
-            lines += _checked(piece, memory)
-        elif isinstance(piece, Bounds):
-            lines += _bounded(piece, memory, f"bounds{number}")
+            segment = _Segment(module, memory, lanes)
+        elif isinstance(piece, GuardCheck):
+            segment.check(piece)
+        elif isinstance(piece, BoundsCheck):
+            segment.check_bounds(piece)
         else:
-            lines += _called(module, piece, number, memory, lanes)
-    _close(module, lines, segments)
+            segment.call(piece)
+    segment.close(segments)
     return segments
 
 
-def _close(module: Shared, lines: list[str], segments: list[str | Call]) -> None:
-    if lines:
-        name = f"segment{len(segments)}"
-        head = f"define i32 @{name}(ptr %table) nounwind {{"
-        module.functions.append("\n".join([head, *lines, "  ret i32 0", "}"]))
-        segments.append(name)
+class _Segment(Builder):
+    """The function of one segment: calls of loops, BLAS and LAPACK, and checks between them."""
+
+    def __init__(self, module: Module, memory: BufferLayout, lanes: int) -> None:
+        super().__init__()
+        self.module, self.memory, self.lanes = module, memory, lanes
+
+    def close(self, segments: list[str | NumpyCall]) -> None:
+        """Write the function, if there is anything in it."""
+        if self.lines:
+            name = f"segment{len(segments)}"
+            self.module.functions.append(
+                self.text(f"i32 @{name}(ptr %table) nounwind", "ret i32 0")
+            )
+            segments.append(name)
+
+    def buffer(self, root: int) -> str:
+        """Write what finds the address of a result: in the block, or in the table."""
+        offset = self.memory.offset(root)
+        if offset is not None:
+            return self.address(self.load("ptr", "%table"), offset)
+        return self.get("%table", self.memory.row(root), "ptr")
+
+    def call(self, piece: Loop | BlasProduct | LapackCall) -> None:
+        """Write the call of a function of buffers."""
+        if isinstance(piece, Loop):
+            name, slots = write_loop(self.module, piece, self.lanes)
+        elif isinstance(piece, LapackCall):
+            name, slots = write_factor(self.module, piece)
+        else:
+            name, slots = write_product(self.module, piece)
+        args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
+        if isinstance(piece, LapackCall):
+            status = self.new(f"call i32 @{name}({args})")
+            self.return_unless(self.new(f"icmp eq i32 {status}, 0"), status)
+        else:
+            self.line(f"call void @{name}({args})")
+
+    def return_unless(self, condition: str, status: str | int, expected: bool = True) -> None:
+        """Write what ends the function with a status where a condition does not hold."""
+        good, bad = self.fresh(), self.fresh()
+        self.branch(condition, *((good, bad) if expected else (bad, good)))
+        self.label(bad)
+        self.line(f"ret i32 {status}")
+        self.label(good)
+
+    def check(self, check: GuardCheck) -> None:
+        """Write what stops where a guard does not hold."""
+        byte = self.load("i8", self.address(self.buffer(check.view.root), check.view.offset))
+        truth = self.new(f"icmp ne i8 {byte}, 0")
+        self.return_unless(truth, check.number + 1, check.expected)
+
+    def check_bounds(self, bounds: BoundsCheck) -> None:
+        """Write what stops where an index does not fit: what was computed with it is wrong."""
+        low, high = self.buffer(bounds.low), self.buffer(bounds.high)
+        least, most = self.load("i64", low), self.load("i64", high)
+        above = self.new(f"icmp sge i64 {least}, {-bounds.size}")
+        below = self.new(f"icmp slt i64 {most}, {bounds.size}")
+        self.return_unless(self.new(f"and i1 {above}, {below}"), BAD_INDEX)
 
 
-def _called(
-    module: Shared, piece: Loop | Product | Factor, number: int, memory: Memory, lanes: int
-) -> list[str]:
-    if isinstance(piece, Loop):
-        name, slots = write_loop(module, piece, lanes)
-    elif isinstance(piece, Factor):
-        name, slots = write_factor(module, piece)
-    else:
-        name, slots = write_product(module, piece)
-    lines = []
-    for k, slot in enumerate(slots):
-        lines += memory.address(slot, f"%a{number}.{k}")
-    args = ", ".join([f"ptr %a{number}.{k}" for k in range(len(slots))])
-    if isinstance(piece, Factor):
-        return [*lines, *_tried(f"@{name}({args})", f"%tried{number}")]
-    return [*lines, f"  call void @{name}({args})"]
-
-
-def _tried(call: str, name: str) -> list[str]:
-    """Write a call of what may fail."""
-    return [
-        f"  {name} = call i32 {call}",
-        f"  {name}.is = icmp eq i32 {name}, 0",
-        f"  br i1 {name}.is, label {name}.good, label {name}.bad",
-        f"{name[1:]}.bad:",
-        f"  ret i32 {name}",
-        f"{name[1:]}.good:",
-    ]
-
-
-def _checked(check: Check, memory: Memory) -> list[str]:
-    name = f"guard{check.number}"
-    ways = [f"label %{name}.good", f"label %{name}.bad"]
-    good, bad = ways if check.expected else ways[::-1]
-    return [
-        *memory.address(check.view.root, f"%{name}"),
-        f"  %{name}.p = getelementptr i8, ptr %{name}, i64 {check.view.offset}",
-        f"  %{name}.byte = load i8, ptr %{name}.p",
-        f"  %{name}.is = icmp ne i8 %{name}.byte, 0",
-        f"  br i1 %{name}.is, {good}, {bad}",
-        f"{name}.bad:",
-        f"  ret i32 {check.number + 1}",
-        f"{name}.good:",
-    ]
-
-
-def _bounded(bounds: Bounds, memory: Memory, name: str) -> list[str]:
-    """Write what stops where an index does not fit: the line before it is not to be believed."""
-    return [
-        *memory.address(bounds.low, f"%{name}.low"),
-        *memory.address(bounds.high, f"%{name}.high"),
-        f"  %{name}.l = load i64, ptr %{name}.low",
-        f"  %{name}.h = load i64, ptr %{name}.high",
-        f"  %{name}.a = icmp sge i64 %{name}.l, {-bounds.size}",
-        f"  %{name}.b = icmp slt i64 %{name}.h, {bounds.size}",
-        f"  %{name}.is = and i1 %{name}.a, %{name}.b",
-        f"  br i1 %{name}.is, label %{name}.good, label %{name}.bad",
-        f"{name}.bad:",
-        f"  ret i32 {BAD_INDEX}",
-        f"{name}.good:",
-    ]
-
-
-def write_body(module: Shared, memory: Memory, segment: str) -> None:
+def write_body(module: Module, memory: BufferLayout, segment: str) -> None:
     """Write `i32 body(ptr in, ptr out)`: tables of the addresses of all inputs and outputs."""
-    plan = memory.plan
-    lines = [f"  %table = alloca [{1 + len(memory.table)} x ptr]"]
-    take, give = _block(module, memory.size)
-    lines += [*take, "  store ptr %block, ptr %table"]
-    moves = [(CONSTANTS, -1 - root, root) for root in memory.table if root < 0]
-    moves += [("in", n, n) for n, how in enumerate(plan.how) if how == INPUT]
-    outputs = [place for place in plan.outputs if type(place) is Place]
-    moves += [("out", k, plan.views[place].root) for k, place in enumerate(outputs)]
-    for number, (source, k, root) in enumerate(moves):
-        table = f"@{CONSTANTS}" if source == CONSTANTS else f"%{source}"
-        lines += [
-            f"  %from{number} = getelementptr ptr, ptr {table}, i64 {k}",
-            f"  %move{number} = load ptr, ptr %from{number}",
-            f"  %to{number} = getelementptr ptr, ptr %table, i64 {memory.table[root]}",
-            f"  store ptr %move{number}, ptr %to{number}",
-        ]
-    lines += [f"  %status = call i32 @{segment}(ptr %table)", *give, "  ret i32 %status", "}"]
+    plan, builder = memory.plan, Builder()
+    builder.line(f"%table = alloca [{1 + len(memory.table)} x ptr]")
+    block, give_back = _take_block(module, builder, memory.size)
+    builder.store("ptr", block, "%table")
+    moves = [(f"@{CONSTANTS}", -1 - root, root) for root in memory.table if root < 0]
+    moves += [("%in", n, n) for n, how in enumerate(plan.how) if how == INPUT]
+    outputs = [place for place in plan.outputs if type(place) is Ref]
+    moves += [("%out", k, plan.views[place].root) for k, place in enumerate(outputs)]
+    for table, k, root in moves:
+        builder.put("%table", memory.table[root], "ptr", builder.get(table, k, "ptr"))
+    status = builder.new(f"call i32 @{segment}(ptr %table)")
+    builder.lines += give_back
     count = max(1, len(plan.constants))
     module.functions += [
         f"@{CONSTANTS} = global [{count} x ptr] zeroinitializer",
         f"@{KEPT} = global ptr null",
-        "\n".join([f"define i32 @{BODY}(ptr %in, ptr %out) nounwind {{", *lines]),
+        builder.text(f"i32 @{BODY}(ptr %in, ptr %out) nounwind", f"ret i32 {status}"),
     ]
 
 
-def _block(module: Shared, size: int) -> tuple[list[str], list[str]]:
-    """Write what takes a block to work in, and what gives it back.
+def _take_block(module: Module, builder: Builder, size: int) -> tuple[str, list[str]]:
+    """Write what takes a block to work in; return its address, and the lines that give it back.
 
     A large one is kept until the next call; who comes meanwhile gets another one.
     """
-    if size <= _STACK:
-        return [f"  %block = alloca [{max(size, 1)} x i8], align 64"], []
+    if size <= STACK_BYTES:
+        return builder.new(f"alloca [{max(size, 1)} x i8], align 64"), []
     module.declare("ptr @malloc(i64)")
     module.declare("void @free(ptr)")
-    take = [
+    builder.lines += [
         "  %own = alloca ptr",
         f"  %found = atomicrmw xchg ptr @{KEPT}, ptr null seq_cst",
         "  store ptr %found, ptr %own",
@@ -168,8 +161,7 @@ def _block(module: Shared, size: int) -> tuple[list[str], list[str]]:
         "  %beyond = getelementptr i8, ptr %whole, i64 63",
         "  %block = call ptr @llvm.ptrmask.p0.i64(ptr %beyond, i64 -64)",
     ]
-    give = [
+    return "%block", [
         f"  %other = atomicrmw xchg ptr @{KEPT}, ptr %whole seq_cst",
         "  call void @free(ptr %other)",
     ]
-    return take, give

@@ -1,4 +1,4 @@
-"""Many rows of a long program: each part takes its numbers from memory and puts them there.
+"""Long programs for a batch: the values that parts leave to each other are kept in memory.
 
 For every block of rows the inputs are turned into a work array, a vector for each number; the parts
 of the program are called one after the other; and the outputs are turned back from there.
@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
 from simpleautodiff.compiled.backends.llvm.module import Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import CHUNK, Writer, work_array
+from simpleautodiff.compiled.backends.llvm.scalar_function import (
+    LLVM_PART_STEPS,
+    PartBuilder,
+    work_array,
+)
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
-from simpleautodiff.compiled.backends.llvm.vmap_loop import Frame
+from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import SAME, Kernel
-from simpleautodiff.compiled.scalar.split import Parts, to_parts
+from simpleautodiff.compiled.scalar.split import SplitProgram, split_program
 
 
-def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk: int) -> None:
+def write_spilled(module: Module, kernel: Kernel, frame: BatchLoop, name: str, chunk: int) -> None:
     """Write the parts of a program, and what is done for every block of rows.
 
     Parameters
@@ -33,41 +37,39 @@ def write_passing(module: Module, kernel: Kernel, frame: Frame, name: str, chunk
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> program, module = Flat(), Module()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.make("sqrt", program.make("abs", program.input()))]
     >>> kernel = Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),))
-    >>> write_passing(module, kernel, Frame(kernel, ["rows"], 4), "rows", 1)
+    >>> write_spilled(module, kernel, BatchLoop(kernel, ["rows"], 4), "rows", 1)
     >>> len(module.functions)
     2
     """
-    parts = to_parts(kernel, min(chunk, CHUNK))
-    Writer(module, kernel, parts, frame.width).write_all(name)
+    parts = split_program(kernel, min(chunk, LLVM_PART_STEPS))
+    PartBuilder(module, kernel, parts, frame.width).write_all(name)
     areas, size = _areas(frame, 8 * parts.size * frame.width)
     frame.after, work = work_array(module, size, none="call void @llvm.trap()\n  unreachable")
-    frame.before += [*work, f"  %areas = alloca ptr, i64 {len(areas)}"]
+    frame.before.lines += work
+    frame.before.line(f"%areas = alloca ptr, i64 {len(areas)}")
     for j, area in enumerate(areas):
-        frame.before += [
-            f"  %area{j} = getelementptr i8, ptr %work, i64 {area}",
-            f"  %area{j}.p = getelementptr ptr, ptr %areas, i64 {j}",
-            f"  store ptr %area{j}, ptr %area{j}.p",
-        ]
+        frame.before.line(f"%area{j} = getelementptr i8, ptr %work, i64 {area}")
+        frame.before.put("%areas", j, "ptr", f"%area{j}")
     for j, leaf in enumerate(kernel.inputs):
         for group in _groups([(start, size, 0) for start, size in blocks(leaf.size, frame.width)]):
             _columns(frame, j, group, into=True)
     ready = _ready(kernel, parts, frame.width)
     for k in range(len(parts.parts)):
-        frame.body.append(f"  call i32 @{name}.{k}(ptr %areas, ptr %work)")
+        frame.body.line(f"call i32 @{name}.{k}(ptr %areas, ptr %work)")
         for j, found in enumerate(ready, len(kernel.inputs)):
             for group in _groups([block for block in found if block[2] == k]):
                 _columns(frame, j, group, into=False)
 
 
-def _ready(kernel: Kernel, parts: Parts, width: int) -> list[list[tuple[int, int, int]]]:
+def _ready(kernel: Kernel, parts: SplitProgram, width: int) -> list[list[tuple[int, int, int]]]:
     """Return the blocks of each output leaf: start, size, and after which part they are known."""
     of = {place: k for k, part in enumerate(parts.parts) for place in part.places}
-    last, outputs = len(parts.parts) - 1, iter(kernel.flat.outputs)
+    last, outputs = len(parts.parts) - 1, iter(kernel.program.outputs)
     found = []
     for leaf in kernel.outputs:
         known = [of.get(next(outputs), last) for _ in range(leaf.size)]
@@ -88,38 +90,38 @@ def _groups(found: list[tuple[int, int, int]]) -> list[list[tuple[int, int, int]
     return groups
 
 
-def _areas(frame: Frame, after: int) -> tuple[list[int], int]:
+def _areas(frame: BatchLoop, after: int) -> tuple[list[int], int]:
     """Return where the vectors of each leaf begin in the work array, and how long that is."""
     areas = []
     for leaf in frame.leaves:
         areas.append(after)
-        after += -(-leaf.size * frame.width * BYTES[leaf.kind] // 64) * 64
+        after += -(-leaf.size * frame.width * BYTES[leaf.dtype] // 64) * 64
     return areas, after
 
 
-def _columns(frame: Frame, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
+def _columns(frame: BatchLoop, j: int, group: list[tuple[int, int, int]], into: bool) -> None:
     """Move a group of blocks of columns between rows and area, in a loop."""
     (first, size, _), (last, _, _) = group[0], group[-1]
-    lanes, new, kind, body = frame.lanes, frame.lanes.new, frame.leaves[j].kind, frame.body
+    kind, body = frame.leaves[j].dtype, frame.body
     rows = [f"%base{j}"] * frame.width if frame.modes[j] == SAME else frame.starts(j)
     label = f"{j}.{first}"
-    body.append(f"  br label %from{label}\nfrom{label}:\n  br label %columns{label}")
-    body.append(f"columns{label}:")
+    body.jump(f"from{label}")
+    body.label(f"from{label}")
+    body.jump(f"columns{label}")
+    body.label(f"columns{label}")
     came = f"[ {first}, %from{label} ], [ %further{label}, %columns{label} ]"
-    body.append(f"  %column{label} = phi i64 {came}")
-    at = new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {last})")
-    offset = new(f"mul i64 {at}, {BYTES[kind]}")
-    in_area = new(f"mul i64 {offset}, {frame.width}")
-    area = new(f"getelementptr i8, ptr %area{j}, i64 {in_area}")
-    parts = [new(f"getelementptr i8, ptr {row}, i64 {offset}") for row in rows]
-    step = BYTES[kind] * frame.width
-    vectors = [new(f"getelementptr i8, ptr {area}, i64 {k * step}") for k in range(size)]
+    body.line(f"%column{label} = phi i64 {came}")
+    at = body.new(f"call i64 @llvm.smin.i64(i64 %column{label}, i64 {last})")
+    offset = body.new(f"mul i64 {at}, {BYTES[kind]}")
+    area = body.address(f"%area{j}", body.new(f"mul i64 {offset}, {frame.width}"))
+    parts = [body.address(row, offset) for row in rows]
+    vectors = [body.address(area, k * BYTES[kind] * frame.width) for k in range(size)]
     if into:
-        for pointer, column in zip(vectors, lanes.load(parts, kind, 0, size), strict=True):
-            lanes.store_packed(column, pointer, kind)
+        for pointer, column in zip(vectors, body.load_columns(parts, kind, 0, size), strict=True):
+            body.store_packed(column, pointer, kind)
     else:
-        lanes.store([lanes.packed(pointer, kind) for pointer in vectors], parts, kind, 0)
-    body.append(f"  %further{label} = add i64 %column{label}, {size}")
-    body.append(f"  %more{label} = icmp slt i64 %column{label}, {last}")
-    body.append(f"  br i1 %more{label}, label %columns{label}, label %moved{label}")
-    body.append(f"moved{label}:")
+        body.store_columns([body.load_packed(pointer, kind) for pointer in vectors], parts, kind, 0)
+    body.line(f"%further{label} = add i64 %column{label}, {size}")
+    more = body.new(f"icmp slt i64 %column{label}, {last}")
+    body.branch(more, f"columns{label}", f"moved{label}")
+    body.label(f"moved{label}")

@@ -1,4 +1,4 @@
-"""Between rows in memory and lanes in registers: square blocks are turned as they are moved.
+"""Between examples in memory and lanes in registers: blocks are transposed as they are moved.
 
 A row of a leaf lies side by side in memory, and a lane of a vector belongs to one row: element k
 of `width` rows makes one vector. Blocks of columns are moved together, `size` at a time: parts of
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, STORED, vector
 
 SIZES = {STORED[kind]: size for kind, size in BYTES.items()}  # of elements, in bytes
@@ -35,58 +36,51 @@ def blocks(columns: int, largest: int) -> list[tuple[int, int]]:
     return found
 
 
-class Lanes:
+class LaneTransposer(Builder):
     """Writes what moves leaves between memory and vectors of one width."""
 
-    def __init__(self, width: int, lines: list[str], prefix: str = "%t") -> None:
-        self.width, self.lines, self.prefix = width, lines, prefix
-        self.count = 0
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
 
-    def new(self, text: str) -> str:
-        """Write an instruction, and return the name of its result."""
-        self.count += 1
-        name = f"{self.prefix}{self.count}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def address(self, pointer: str, kind: str, column: int) -> str:
+    def _element(self, pointer: str, kind: str, column: int) -> str:
         """Write where an element of a row is."""
         if column == 0:
             return pointer
         return self.new(f"getelementptr inbounds {STORED[kind]}, ptr {pointer}, i64 {column}")
 
-    def load(self, rows: Sequence[str], kind: str, start: int, size: int) -> list[str]:
+    def load_columns(self, rows: Sequence[str], kind: str, start: int, size: int) -> list[str]:
         """Load a block of columns, given where each row begins, and return a vector for each."""
         element, part = STORED[kind], vector(STORED[kind], size)
         parts = [
-            self.new(f"load {part}, ptr {self.address(row, kind, start)}, align 1") for row in rows
+            self.new(f"load {part}, ptr {self._element(row, kind, start)}, align 1") for row in rows
         ]
-        joined = [self._joined(parts[k::size], element, size) for k in range(size)]
-        columns = self._turned(joined, element, size)
-        return [self.known(column, kind) for column in columns]
+        joined = [self._join(parts[k::size], element, size) for k in range(size)]
+        columns = self._transpose(joined, element, size)
+        return [self.from_stored(column, kind) for column in columns]
 
-    def packed(self, pointer: str, kind: str) -> str:
+    def load_packed(self, pointer: str, kind: str) -> str:
         """Load numbers that lie side by side."""
         stored = vector(STORED[kind], self.width)
-        return self.known(self.new(f"load {stored}, ptr {pointer}, align 1"), kind)
+        return self.from_stored(self.new(f"load {stored}, ptr {pointer}, align 1"), kind)
 
-    def spread(self, pointer: str, kind: str, column: int) -> str:
+    def load_spread(self, pointer: str, kind: str, column: int) -> str:
         """Load one number into all lanes; it does not change meanwhile."""
-        address = self.address(pointer, kind, column)
+        address = self._element(pointer, kind, column)
         name = self.new(f"load {STORED[kind]}, ptr {address}, align 1, !invariant.load !{{}}")
         if self.width > 1:
             stored = vector(STORED[kind], self.width)
             first = self.new(f"insertelement {stored} poison, {STORED[kind]} {name}, i64 0")
             name = self.shuffle(first, "poison", STORED[kind], self.width, [0] * self.width)
-        return self.known(name, kind)
+        return self.from_stored(name, kind)
 
-    def known(self, name: str, kind: str) -> str:
-        """Return what was loaded as numbers to compute with: truth values are bytes in memory."""
+    def from_stored(self, name: str, kind: str) -> str:
+        """Return what was loaded as numbers to compute with: bools are bytes in memory."""
         if kind != "?":
             return name
         return self.new(f"icmp ne {vector(STORED[kind], self.width)} {name}, zeroinitializer")
 
-    def kept(self, name: str, kind: str) -> str:
+    def to_stored(self, name: str, kind: str) -> str:
         """Return numbers as they are in memory."""
         if kind != "?":
             return name
@@ -96,22 +90,26 @@ class Lanes:
     def store_packed(self, name: str, pointer: str, kind: str) -> None:
         """Store numbers side by side."""
         stored = vector(STORED[kind], self.width)
-        self.lines.append(f"  store {stored} {self.kept(name, kind)}, ptr {pointer}, align 1")
+        self.line(f"store {stored} {self.to_stored(name, kind)}, ptr {pointer}, align 1")
 
-    def store(self, columns: Sequence[str], rows: Sequence[str], kind: str, start: int) -> None:
+    def store_columns(
+        self, columns: Sequence[str], rows: Sequence[str], kind: str, start: int
+    ) -> None:
         """Store vectors as a block of columns, given where each row begins."""
         element, size = STORED[kind], len(columns)
-        turned = self._turned([self.kept(column, kind) for column in columns], element, size)
+        turned = self._transpose(
+            [self.to_stored(column, kind) for column in columns], element, size
+        )
         part = vector(element, size)
         for k, row in enumerate(rows):
             name = self._part(turned[k % size], element, size, k // size)
-            address = self.address(row, kind, start)
-            self.lines.append(f"  store {part} {name}, ptr {address}, align 1")
+            address = self._element(row, kind, start)
+            self.line(f"store {part} {name}, ptr {address}, align 1")
 
-    def _joined(self, parts: list[str], element: str, size: int) -> str:
+    def _join(self, parts: list[str], element: str, size: int) -> str:
         """Put vectors of `size` side by side, into one of the full width."""
         if size == 1 and self.width > 1:
-            return self.filled(parts, element)
+            return self.fill_lanes(parts, element)
         while len(parts) > 1:
             both = range(2 * size)
             parts = [
@@ -121,14 +119,14 @@ class Lanes:
             size *= 2
         return parts[0]
 
-    def filled(self, numbers: Sequence[str], element: str) -> str:
+    def fill_lanes(self, numbers: Sequence[str], element: str) -> str:
         """Put single numbers into the lanes of a vector."""
         kind, name = vector(element, self.width), "poison"
         for lane, number in enumerate(numbers):
             name = self.new(f"insertelement {kind} {name}, {element} {number}, i64 {lane}")
         return name
 
-    def _turned(self, vectors: list[str], element: str, size: int) -> list[str]:
+    def _transpose(self, vectors: list[str], element: str, size: int) -> list[str]:
         """Exchange rows and columns in all blocks of `size` × `size` side by side."""
         if size == self.width > 1:
             return self._square(vectors, element)

@@ -1,8 +1,9 @@
-"""Vectors of elements between memory and registers: side by side, apart, or where numbers say."""
+"""Loads and stores of vectors: contiguous, strided, gathered and scattered, with masks."""
 
 from __future__ import annotations
 
 from simpleautodiff.compiled.array.loops import Access
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import STORED, vector
 from simpleautodiff.compiled.backends.llvm.module import Module
 
@@ -11,25 +12,18 @@ _ENDING = {"double": "f64", "float": "f32", "i8": "i8", "i64": "i64"}
 _ALL = "splat (i1 true)"
 
 
-class Vectors:
+class VectorAccess(Builder):
     """Writes what loads and stores vectors of one width.
 
     A mask is a name or a constant that says which lanes count; it is empty if all do.
     """
 
     def __init__(self, module: Module, width: int) -> None:
+        super().__init__()
         self.module, self.width = module, width
-        self.lines: list[str] = []
         self.rows: dict[Access, str] = {}  # where the elements of an access begin, in this row
         self.in_rows: dict[Access, str] = {}  # whether this row is in the box of an access
         self.size = 0  # of the last axis
-        self.count = 0
-
-    def new(self, text: str) -> str:
-        """Write an instruction, and return the name of its result."""
-        self.count += 1
-        self.lines.append(f"  %t{self.count} = {text}")
-        return f"%t{self.count}"
 
     def splat(self, number: str, element: str) -> str:
         """Put one number into all lanes."""
@@ -48,17 +42,17 @@ class Vectors:
         mask = f"<{width // 2} x i32> <{chosen}>"
         return self.new(f"shufflevector {kind} {name}, {kind} poison, {mask}")
 
-    def load(self, access: Access, j: str, mask: str) -> str:
+    def load_elements(self, access: Access, j: str, mask: str) -> str:
         """Write what loads the elements from `j` on, and return their name."""
         found = self._bytes(access, j, mask)
-        if access.kind != "?":
+        if access.dtype != "?":
             return found
-        kind = vector(STORED[access.kind], self.width)
+        kind = vector(STORED[access.dtype], self.width)
         return self.new(f"icmp ne {kind} {found}, {_zero(self.width)}")
 
     def _bytes(self, access: Access, j: str, mask: str) -> str:
         """Write what loads elements as they are stored."""
-        stored = STORED[access.kind]
+        stored = STORED[access.dtype]
         if access.is_same:
             return self.splat(self.new(f"load {stored}, ptr {self.rows[access]}"), stored)
         other = self._bytes(access.under, j, mask) if access.under else _zero(self.width, stored)
@@ -87,7 +81,7 @@ class Vectors:
 
     def _load_one(self, access: Access, j: str, inside: str, other: str) -> str:
         """Load a single element; one outside is not looked at."""
-        stored, at = STORED[access.kind], self._all_places(access, j, "")
+        stored, at = STORED[access.dtype], self._all_places(access, j, "")
         if not inside:
             return self.new(f"load {stored}, ptr {at}")
         at = self.new(f"select i1 {inside}, ptr {at}, ptr %base0")
@@ -114,9 +108,9 @@ class Vectors:
 
     def _all_places(self, access: Access, j: str, mask: str) -> str:
         """Write where each element of a vector is."""
-        stored, whole = STORED[access.kind], vector("i64", self.width)
+        stored, whole = STORED[access.dtype], vector("i64", self.width)
         if access.is_apart and access.places:
-            far = self.load(access.places, j, mask)
+            far = self.load_elements(access.places, j, mask)
         else:
             start = self.new(f"mul nsw i64 {j}, {access.step}")
             far = self.splat(start, "i64")
@@ -130,35 +124,35 @@ class Vectors:
         if access.places is None or access.is_apart:
             return row
         far = self.new(f"load i64, ptr {self.rows[access.places]}")
-        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {far}")
+        return self.new(f"getelementptr {STORED[access.dtype]}, ptr {row}, i64 {far}")
 
     def _at(self, access: Access, j: str) -> str:
         row = self._row_of(access)
         if j == "0":
             return row
-        return self.new(f"getelementptr {STORED[access.kind]}, ptr {row}, i64 {j}")
+        return self.new(f"getelementptr {STORED[access.dtype]}, ptr {row}, i64 {j}")
 
-    def store(self, name: str, access: Access, j: str, mask: str) -> None:
+    def store_elements(self, name: str, access: Access, j: str, mask: str) -> None:
         """Write what stores a vector from `j` on."""
-        stored, width = STORED[access.kind], self.width
+        stored, width = STORED[access.dtype], self.width
         kind, truth = vector(stored, width), vector("i1", width)
-        if access.kind == "?":
+        if access.dtype == "?":
             name = self.new(f"zext {truth} {name} to {kind}")
         if width == 1 or (access.step == 1 and not access.is_apart and not mask):
             at = self._all_places(access, j, "") if width == 1 else self._at(access, j)
-            self.lines.append(f"  store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
+            self.line(f"store {kind} {name}, ptr {at}, align {_SIZES[stored]}")
         elif access.step == 1 and not access.is_apart:
             function = f"llvm.masked.store.v{width}{_ENDING[stored]}.p0"
             self.module.declare(f"void @{function}({kind}, ptr, i32, {truth})")
             args = f"{kind} {name}, ptr {self._at(access, j)}, i32 {_SIZES[stored]}"
-            self.lines.append(f"  call void @{function}({args}, {truth} {mask})")
+            self.line(f"call void @{function}({args}, {truth} {mask})")
         else:
             pointers = vector("ptr", width)
             function = f"llvm.masked.scatter.v{width}{_ENDING[stored]}.v{width}p0"
             self.module.declare(f"void @{function}({kind}, {pointers}, i32, {truth})")
             where = self._all_places(access, j, mask)
             args = f"{kind} {name}, {pointers} {where}, i32 {_SIZES[stored]}"
-            self.lines.append(f"  call void @{function}({args}, {truth} {mask or _ALL})")
+            self.line(f"call void @{function}({args}, {truth} {mask or _ALL})")
 
 
 def _zero(width: int, stored: str = "i8") -> str:

@@ -1,4 +1,4 @@
-"""A flat program for many rows: as many at a time as a vector of the host has lanes."""
+"""A scalar program for a batch: as many examples at a time as a vector has lanes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from itertools import accumulate
 
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES, ELEMENT, constant, vector
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
-from simpleautodiff.compiled.backends.llvm.scalar_function import Names, numbered, steps
-from simpleautodiff.compiled.backends.llvm.spill import write_passing
+from simpleautodiff.compiled.backends.llvm.scalar_function import StepNames, number_elements, steps
+from simpleautodiff.compiled.backends.llvm.spill import write_spilled
 from simpleautodiff.compiled.backends.llvm.transpose_lanes import blocks
-from simpleautodiff.compiled.backends.llvm.vmap_loop import Frame
+from simpleautodiff.compiled.backends.llvm.vmap_loop import BatchLoop
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel, Leaf
 
-LARGE = 2000  # steps: with more, numbers do not stay in registers, and compiling takes long
+REGISTER_STEPS = (
+    2000  # steps: with more, numbers do not stay in registers, and compiling takes long
+)
 
 
 @cache
@@ -35,7 +37,7 @@ def vector_bytes() -> int:
 
 
 def host_width(kind: str = "d") -> int:
-    """Return how many numbers of a kind fill a vector of the host.
+    """Return how many numbers of a dtype fill a vector of the host.
 
     Examples
     --------
@@ -50,13 +52,13 @@ def width_of(kernel: Kernel) -> int:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> program = Flat()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> program = ScalarProgram()
     >>> x = program.input("f")
     >>> width_of(Kernel(program, (Leaf("f", 1),), ())) == host_width("f")
     True
     """
-    kinds = {kernel.flat.kinds[place] for place in kernel.flat.live()} - {"?"}
+    kinds = {kernel.program.dtypes[place] for place in kernel.program.live()} - {"?"}
     return host_width(max(kinds, key=BYTES.__getitem__, default="d"))
 
 
@@ -65,16 +67,16 @@ def takes_columns(kernel: Kernel, size: int) -> bool:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> takes_columns(Kernel(Flat(), (), ()), 1)
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> takes_columns(Kernel(ScalarProgram(), (), ()), 1)
     False
     """
-    return size >= width_of(kernel) and not _is_long(kernel, LARGE)
+    return size >= width_of(kernel) and not _is_long(kernel, REGISTER_STEPS)
 
 
 def _is_long(kernel: Kernel, chunk: int) -> bool:
-    columns = len(kernel.flat.inputs) + len(kernel.flat.outputs)
-    return len(kernel.flat) + 2 * columns > chunk  # a column is about as much work as two steps
+    columns = len(kernel.program.inputs) + len(kernel.program.outputs)
+    return len(kernel.program) + 2 * columns > chunk  # a column is about as much work as two steps
 
 
 def rows(
@@ -83,10 +85,10 @@ def rows(
     width: int,
     name: str = "rows",
     *,
-    chunk: int = LARGE,
+    chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> str:
-    """Write a kernel that is called for many rows.
+    """Write a kernel that is called for a batch.
 
     Parameters
     ----------
@@ -100,7 +102,7 @@ def rows(
         How many rows are computed at a time.
     name
         What the function is called. It takes the first row, the row after the last, and a pointer
-        to three whole numbers for each leaf, inputs first: the address of the base, the elements
+        to three integers for each leaf, inputs first: the address of the base, the elements
         from row to row, and the address of the index.
     chunk
         Kernels of more steps than this are compiled in parts.
@@ -109,15 +111,15 @@ def rows(
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> program = Flat()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> program = ScalarProgram()
     >>> program.outputs = [program.make("sqrt", program.input())]
     >>> text = rows(Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4)
     >>> "call contract <4 x double> @llvm.sqrt.v4f64(<4 x double>" in text
     True
     """
-    module = Module(kernel.flat.precise)
+    module = Module(kernel.program.precise)
     write_rows(module, kernel, modes, width, name, chunk, size)
     return module.text()
 
@@ -128,40 +130,40 @@ def write_rows(
     modes: Sequence[str],
     width: int,
     name: str,
-    chunk: int = LARGE,
+    chunk: int = REGISTER_STEPS,
     size: int = 0,
 ) -> None:
-    """Write a kernel that is called for many rows into a module (see `rows`).
+    """Write a kernel that is called for a batch into a module (see `rows`).
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.flat import Flat
-    >>> program, module = Flat(), Module()
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> program, module = ScalarProgram(), Module()
     >>> program.outputs = [program.input()]
     >>> write_rows(module, Kernel(program, (Leaf("d", 1),), (Leaf("d", 1),)), ["rows"], 4, "copy")
     >>> module.text()[:46]
     'define void @copy(i64 %start, i64 %stop, ptr n'
     """
-    if kernel.flat.guards:
+    if kernel.program.guards:
         raise ValueError("a program for many rows cannot have guards: each row may need another")
-    module.count(kernel.flat)
-    frame = Frame(kernel, modes, width, size)
+    module.count(kernel.program)
+    frame = BatchLoop(kernel, modes, width, size)
     if _is_long(kernel, chunk):
-        write_passing(module, kernel, frame, name, chunk)
+        write_spilled(module, kernel, frame, name, chunk)
     else:
-        _Block(module, kernel, frame).write()
+        _BatchBlock(module, kernel, frame).write()
     head = f"define void @{name}(i64 %start, i64 %stop, ptr noalias %leaves) {ATTRIBUTES} {{"
     module.functions.append("\n".join([head, *frame.lines(), "}"]))
 
 
-class _Block:
+class _BatchBlock:
     """The steps for one block of rows, all in registers."""
 
-    def __init__(self, module: Module, kernel: Kernel, frame: Frame) -> None:
-        self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.lanes
-        self.flat, self.width = kernel.flat, frame.width
-        self.inputs = numbered(kernel.inputs)
-        self.names = Names(self._fetch)
+    def __init__(self, module: Module, kernel: Kernel, frame: BatchLoop) -> None:
+        self.module, self.kernel, self.frame, self.lanes = module, kernel, frame, frame.body
+        self.flat, self.width = kernel.program, frame.width
+        self.inputs = number_elements(kernel.inputs)
+        self.names = StepNames(self._fetch)
         self.first = [*_firsts(kernel.inputs), *_firsts(kernel.outputs)]
 
     def write(self) -> None:
@@ -180,15 +182,15 @@ class _Block:
         self._store_single(self._single(outputs))
 
     def _store(self, j: int, start: int, columns: list[str]) -> None:
-        kind = self.frame.leaves[j].kind
+        kind = self.frame.leaves[j].dtype
         if self.frame.modes[j] == COLUMNS:
             for k, column in enumerate(columns, start):
                 self.lanes.store_packed(column, self.frame.column(j, k), kind)
         else:
-            self.lanes.store(columns, self.frame.starts(j), kind, start)
+            self.lanes.store_columns(columns, self.frame.starts(j), kind, start)
 
     def _steps(self, places: Iterable[int]) -> None:
-        steps(self.module, self.flat, places, self.names, self.frame.body, self.width)
+        steps(self.module, self.flat, places, self.names, self.lanes.lines, self.width)
 
     def _stores(
         self, leaves: Iterable[int], order: dict[int, int]
@@ -207,14 +209,14 @@ class _Block:
         if operation == "const":
             return constant(self.flat, place, self.width)
         j, column = self.inputs[number]
-        kind, size = self.frame.leaves[j].kind, self.frame.leaves[j].size
+        kind, size = self.frame.leaves[j].dtype, self.frame.leaves[j].size
         if self.frame.modes[j] == SAME:
-            return self.lanes.spread(f"%base{j}", kind, column)
+            return self.lanes.load_spread(f"%base{j}", kind, column)
         if self.frame.modes[j] == COLUMNS:
-            return self.lanes.packed(self.frame.column(j, column), kind)
+            return self.lanes.load_packed(self.frame.column(j, column), kind)
         half = max(self.width // 2, 1)  # loading halves and joining them takes fewer exchanges
         start, count = next(b for b in blocks(size, half) if column < b[0] + b[1])
-        columns = self.lanes.load(self.frame.starts(j), kind, start, count)
+        columns = self.lanes.load_columns(self.frame.starts(j), kind, start, count)
         for k, name in enumerate(columns, self.first[j] + start):
             self.names.setdefault(self.flat.inputs[k], name)
         return self.names[place]
@@ -229,15 +231,20 @@ class _Block:
     def _load_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].dtype for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         self._choose("in", leaves)
-        near = [self.lanes.packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)]
-        body.append("  br label %ready.in\nspread.in:")
-        far = [
-            self.lanes.load(rows, kind, 0, 1)[0] for rows, kind in zip(starts, kinds, strict=True)
+        near = [
+            self.lanes.load_packed(rows[0], kind) for rows, kind in zip(starts, kinds, strict=True)
         ]
-        body.append("  br label %ready.in\nready.in:")
+        lanes.jump("ready.in")
+        lanes.label("spread.in")
+        far = [
+            self.lanes.load_columns(rows, kind, 0, 1)[0]
+            for rows, kind in zip(starts, kinds, strict=True)
+        ]
+        lanes.jump("ready.in")
+        lanes.label("ready.in")
         for j, kind, x, y in zip(leaves, kinds, near, far, strict=True):
             both = f"[ {x}, %packed.in ], [ {y}, %spread.in ]"
             name = self.lanes.new(f"phi {vector(ELEMENT[kind], self.width)} {both}")
@@ -246,28 +253,28 @@ class _Block:
     def _store_single(self, leaves: Sequence[int]) -> None:
         if not leaves:
             return
-        body, kinds = self.frame.body, [self.frame.leaves[j].kind for j in leaves]
+        lanes, kinds = self.lanes, [self.frame.leaves[j].dtype for j in leaves]
         starts = [self.frame.starts(j) for j in leaves]
         values = [self.names[self.flat.outputs[self.first[j]]] for j in leaves]
         self._choose("out", leaves)
         for value, rows, kind in zip(values, starts, kinds, strict=True):
             self.lanes.store_packed(value, rows[0], kind)
-        body.append("  br label %ready.out\nspread.out:")
+        lanes.jump("ready.out")
+        lanes.label("spread.out")
         for value, rows, kind in zip(values, starts, kinds, strict=True):
-            self.lanes.store([value], rows, kind, 0)
-        body.append("  br label %ready.out\nready.out:")
+            self.lanes.store_columns([value], rows, kind, 0)
+        lanes.jump("ready.out")
+        lanes.label("ready.out")
 
     def _choose(self, side: str, leaves: Iterable[int]) -> None:
         """Branch to code for rows side by side, if that is how all of these leaves are given."""
         before = self.frame.before
-        before.append(f"  %packed.{side}.all = icmp eq i64 %most, {self.width - 1}")
-        condition = f"%packed.{side}.all"
+        condition = before.new(f"icmp eq i64 %most, {self.width - 1}")
         for j in leaves:
-            before.append(f"  %packed{j}.step = icmp eq i64 %step{j}, 1")
-            before.append(f"  %packed{j} = and i1 {condition}, %packed{j}.step")
-            condition = f"%packed{j}"
-        branch = f"br i1 {condition}, label %packed.{side}, label %spread.{side}"
-        self.frame.body.append(f"  {branch}\npacked.{side}:")
+            alone = before.new(f"icmp eq i64 %step{j}, 1")
+            condition = before.new(f"and i1 {condition}, {alone}")
+        self.lanes.branch(condition, f"packed.{side}", f"spread.{side}")
+        self.lanes.label(f"packed.{side}")
 
 
 def _firsts(leaves: Iterable[Leaf]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The loop over many rows: vectors of as many rows as there are lanes.
+"""The loop over the examples of a batch, as many at a time as there are lanes.
 
 The last vector begins earlier where rows are left over, so that some rows are computed twice; of
 fewer rows than lanes, the last is computed in all lanes that are left. Both write what is there
@@ -11,30 +11,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.instructions import BYTES
-from simpleautodiff.compiled.backends.llvm.transpose_lanes import Lanes
+from simpleautodiff.compiled.backends.llvm.transpose_lanes import LaneTransposer
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS, SAME, Kernel
 
 
-class Frame:
+class BatchLoop:
     """The loop over all rows, and where in memory the rows of a block are.
 
     `size` is how many rows there are, if a leaf is given by columns.
 
     Attributes
     ----------
-    before, body, after : list of str
-        What is done before the loop, for every block of rows, and after it.
+    before, body : Builder
+        What is done before the loop, and for every block of rows.
+    after : list of str
+        What is done after it.
     """
 
     def __init__(self, kernel: Kernel, modes: Sequence[str], width: int, size: int = 0) -> None:
         self.leaves = [*kernel.inputs, *kernel.outputs]
         self.modes = [*modes, *[ROWS] * (len(self.leaves) - len(modes))]
         self.width, self.size = width, size
-        self.before: list[str] = []
-        self.body: list[str] = []
+        self.before = Builder("b")
+        self.body = LaneTransposer(width)
         self.after: list[str] = []
-        self.lanes = Lanes(width, self.body)
         self._starts: dict[int, list[str]] = {}
         for j in range(len(self.leaves)):
             self._open(j)
@@ -44,46 +46,40 @@ class Frame:
         read = ["base"] if self.modes[j] in (SAME, COLUMNS) else ["base", "step", "index"]
         for k, word in enumerate(read):
             kind = "i64" if word == "step" else "ptr"
-            self.before += [
-                f"  %{word}{j}.p = getelementptr i8, ptr %leaves, i64 {24 * j + 8 * k}",
-                f"  %{word}{j} = load {kind}, ptr %{word}{j}.p",
-            ]
+            pointer = self.before.address("%leaves", 24 * j + 8 * k)
+            self.before.line(f"%{word}{j} = load {kind}, ptr {pointer}")
         if self.modes[j] in (SAME, COLUMNS):
             return
-        self.before.append(f"  %bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].kind]}")
+        self.before.line(f"%bytes{j} = mul i64 %step{j}, {BYTES[self.leaves[j].dtype]}")
         if self.modes[j] == ROWS:
             for lane in range(self.width):
-                self.before.append(f"  %offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
+                self.before.line(f"%offset{j}.{lane} = mul i64 %bytes{j}, %lane{lane}")
 
     def starts(self, j: int) -> list[str]:
         """Write where the rows of this block begin, once for each leaf."""
         if j not in self._starts:
-            find = self._gathered if self.modes[j] == GATHERED else self._in_order
+            find = self._find_gathered if self.modes[j] == GATHERED else self._in_order
             self._starts[j] = find(j)
         return self._starts[j]
 
     def _in_order(self, j: int) -> list[str]:
-        new, lanes = self.lanes.new, range(self.width)
-        at = new(f"mul i64 %row, %bytes{j}")
-        first = new(f"getelementptr i8, ptr %base{j}, i64 {at}")
-        return [new(f"getelementptr i8, ptr {first}, i64 %offset{j}.{lane}") for lane in lanes]
+        at = self.body.new(f"mul i64 %row, %bytes{j}")
+        first = self.body.address(f"%base{j}", at)
+        return [self.body.address(first, f"%offset{j}.{lane}") for lane in range(self.width)]
 
-    def _gathered(self, j: int) -> list[str]:
-        new, found = self.lanes.new, []
-        first = new(f"getelementptr i64, ptr %index{j}, i64 %row")
+    def _find_gathered(self, j: int) -> list[str]:
+        body, found = self.body, []
+        first = body.address(f"%index{j}", "%row", "i64")
         for lane in range(self.width):
-            place = new(f"getelementptr i64, ptr {first}, i64 %lane{lane}")
-            number = new(f"load i64, ptr {place}")
-            at = new(f"mul i64 {number}, %bytes{j}")
-            found.append(new(f"getelementptr i8, ptr %base{j}, i64 {at}"))
+            at = body.new(f"mul i64 {body.get(first, f'%lane{lane}', 'i64')}, %bytes{j}")
+            found.append(body.address(f"%base{j}", at))
         return found
 
     def column(self, j: int, k: int) -> str:
         """Write where the rows of this block begin in a column that lies side by side."""
-        bytes_ = BYTES[self.leaves[j].kind]
-        at = self.lanes.new(f"mul i64 %row, {bytes_}")
-        first = self.lanes.new(f"getelementptr i8, ptr %base{j}, i64 {at}")
-        return self.lanes.new(f"getelementptr i8, ptr {first}, i64 {k * self.size * bytes_}")
+        bytes_ = BYTES[self.leaves[j].dtype]
+        at = self.body.new(f"mul i64 %row, {bytes_}")
+        return self.body.address(self.body.address(f"%base{j}", at), k * self.size * bytes_)
 
     def lines(self) -> list[str]:
         """Return the whole function."""
@@ -95,9 +91,9 @@ class Frame:
         return [
             begin.format(self.width),
             *lanes,
-            *self.before,
+            *self.before.lines,
             _LOOP,
-            *self.body,
+            *self.body.lines,
             _AGAIN.format(self.width),
             *self.after,
             "  br label %done\ndone:\n  ret void",

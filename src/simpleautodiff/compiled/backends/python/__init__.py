@@ -1,1 +1,1 @@
-"""Programs as Python code."""
+"""Programs as Python code: of floats, to run here, and of NumPy, to export."""

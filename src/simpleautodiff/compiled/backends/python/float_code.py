@@ -1,4 +1,4 @@
-"""The flat program as Python on Python's own numbers: what runs it where nothing can be compiled.
+"""Scalar programs as Python functions of floats: the fallback where nothing can be compiled.
 
 Each step is a line. Python raises errors where NumPy gives inf or nan (1/0, log(0), exp(1000)):
 then all is computed again by lines that are slower and look.
@@ -15,121 +15,109 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simpleautodiff.compiled.backends.interpreter.bytecode import ROUNDED
-from simpleautodiff.compiled.backends.interpreter.machine import as_leaves, empty_leaves
-from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.operations import FLOAT, KINDS, OPERATIONS, TRUTH, WHOLE
-from simpleautodiff.compiled.scalar.scalar_program import Flat
-from simpleautodiff.compiled.scalar.split import Part, Parts, to_parts
+from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
+from simpleautodiff.compiled.scalar.operations import (
+    FLOAT32,
+    INT64,
+    OPERATIONS,
+    Operation,
+    call,
+)
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.split import Part, SplitProgram, split_program
+from simpleautodiff.errors import ValueKindError
 
-LENGTH = 500  # steps in a function: Python's compiler takes longer for long ones
+PYTHON_PART_STEPS = 500  # steps in a function: Python's compiler takes longer for long ones
 _SIGN = 2**63
 
-_LINES = {
-    "add": "{0} + {1}",
-    "sub": "{0} - {1}",
-    "mul": "{0} * {1}",
-    "neg": "-{0}",
-    "abs": "abs({0})",
-    "maximum": "{0} if {0} > {1} or {0} != {0} else {1}",
-    "minimum": "{0} if {0} < {1} or {0} != {0} else {1}",
-    "lt": "{0} < {1}",
-    "le": "{0} <= {1}",
-    "eq": "{0} == {1}",
-    "ne": "{0} != {1}",
-    "and": "{0} and {1}",
-    "or": "{0} or {1}",
-    "xor": "{0} is not {1}",
-    "not": "not {0}",
-    "signbit": "copysign(1, {0}) < 0",
-    "select": "{1} if {0} else {2}",
-}
-_QUICK = {
-    "div": "{0} / {1}",
-    **{name: f"copysign({name}({{0}}), {{0}})" for name in ("floor", "ceil", "trunc")},
-    "rint": "copysign(round({0}), {0})",
-    "to_whole": "int({0})",
-}
-_OF_TRUTHS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 _RAISED = (ArithmeticError, ValueError)
 
 
-def _single(x: float) -> float:
+def _float32(x: float) -> float:
     return ctypes.c_float(x).value
 
 
-def _single_of_whole(x: int) -> float:
+def _int_to_float32(x: int) -> float:
     return float(np.float32(np.int64(x)))
 
 
-def _whole(x: int) -> int:
+def _wrap(x: int) -> int:
+    """Return the int64 with the lowest 64 bits of an integer."""
     return (x + _SIGN) % (2 * _SIGN) - _SIGN
 
 
-def _remainder(x: int, y: int) -> int:
+def _int_remainder(x: int, y: int) -> int:
     return int(math.copysign(1, x)) * (abs(x) % abs(y)) if y else 0
 
 
-def _looking(name: str) -> Callable[..., Any]:
-    """Return an operation that gives what NumPy gives where Python raises an error."""
-    function, compute = getattr(math, name, None), OPERATIONS[name].compute
-
-    def look(*args: float) -> float:
-        try:
-            if function and name not in ("floor", "ceil", "trunc"):
-                return float(function(*args))
-        except _RAISED:
-            pass
+def _by_numpy(row: Operation) -> Callable[..., float]:
+    def compute(*args: float) -> float:
         with np.errstate(all="ignore"):
-            return float(compute(*map(np.float64, args)))
+            return float(row.numpy(*map(np.float64, args)))
 
-    return look
+    return compute
 
 
-def _look_to_whole(x: float) -> int:
+def _never_raising(row: Operation, python: str) -> Callable[..., float]:
+    """Return an operation that gives what NumPy gives where Python raises an error."""
+    names = ["x", "y", "z"][: row.arity]
+    function = eval(f"lambda {', '.join(names)}: {python.format('', *names)}", _QUICK)
+    compute = _by_numpy(row)
+
+    def try_python(*args: float) -> float:
+        try:
+            return float(function(*args))
+        except _RAISED:
+            return compute(*args)
+
+    return try_python
+
+
+def _saturate(x: float) -> int:
+    """Return the nearest int64 to a float, 0 for nan."""
     try:
-        return _whole(int(x))
+        return _wrap(int(x))
     except _RAISED:
-        return 0 if x != x else _whole(_SIGN - (x > 0))
+        return 0 if x != x else _wrap(_SIGN - (x > 0))
 
 
-_SHARED = {
+# What the lines of a program may call: quickly, and again where that raises an error.
+_QUICK: dict[str, Any] = {
+    **{row.name: _by_numpy(row) for row in OPERATIONS.values()},
+    **{name: value for name, value in vars(math).items() if not name.startswith("_")},
     "__builtins__": {},
     **{"abs": abs, "float": float, "int": int, "round": round, "bool": bool},
-    **{"inf": math.inf, "nan": math.nan, "copysign": math.copysign},
-    **{"single": _single, "single_of_whole": _single_of_whole},
-    **{"whole": _whole, "remainder": _remainder},
+    **{"float32": _float32, "int_to_float32": _int_to_float32},
+    **{"wrap": _wrap, "int_remainder": _int_remainder},
 }
-_FUNCTIONS = [name for name in OPERATIONS if name not in _LINES and not name.startswith("to_")]
-_QUICKLY = {
-    **_SHARED,
-    **{name: getattr(math, name) for name in _FUNCTIONS if hasattr(math, name)},
-    "power": math.pow,
-}
-_CAREFULLY = {
-    **_SHARED,
-    **{name: _looking(name) for name in _FUNCTIONS},
-    "to_whole": _look_to_whole,
+_CAREFUL = {
+    **_QUICK,
+    **{
+        row.name: _never_raising(row, row.real.python)
+        for row in OPERATIONS.values()
+        if row.real and row.real.raises
+    },
+    "to_int64": _saturate,
 }
 
 
-class Script:
-    """A kernel as Python functions, called like the tape machine.
+class PythonProgram:
+    """A kernel as Python functions, called like the interpreter.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.make("log", x)]
-    >>> script = Script(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
+    >>> script = PythonProgram(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)))
     >>> script.run(1.0), script.run(0.0)
     ((0, [array([0.])]), (0, [array([-inf])]))
     """
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._parts = to_parts(kernel, LENGTH)
+        self._parts = split_program(kernel, PYTHON_PART_STEPS)
 
     def run(self, *inputs: Any) -> tuple[int, list[NDArray[Any]]]:
         """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
@@ -145,12 +133,12 @@ class Script:
     def run_numbers(self, given: list[Any]) -> tuple[int, list[Any]]:
         """Do the same on Python's numbers: one list of all inputs, one of all outputs."""
         try:
-            return self._called(self._quick, given)
+            return self._run_parts(self._quick, given)
         except _RAISED:
-            return self._called(self._careful, given)
+            return self._run_parts(self._careful, given)
 
-    def _called(self, functions: list[Any], given: list[Any]) -> tuple[int, list[Any]]:
-        slots, results = [None] * self._parts.size, [None] * len(self._kernel.flat.outputs)
+    def _run_parts(self, functions: list[Any], given: list[Any]) -> tuple[int, list[Any]]:
+        slots, results = [None] * self._parts.size, [None] * len(self._kernel.program.outputs)
         for function in functions:
             if status := function(given, slots, results):
                 return status, results
@@ -158,23 +146,23 @@ class Script:
 
     @cached_property
     def _quick(self) -> list[Any]:
-        return _compiled(self._kernel.flat, self._parts, True)
+        return _compile_parts(self._kernel.program, self._parts, True)
 
     @cached_property
     def _careful(self) -> list[Any]:
-        return _compiled(self._kernel.flat, self._parts, False)
+        return _compile_parts(self._kernel.program, self._parts, False)
 
 
-def _compiled(flat: Flat, parts: Parts, quick: bool) -> list[Any]:
+def _compile_parts(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> list[Any]:
     functions = []
     for part in parts.parts:
-        space: dict[str, Any] = dict(_QUICKLY if quick else _CAREFULLY)
+        space: dict[str, Any] = dict(_QUICK if quick else _CAREFUL)
         exec(compile(_source(flat, parts, part, quick), "<program>", "exec"), space)
         functions.append(space["part"])
     return functions
 
 
-def _source(flat: Flat, parts: Parts, part: Part, quick: bool) -> str:
+def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -> str:
     here = set(part.places)
 
     def name(place: int) -> str:
@@ -195,26 +183,18 @@ def _source(flat: Flat, parts: Parts, part: Part, quick: bool) -> str:
     return "def part(x, w, y):\n " + "\n ".join([*lines, "return 0"])
 
 
-def _line(flat: Flat, place: int, name: Callable[[int], str], quick: bool) -> str:
+def _line(flat: ScalarProgram, place: int, name: Callable[[int], str], quick: bool) -> str:
     """Return what a step computes, in Python."""
     operation, *args = flat.steps[place]
-    kind, names = flat.kinds[args[-1]], [name(arg) for arg in args]
-    if operation in ("to_double", "to_float", "to_whole"):
-        return _conversion(operation, kind, quick).format(*names)
-    if kind == TRUTH:
-        operation = _OF_TRUTHS.get(operation, operation)
-    if kind == WHOLE and OPERATIONS[operation].gives == "same" and operation != "select":
-        line = {"fmod": "remainder({0}, {1})"}.get(operation, _LINES.get(operation, ""))
-        return f"whole({line.format(*names)})"
-    line = _LINES.get(operation) or (quick and _QUICK.get(operation)) or ""
-    line = line.format(*names) if line else f"{operation}({', '.join(names)})"
-    return f"single({line})" if kind == FLOAT and operation in ROUNDED else line
-
-
-def _conversion(operation: str, kind: str, quick: bool) -> str:
-    is_float = KINDS[kind] in (np.float64, np.float32)
-    if operation == "to_double":
-        return "{0}" if is_float else "float({0})"
-    if operation == "to_float":
-        return "single({0})" if is_float else "single_of_whole({0})"
-    return "int({0})" if quick or not is_float else "to_whole({0})"
+    dtype, names = flat.dtypes[args[-1]], [name(arg) for arg in args]
+    row = OPERATIONS[operation]
+    code = row.code(dtype)
+    if code is None:
+        raise ValueKindError(f"{operation} is not for numbers of dtype {dtype!r}.")
+    python = code.python if quick or not code.raises else call(operation, row.arity)
+    text = python.format("", *names)
+    if row.gives != "same" or operation == "select":
+        return text
+    if dtype == INT64:
+        return f"wrap({text})"
+    return f"float32({text})" if dtype == FLOAT32 and not row.exact else text

@@ -13,20 +13,19 @@ from simpleautodiff.compiled.array.run_numpy import is_known
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.known_values import result_line
 from simpleautodiff.compiled.backends.python.numpy_scalars import (
-    DTYPES,
     FOLLOWING,
+    NUMPY_NAMES,
     OWN,
-    about,
-    failing,
+    describe_leaves,
+    docstring_lines,
+    failure_text,
     function_in_python,
     module,
-    said,
 )
-from simpleautodiff.compiled.recording.trace_program import Guard, Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
-from simpleautodiff.compiled.scalar.kernel import SAME, Kernel, Leaf
-from simpleautodiff.compiled.scalar.lower_rows import can_lower, kind_of, lower
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.recording.trace_program import Guard, Line, RecordedProgram, Ref
+from simpleautodiff.compiled.scalar.kernel import SAME, BatchedKernel, Kernel, Leaf
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter, lower
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.python_code import (
@@ -80,7 +79,7 @@ _WRITTEN = {  # rows that are several functions of NumPy
 _SCIPY = {"lgamma": "gammaln"}  # rows that have another name in scipy.special
 
 
-def to_python(recorded: Recorded, name: str) -> str:
+def to_python(recorded: RecordedProgram, name: str) -> str:
     """Return a recorded program as a Python module that imports NumPy, and SciPy if it must.
 
     Its function takes one argument per leaf, and returns one result per leaf. It raises
@@ -88,7 +87,7 @@ def to_python(recorded: Recorded, name: str) -> str:
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.level import SymbolLevel
+    >>> from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
     >>> level = SymbolLevel()
     >>> with level:
     ...     y = np.sum(2 + np.sin(level.input(np.zeros(3))))
@@ -105,12 +104,12 @@ def to_python(recorded: Recorded, name: str) -> str:
     >>> print(space["f"]([0.0, np.pi / 2, 0.0]))
     7.0
     """
-    space = Space()
+    space = ModuleSpace()
     function = write_function(space, recorded, name)
-    return module(name, space.text([function]), space.assigned())
+    return module(name, space.text([function]), space.constant_lines())
 
 
-class Space:
+class ModuleSpace:
     """What stands in a module before its functions: helpers, and constant arrays."""
 
     def __init__(self) -> None:
@@ -121,23 +120,27 @@ class Space:
         """Return the helpers and these functions."""
         return "\n\n\n".join([*self.helpers.values(), *functions])
 
-    def assigned(self) -> list[str]:
+    def constant_lines(self) -> list[str]:
         """Return the lines that name the constants."""
         return [f"{constant} = {value}" for value, constant in self.constants.items()]
 
 
 def write_function(
-    space: Space, program: Recorded, name: str, arguments: Sequence[str] = (), is_way: bool = False
+    space: ModuleSpace,
+    program: RecordedProgram,
+    name: str,
+    arguments: Sequence[str] = (),
+    is_path: bool = False,
 ) -> str:
     """Return the function of a program, or of one of several ways (see `function_in_python`)."""
     names = list(arguments) or [f"in{n}" for n in range(program.inputs)]
-    writer = _Writer(space, clean(program), names, is_way)
-    opening = [FOLLOWING] if is_way else opening_lines(space, program, names)
+    writer = _NumpyWriter(space, clean(program), names, is_path)
+    opening = [FOLLOWING] if is_path else opening_lines(space, program, names)
     lines = [f"    {line}".rstrip() for line in [*opening, *writer.lines()]]
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
 
-def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list[str]:
+def opening_lines(space: ModuleSpace, program: RecordedProgram, names: Sequence[str]) -> list[str]:
     """Return the docstring of a function, and the checks of its arguments."""
     lines, inputs = program.lines, program.lines[: program.inputs]
     results = [result_line(lines, output) for output in program.outputs]
@@ -149,21 +152,23 @@ def opening_lines(space: Space, program: Recorded, names: Sequence[str]) -> list
              for own, line in zip(names, inputs, strict=True)]  # fmt: skip
     if given:
         space.helpers["given"] = _GIVEN
-    return [*about(*said), *given]
+    return [*docstring_lines(*said), *given]
 
 
-class _Writer:
+class _NumpyWriter:
     """Writes one program."""
 
-    def __init__(self, space: Space, program: Recorded, names: list[str], is_way: bool) -> None:
-        self.space, self.program, self.names, self.is_way = space, program, names, is_way
+    def __init__(
+        self, space: ModuleSpace, program: RecordedProgram, names: list[str], is_path: bool
+    ) -> None:
+        self.space, self.program, self.names, self.is_path = space, program, names, is_path
         self.helpers, self.constants = space.helpers, space.constants
 
     def lines(self) -> list[str]:
         """Return the lines of the function."""
         body = self._body()
         steps = ['with np.errstate(all="ignore"):', *[f"    {line}" for line in body]]
-        return [*(steps if body else []), f"return {'0, ' * self.is_way}{self._returned()}"]
+        return [*(steps if body else []), f"return {'0, ' * self.is_path}{self._return_text()}"]
 
     def _name(self, place: int) -> str:
         return self.names[place] if place < self.program.inputs else f"v{int(place)}"
@@ -178,20 +183,20 @@ class _Writer:
                 shape = f"  # {line.shape}" if line.shape else ""
                 body.append(f"{self._name(number)} = {self._expression(line)}{shape}")
             while guards and is_known(guards[0][1], number):
-                body += self._guarded(*guards.pop(0))
+                body += self._guard_lines(*guards.pop(0))
         return body
 
-    def _guarded(self, number: int, guard: Guard) -> list[str]:
-        if type(guard.place) is not Place:
+    def _guard_lines(self, number: int, guard: Guard) -> list[str]:
+        if type(guard.place) is not Ref:
             return []
         test = f"if {'not ' * guard.expected}np.all({self._name(guard.place)}):"
-        return [test, f"    {failing(number, self.is_way)}"]
+        return [test, f"    {failure_text(number, self.is_path)}"]
 
     def _expression(self, line: Line) -> str:
         what = line.what
         if isinstance(what, Primitive):
             return self._row(line)
-        if isinstance(what, Rows):
+        if isinstance(what, BatchedKernel):
             return self._of_rows(line)
         pieces = [self._piece(arg) for arg in line.args]
         if what is operator.getitem:
@@ -227,7 +232,7 @@ class _Writer:
             return Piece(f"{name}({join_arguments(pieces)})")
         if can_lower(line.what, line.dtype):
             own = name if dtype == "float64" else f"{name}_{dtype}"
-            self.helpers[own] = _lowered(line, own)
+            self.helpers[own] = _write_lowered(line, own)
             return Piece(f"{own}({join_arguments(pieces)})")
         if not line.what.arrays and hasattr(_special(), _SCIPY.get(name, name)):
             kind = f".astype({dtype!r})" * (dtype != "float64")
@@ -235,8 +240,8 @@ class _Writer:
         raise _refusal(line)
 
     def _of_rows(self, line: Line) -> str:
-        """Write a function of rows: its program takes columns, and gives columns."""
-        rows: Rows = line.what
+        """Write a batched function: its program takes columns, and gives columns."""
+        rows: BatchedKernel = line.what
         name = f"rows{len(self.helpers)}"
         self.helpers[name] = function_in_python(rows.kernel, name)
         self.helpers["as_rows"] = _AS_ROWS
@@ -251,7 +256,7 @@ class _Writer:
 
     def _piece(self, arg: Any) -> Piece:
         """Write an argument; a large array gets a name at the top of the module."""
-        if type(arg) is Place:
+        if type(arg) is Ref:
             return Piece(self._name(arg))
         if type(arg) in (tuple, list):
             inside = [self._piece(part).text for part in arg]
@@ -262,17 +267,17 @@ class _Writer:
         return Piece(self.constants.setdefault(piece.text, f"C{len(self.constants) + 1}"))
 
     def _like(self, arg: Any) -> Any:
-        """Return an argument, or something of the same kind and shape in its place."""
+        """Return an argument, or something of the same dtype and shape in its place."""
         if type(arg) is tuple:
             return tuple([self._like(part) for part in arg])
-        return _like(self.program.lines[arg]) if type(arg) is Place else arg
+        return _like(self.program.lines[arg]) if type(arg) is Ref else arg
 
-    def _returned(self) -> str:
+    def _return_text(self) -> str:
         results: list[str] = []
         seen: set[str] = set()
         for output in self.program.outputs:
             text = self._piece(output).text
-            shared = type(output) is not Place or text in seen or self._is_view(output)
+            shared = type(output) is not Ref or text in seen or self._is_view(output)
             line = result_line(self.program.lines, output)
             kind = f', "{line.dtype}"' * (line.dtype == np.float32)  # NumPy may have widened it
             made = "array" if shared else "asarray"
@@ -280,7 +285,7 @@ class _Writer:
             seen.add(text)
         return results[0] if len(results) == 1 else _tuple(results)
 
-    def _is_view(self, place: Place) -> bool:
+    def _is_view(self, place: Ref) -> bool:
         """Tell whether a result may share memory with an argument or another result."""
         line = self.program.lines[place]
         return bool(line.shape) and not (isinstance(line.what, Primitive) and not line.what.arrays)
@@ -294,20 +299,20 @@ _AS_ROWS = '''def as_rows(columns, count, shapes):
     )'''
 
 
-def rows_in_python(rows: Rows, name: str, arguments: list[str]) -> str:
+def rows_in_python(rows: BatchedKernel, name: str, arguments: list[str]) -> str:
     """Return a function of any number of rows, and that of columns which it calls."""
     inputs = [
         f"{line.partition(',')[0]}, rows of {leaf.size}" if mode != SAME else line
         for line, leaf, mode in zip(
-            said(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
+            describe_leaves(rows.kernel, arguments)[0], rows.kernel.inputs, rows.modes, strict=True
         )
     ]
     outputs = [
-        f"out{n} : {DTYPES[leaf.kind][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
+        f"out{n} : {NUMPY_NAMES[leaf.dtype][3:]}, shape ({', '.join(['count', *map(str, shape)])})"
         for n, (leaf, shape) in enumerate(zip(rows.kernel.outputs, rows.shapes, strict=True))
     ]
     first = arguments[next(k for k, mode in enumerate(rows.modes) if mode != SAME)]
-    lines = [*about(inputs, outputs), f"count = len({first})"]
+    lines = [*docstring_lines(inputs, outputs), f"count = len({first})"]
     for own, mode, leaf in zip(arguments, rows.modes, rows.kernel.inputs, strict=True):
         ahead = 1 if mode == SAME else "count"
         lines.append(
@@ -333,9 +338,9 @@ def _like(line: Line) -> Any:
     return np.broadcast_to(line.dtype.type(0), line.shape) if line.shape else line.dtype.type(0)
 
 
-def _lowered(line: Line, name: str) -> str:
+def _write_lowered(line: Line, name: str) -> str:
     """Return a row as a function made of operations that NumPy has."""
-    flat, kind = Flat(precise=True), kind_of(line.dtype) or ""
+    flat, kind = ScalarProgram(precise=True), dtype_letter(line.dtype) or ""
     places = [flat.input(kind) for _ in line.args]
     flat.outputs = [lower(flat, line.what, kind, places)]
     leaf = Leaf(kind, 1)

@@ -1,4 +1,4 @@
-"""A flat program as a Python module that needs NumPy alone."""
+"""A scalar program as a Python module that needs NumPy alone."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ import re
 import textwrap
 from collections.abc import Callable, Sequence
 
-from simpleautodiff.compiled.backends.c.c_steps import INFIX
-from simpleautodiff.compiled.backends.export_paths import OTHER_WAY
+from simpleautodiff.compiled.backends.export import OTHER_PATH
 from simpleautodiff.compiled.scalar.kernel import Kernel
-from simpleautodiff.compiled.scalar.operations import DOUBLE, FLOAT, OPERATIONS, TRUTH, WHOLE
-from simpleautodiff.compiled.scalar.scalar_program import Flat
+from simpleautodiff.compiled.scalar.operations import (
+    BOOL,
+    FLOAT32,
+    FLOAT64,
+    INT64,
+    OPERATIONS,
+    EachByMath,
+    Operation,
+    call,
+)
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.program.python_code import module_text
 
-DTYPES = {DOUBLE: "np.float64", FLOAT: "np.float32", TRUTH: "np.bool_", WHOLE: "np.int64"}
-_SIGNS = {name: sign for name, sign in INFIX.items() if name not in ("and", "or", "xor")}
-_CONVERSIONS = {"to_double": DOUBLE, "to_float": FLOAT, "to_whole": WHOLE}
+NUMPY_NAMES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
 FOLLOWING = '"""Return 0 and the results, or 1 + the number of the guard that fails, and None."""'
 OWN = {
     name: f'''def {name}(x):
     """Return {name} of a number, or of each number of an array."""
     return np.vectorize(math.{name}, otypes=[float])(x)[()].astype(np.asarray(x).dtype)'''
-    for name in ("erf", "erfc")
+    for name, operation in OPERATIONS.items()
+    if isinstance(operation.numpy, EachByMath)
 }
 
 
@@ -30,13 +37,13 @@ def to_python(kernel: Kernel, name: str) -> str:
     """Return a kernel as a Python module that imports NumPy alone.
 
     Its function takes one argument per leaf: a number, or a sequence of as many numbers as the leaf
-    has; each may be a column, an array with one number for each of many rows. It raises
+    has; each may be a column, an array with one number for each example of a batch. It raises
     `ValueError` where a guard fails.
 
     Examples
     --------
-    >>> from simpleautodiff.compiled.numbers.kernel import Leaf
-    >>> flat = Flat()
+    >>> from simpleautodiff.compiled.scalar.kernel import Leaf
+    >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> flat.outputs = [flat.mul(flat.make("sin", x), flat.const(0.1))]
     >>> text = to_python(Kernel(flat, (Leaf("d", 1),), (Leaf("d", 1),)), "f")
@@ -51,20 +58,20 @@ def to_python(kernel: Kernel, name: str) -> str:
     >>> space["f"]([0.0, float("inf")])
     array([ 0., nan])
     """
-    return module(name, with_own(function_in_python(kernel, name)))
+    return module(name, prepend_helpers(function_in_python(kernel, name)))
 
 
 def module(name: str, code: str, constants: Sequence[str] = ()) -> str:
     """Return a module with what its function needs."""
-    if "OTHER_WAY" in code:
-        pieces = textwrap.wrap(OTHER_WAY, 80, drop_whitespace=False)
-        constants = ["OTHER_WAY = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
+    if "OTHER_PATH" in code:
+        pieces = textwrap.wrap(OTHER_PATH, 80, drop_whitespace=False)
+        constants = ["OTHER_PATH = (", *[f'    "{piece}"' for piece in pieces], ")", *constants]
     about = f'"""{name}, written by simpleautodiff for NumPy."""'
-    return f"{about}\n\n{module_text(with_own(code), constants)}"
+    return f"{about}\n\n{module_text(prepend_helpers(code), constants)}"
 
 
 def function_in_python(
-    kernel: Kernel, name: str, arguments: Sequence[str] = (), is_way: bool = False
+    kernel: Kernel, name: str, arguments: Sequence[str] = (), is_path: bool = False
 ) -> str:
     """Return the function alone, without what it needs.
 
@@ -72,20 +79,22 @@ def function_in_python(
     arguments are as they should be.
     """
     names = list(arguments) or [f"in{n}" for n in range(len(kernel.inputs))]
-    given = [f"{own} = np.asarray({own}, {DTYPES[leaf.kind]})[()]"
+    given = [f"{own} = np.asarray({own}, {NUMPY_NAMES[leaf.dtype]})[()]"
              for own, leaf in zip(names, kernel.inputs, strict=True)]  # fmt: skip
-    opening = [FOLLOWING] if is_way else [*about(*said(kernel, names)), *given]
-    lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_way)]]
+    opening = (
+        [FOLLOWING] if is_path else [*docstring_lines(*describe_leaves(kernel, names)), *given]
+    )
+    lines = [f"    {line}" if line else "" for line in [*opening, *_lines(kernel, names, is_path)]]
     return "\n".join([f"def {name}({', '.join(names)}):", *lines])
 
 
-def with_own(code: str) -> str:
+def prepend_helpers(code: str) -> str:
     """Put the functions in front that NumPy does not have."""
     used = [text for own, text in OWN.items() if re.search(rf"(?<![.\w]){own}\(", code)]
     return "\n\n\n".join([*used, code])
 
 
-def about(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+def docstring_lines(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     """Return a docstring that says what the arguments and the results are."""
     parts = [("Parameters", inputs), ("Returns", outputs)]
     said = [line for title, lines in parts if lines
@@ -93,28 +102,28 @@ def about(inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     return ['"""Compute what was recorded.', *said, '"""']
 
 
-def said(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Say of which kinds the arguments and the results are."""
+def describe_leaves(kernel: Kernel, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Say of which dtypes the arguments and the results are."""
     results = [f"out{n}" for n in range(len(kernel.outputs))]
     pairs = zip((*names, *results), (*kernel.inputs, *kernel.outputs), strict=True)
     lines = [
-        f"{name} : {DTYPES[leaf.kind][3:]}, "
+        f"{name} : {NUMPY_NAMES[leaf.dtype][3:]}, "
         + ("a number or a column" if leaf.size == 1 else f"{leaf.size} numbers or columns")
         for name, leaf in pairs
     ]
     return lines[: len(names)], lines[len(names) :]
 
 
-def failing(number: int, is_way: bool) -> str:
+def failure_text(number: int, is_path: bool) -> str:
     """Write what is done where a guard fails."""
-    if is_way:
+    if is_path:
         return f"return {number + 1}, None"
-    return f'raise ValueError("guard {number} failed: " + OTHER_WAY)'
+    return f'raise ValueError("guard {number} failed: " + OTHER_PATH)'
 
 
-def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
+def _lines(kernel: Kernel, names: Sequence[str], is_path: bool) -> list[str]:
     """Return the body of the function: steps, guards, results."""
-    flat = kernel.flat
+    flat = kernel.program
     inputs = [
         own if leaf.size == 1 else f"{own}[{i}]"
         for own, leaf in zip(names, kernel.inputs, strict=True)
@@ -135,52 +144,48 @@ def _lines(kernel: Kernel, names: Sequence[str], is_way: bool) -> list[str]:
     return [
         *(['with np.errstate(all="ignore"):'] if steps else []),
         *steps,
-        *_python_guards(flat, name, is_way),
-        f"return {'0, ' * is_way}{_returned(kernel, name)}",
+        *_python_guards(flat, name, is_path),
+        f"return {'0, ' * is_path}{_return_text(kernel, name)}",
     ]
 
 
-def _python_guards(flat: Flat, name: Callable[[int], str], is_way: bool) -> list[str]:
+def _python_guards(flat: ScalarProgram, name: Callable[[int], str], is_path: bool) -> list[str]:
     lines = []
     for number, (place, expected) in enumerate(flat.guards):
         fails = f"not np.all({name(place)})" if expected else f"np.any({name(place)})"
-        lines += [f"if {fails}:", f"    {failing(number, is_way)}"]
+        lines += [f"if {fails}:", f"    {failure_text(number, is_path)}"]
     return lines
 
 
-def _returned(kernel: Kernel, name: Callable[[int], str]) -> str:
-    places, results = iter(kernel.flat.outputs), []
+def _return_text(kernel: Kernel, name: Callable[[int], str]) -> str:
+    places, results = iter(kernel.program.outputs), []
     for leaf in kernel.outputs:
-        names = [_typed(kernel.flat, next(places), name) for _ in range(leaf.size)]
+        names = [_cast(kernel.program, next(places), name) for _ in range(leaf.size)]
         many = f"np.stack(np.broadcast_arrays({', '.join(names)}))"
-        none = f"np.empty(0, {DTYPES[leaf.kind]})"
+        none = f"np.empty(0, {NUMPY_NAMES[leaf.dtype]})"
         results.append(names[0] if leaf.size == 1 else many if names else none)
     return results[0] if len(results) == 1 else f"({', '.join(results)})"
 
 
-def _typed(flat: Flat, place: int, name: Callable[[int], str]) -> str:
+def _cast(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     is_plain = flat.steps[place][0] == "const"
-    return f"{DTYPES[flat.kinds[place]]}({name(place)})" if is_plain else name(place)
+    return f"{NUMPY_NAMES[flat.dtypes[place]]}({name(place)})" if is_plain else name(place)
 
 
-def _python_constant(flat: Flat, place: int) -> str:
-    kind, number = flat.kinds[place], flat.number(place).item()
-    if kind == DOUBLE and math.isfinite(number):
+def _python_constant(flat: ScalarProgram, place: int) -> str:
+    kind, number = flat.dtypes[place], flat.number(place).item()
+    if kind == FLOAT64 and math.isfinite(number):
         return repr(number) if math.copysign(1, number) > 0 else f"({number!r})"
-    is_plain = kind in (TRUTH, WHOLE) or math.isfinite(number)
-    return f"{DTYPES[kind]}({number if is_plain else repr(str(number))})"
+    is_plain = kind in (BOOL, INT64) or math.isfinite(number)
+    return f"{NUMPY_NAMES[kind]}({number if is_plain else repr(str(number))})"
 
 
-def _python_line(flat: Flat, place: int, name: Callable[[int], str]) -> str:
+def _python_line(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
     operation, *args = flat.steps[place]
-    names = [name(arg) for arg in args]
-    if operation in _SIGNS:
-        return f"{names[0]} {_SIGNS[operation]} {names[1]}"
-    if operation == "select":
-        return f"np.where({', '.join(names)})[()]"
-    if operation == "neg":
-        return f"-{names[0]}"
-    if operation in _CONVERSIONS:
-        return f"{DTYPES[_CONVERSIONS[operation]]}({names[0]})"
-    called = operation if operation in OWN else f"np.{OPERATIONS[operation].compute.__name__}"
-    return f"{called}({', '.join(names)})"
+    return _code(OPERATIONS[operation]).format("", *[name(arg) for arg in args])
+
+
+def _code(row: Operation) -> str:
+    """Return how an operation is written with NumPy."""
+    function = row.name if row.name in OWN else f"np.{getattr(row.numpy, '__name__', '')}"
+    return row.numpy_code or call(function, row.arity)

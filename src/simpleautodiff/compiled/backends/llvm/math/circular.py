@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simpleautodiff.compiled.backends.llvm.math.builder import (
-    Bits,
-    Kind,
-    Number,
-    fma,
-    polynomial,
-)
 from simpleautodiff.compiled.backends.llvm.math.double_double import (
     Pair,
     quick_sum,
@@ -18,34 +11,41 @@ from simpleautodiff.compiled.backends.llvm.math.double_double import (
     sharp_remainder,
 )
 from simpleautodiff.compiled.backends.llvm.math.exponentials import nearest
+from simpleautodiff.compiled.backends.llvm.math.lane_values import (
+    FloatFormat,
+    Floats,
+    Ints,
+    fma,
+    polynomial,
+)
 
 
 @dataclass(frozen=True)
 class Angle:
     """The remainder r + low, and bits whose two lowest ones tell the quadrant."""
 
-    r: Number
-    low: Number
-    quadrant: Bits
+    r: Floats
+    low: Floats
+    quadrant: Ints
 
 
-def limit(kind: Kind) -> float:
+def limit(kind: FloatFormat) -> float:
     """Return the largest size that three parts of π/2 are enough for."""
     return 2.0**30 if kind.bits == 64 else 2.0**15
 
 
-def near_angle(x: Number) -> Angle:
+def near_angle(x: Floats) -> Angle:
     """Return the angle of a number up to the limit."""
     a = abs(x)
-    k, quadrant = nearest(a, x.lanes.constants("TWO_OVER_PI")[0])
-    return Angle(*sharp_remainder(a, k, x.lanes.constants("HALF_PI")), quadrant)
+    k, quadrant = nearest(a, x.builder.constants("TWO_OVER_PI")[0])
+    return Angle(*sharp_remainder(a, k, x.builder.constants("HALF_PI")), quadrant)
 
 
 def sine(angle: Angle) -> Pair:
     """Return sin(r) as r and a small rest."""
     z = angle.r * angle.r
     scaled = fma(z, -0.5, 1.0) * angle.low
-    return angle.r, fma(z * angle.r, polynomial(z, z.lanes.constants("SIN")), scaled)
+    return angle.r, fma(z * angle.r, polynomial(z, z.builder.constants("SIN")), scaled)
 
 
 def cosine(angle: Angle) -> Pair:
@@ -53,27 +53,27 @@ def cosine(angle: Angle) -> Pair:
     z = angle.r * angle.r
     high = fma(z, -0.5, 1.0)
     low = fma(z, -0.5, 1.0 - high)
-    rest = fma(z * z, polynomial(z, z.lanes.constants("COS")), low)
+    rest = fma(z * z, polynomial(z, z.builder.constants("COS")), low)
     return high, fma(-angle.r, angle.low, rest)
 
 
-def _choose(angle: Angle, quadrant: Bits) -> Number:
+def _choose(angle: Angle, quadrant: Ints) -> Floats:
     s, c = sine(angle), cosine(angle)
     value = quadrant.odd.pick(c[0] + c[1], s[0] + s[1])
-    return value.flip((quadrant & 2) << (value.lanes.kind.bits - 2))
+    return value.flip((quadrant & 2) << (value.builder.kind.bits - 2))
 
 
-def sin_of(x: Number, angle: Angle) -> Number:
+def sin_of(x: Floats, angle: Angle) -> Floats:
     """Return sin(x), given the angle of |x|."""
     return _choose(angle, angle.quadrant).flip(x.sign)
 
 
-def cos_of(x: Number, angle: Angle) -> Number:
+def cos_of(x: Floats, angle: Angle) -> Floats:
     """Return cos(x), given the angle of |x|."""
     return _choose(angle, angle.quadrant + 1)
 
 
-def tan_of(x: Number, angle: Angle) -> Number:
+def tan_of(x: Floats, angle: Angle) -> Floats:
     """Return tan(x), given the angle of |x|."""
     odd = angle.quadrant.odd
     s, c = (quick_sum(*pair) for pair in (sine(angle), cosine(angle)))

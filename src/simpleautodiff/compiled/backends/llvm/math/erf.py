@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.backends.llvm.math.builder import Number, at_most, fma, polynomial
 from simpleautodiff.compiled.backends.llvm.math.coefficients import (
     ERF_CENTRE,
     ERF_END,
@@ -15,11 +14,12 @@ from simpleautodiff.compiled.backends.llvm.math.double_double import (
     quotient,
 )
 from simpleautodiff.compiled.backends.llvm.math.exponentials import power_of_two, reduce, scale
+from simpleautodiff.compiled.backends.llvm.math.lane_values import Floats, at_most, fma, polynomial
 
 
-def tail(a: Number) -> Number:
+def tail(a: Floats) -> Floats:
     """Return erfc(a), a ≥ 0."""
-    a = at_most(a, 28.0 if a.lanes.kind.bits == 64 else 11.0)
+    a = at_most(a, 28.0 if a.builder.kind.bits == 64 else 11.0)
     square, lost = exact_product(a, a)
     parts = reduce(-square, -lost)
     sloped, more = exact_product(a, ERF_SLOPE)
@@ -27,8 +27,8 @@ def tail(a: Number) -> Number:
     centre = a + ERF_CENTRE
     both = 1.0 / (centre * bottom)
     t = (a - ERF_CENTRE) * (bottom * both)
-    first, first_low = a.lanes.constants("ERFC_FIRST")
-    f, f_low = quick_sum(first, t * polynomial(t, a.lanes.constants("ERFC")))
+    first, first_low = a.builder.constants("ERFC_FIRST")
+    f, f_low = quick_sum(first, t * polynomial(t, a.builder.constants("ERFC")))
     e, e_low = quick_sum(1.0, parts.r)
     e_low = e_low + parts.rest
     product, lost = exact_product(e, f)
@@ -37,13 +37,13 @@ def tail(a: Number) -> Number:
     return scale(high + rest, parts.steps)
 
 
-def erfc(x: Number) -> Number:
+def erfc(x: Floats) -> Floats:
     """Emit erfc(x)."""
     value = tail(abs(x))
     return (x < 0.0).pick(2.0 - value, value)
 
 
-def rough_tail(a: Number) -> Number:
+def rough_tail(a: Floats) -> Floats:
     """Return erfc(a), a ≥ 1, near enough to be taken from 1."""
     a = at_most(a, 6.0)
     parts = reduce(-(a * a))
@@ -51,13 +51,13 @@ def rough_tail(a: Number) -> Number:
     centre = a + ERF_CENTRE
     both = 1.0 / (centre * bottom)
     t = (a - ERF_CENTRE) * (bottom * both)
-    first, _ = a.lanes.constants("ERFC_FIRST")
-    f = fma(t, polynomial(t, a.lanes.constants("ERFC")), first) * (centre * both)
+    first, _ = a.builder.constants("ERFC_FIRST")
+    f = fma(t, polynomial(t, a.builder.constants("ERFC")), first) * (centre * both)
     return fma(parts.r + parts.rest, f, f) * power_of_two(parts.steps)
 
 
-def erf(x: Number) -> Number:
+def erf(x: Floats) -> Floats:
     """Emit erf(x)."""
     a = abs(x)
-    inner = fma(a, polynomial(a * a, x.lanes.constants("ERF")), a)
+    inner = fma(a, polynomial(a * a, x.builder.constants("ERF")), a)
     return (a > ERF_END).pick(1.0 - rough_tail(a), inner).flip(x.sign)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simpleautodiff.compiled.backends.llvm.math.builder import KINDS, Lanes
 from simpleautodiff.compiled.backends.llvm.math.coefficients import DOUBLE, TWO_OVER_PI_WORDS
+from simpleautodiff.compiled.backends.llvm.math.lane_values import FORMATS, MathBuilder
 
 NAME = "@sad_far_remainder"
 RESULT = "{ double, double, i64 }"
@@ -20,7 +20,7 @@ DECLARATIONS = frozenset(
 # are left out. The next 192 bits times `whole`, modulo 2**192, are the quadrant (2 bits) and the
 # part of a quadrant (190 bits), of which 126 are kept; a zero word in front serves s < 2. A
 # small lane comes along with a huge one: its result is not used, but it must stay in the table.
-BODY = """
+REMAINDER_BODY = """
   %bits = bitcast double %x to i64
   %shifted = lshr i64 %bits, 52
   %e = and i64 %shifted, 2047
@@ -96,9 +96,13 @@ def far_remainder() -> str:
     """Return the function that reduces one float64, of size 2**-10 or more to be of use."""
     words = ", ".join(f"i64 {word}" for word in (0, *TWO_OVER_PI_WORDS))
     count = len(TWO_OVER_PI_WORDS) + 1
-    scalar = Lanes(1, KINDS["double"])
+    scalar = MathBuilder(1, FORMATS["double"])
     first, second = (scalar.number(part).text for part in DOUBLE["HALF_PI"][:2])
-    body = BODY.replace("{first}", first).replace("{second}", second).replace("{result}", RESULT)
+    body = (
+        REMAINDER_BODY.replace("{first}", first)
+        .replace("{second}", second)
+        .replace("{result}", RESULT)
+    )
     return (
         f"@sad_two_over_pi = internal constant [{count} x i64] [{words}]\n"
         f"define internal {RESULT} {NAME}(double %x) alwaysinline nounwind memory(none) {{"

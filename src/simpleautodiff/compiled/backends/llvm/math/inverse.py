@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from math import inf
 
-from simpleautodiff.compiled.backends.llvm.math.builder import (
-    Bits,
-    Mask,
-    Number,
-    at_most,
-    fma,
-    polynomial,
-)
 from simpleautodiff.compiled.backends.llvm.math.double_double import (
     exact_product,
     quick_sum,
     quotient,
 )
+from simpleautodiff.compiled.backends.llvm.math.lane_values import (
+    Floats,
+    Ints,
+    Mask,
+    at_most,
+    fma,
+    polynomial,
+)
 
 
-def arc(y: Number, x: Number, left: Bits | None = None) -> Number:
+def arc(y: Floats, x: Floats, left: Ints | None = None) -> Floats:
     """Return the angle of the point (x, y), both ≥ 0 and not both 0, or infinite, or too small.
 
     A point below the diagonal, by symmetry; one near it is turned by π/4. Where the bit of the
     sign is set in `left`, x stands for -x.
     """
-    lanes = y.lanes
+    lanes = y.builder
     steep = y > x
     short, long = steep.pick(x, y), steep.pick(y, x)
     turned = short > long * 0.4142135623730951
@@ -48,23 +48,23 @@ def arc(y: Number, x: Number, left: Bits | None = None) -> Number:
     return high + (rest + (fma(eighths, second * 0.5, base_low) + small.flip(flip)))
 
 
-def is_set(sign: Bits) -> Mask:
+def is_set(sign: Ints) -> Mask:
     """Say where the bit of the sign is set."""
-    return (sign | sign.lanes.kind.pattern(1.0)).number < 0.0
+    return (sign | sign.builder.kind.pattern(1.0)).number < 0.0
 
 
-def atan(x: Number) -> Number:
+def atan(x: Floats) -> Floats:
     """Emit atan(x)."""
-    return arc(at_most(abs(x), 2.0**100), x.lanes.number(1.0)).flip(x.sign)
+    return arc(at_most(abs(x), 2.0**100), x.builder.number(1.0)).flip(x.sign)
 
 
-def atan2(y: Number, x: Number) -> Number:
+def atan2(y: Floats, x: Floats) -> Floats:
     """Emit the angle of the point (x, y)."""
     a, b = abs(y), abs(x)
-    huge = 2.0 ** (y.lanes.kind.bias - 3)
-    tiny = y.lanes.kind.least * 2.0 ** (y.lanes.kind.fraction + 10)
+    huge = 2.0 ** (y.builder.kind.bias - 3)
+    tiny = y.builder.kind.least * 2.0 ** (y.builder.kind.fraction + 10)
     large, little = (a > huge) | (b > huge), ~((a > tiny) | (b > tiny))
-    scale = large.pick(2.0**-8, little.pick(2.0 ** (y.lanes.kind.bias - 30), 1.0))
+    scale = large.pick(2.0**-8, little.pick(2.0 ** (y.builder.kind.bias - 30), 1.0))
     endless = a.equals(inf) | b.equals(inf)
     a, b = (endless.pick(v.equals(inf).pick(1.0, 0.0), v * scale) for v in (a, b))
     b = (a.equals(0.0) & b.equals(0.0)).pick(1.0, b)
@@ -72,28 +72,28 @@ def atan2(y: Number, x: Number) -> Number:
     return y.unordered(x).pick(x + y, value)
 
 
-def asin(x: Number) -> Number:
+def asin(x: Floats) -> Floats:
     """Emit asin(x); above 1/2 as π/2 - 2 asin(√((1 - x)/2))."""
     far, s, small = _half(x)
-    first, second, _ = x.lanes.constants("HALF_PI")
+    first, second, _ = x.builder.constants("HALF_PI")
     high, rest = quick_sum(first, s * -2.0)
     outer = high + (rest + fma(small, -2.0, second))
     return far.pick(outer, s + small).flip(x.sign)
 
 
-def _half(x: Number) -> tuple[Mask, Number, Number]:
+def _half(x: Floats) -> tuple[Mask, Floats, Floats]:
     """Return whether |x| > 1/2, s = |x| or √((1 - |x|)/2) there, and asin(s) - s."""
     a = abs(x)
     far = a > 0.5
     z = far.pick((1.0 - a) * 0.5, a * a)
-    s = far.pick(x.lanes.call("sqrt", z), a)
-    return far, s, z * s * polynomial(z, x.lanes.constants("ASIN"))
+    s = far.pick(x.builder.call("sqrt", z), a)
+    return far, s, z * s * polynomial(z, x.builder.constants("ASIN"))
 
 
-def acos(x: Number) -> Number:
+def acos(x: Floats) -> Floats:
     """Emit acos(x): π/2 - asin(x), 2 asin(s) or π - 2 asin(s)."""
     far, s, small = _half(x)
-    first, second, _ = x.lanes.constants("HALF_PI")
+    first, second, _ = x.builder.constants("HALF_PI")
     left = x < 0.0
     base = far.pick(left.pick(first * 2.0, 0.0), first)
     base_low = far.pick(left.pick(second * 2.0, 0.0), second)

@@ -13,16 +13,22 @@ from simpleautodiff.compiled.backends.llvm.math import (
     logarithms as logarithm,
     powers,
 )
-from simpleautodiff.compiled.backends.llvm.math.builder import KINDS, Bits, Lanes, Mask, Number
 from simpleautodiff.compiled.backends.llvm.math.huge_arguments import (
     DECLARATIONS,
     NAME,
     RESULT,
     far_remainder,
 )
+from simpleautodiff.compiled.backends.llvm.math.lane_values import (
+    FORMATS,
+    Floats,
+    Ints,
+    Mask,
+    MathBuilder,
+)
 
 Wanted = tuple[str, int, str]
-WRITERS: dict[str, Callable[..., Number]] = {
+WRITERS: dict[str, Callable[..., Floats]] = {
     writer.__name__: writer
     for writer in (
         *(exponential.exp, exponential.exp2, exponential.expm1, exponential.sigmoid),
@@ -65,7 +71,7 @@ def symbol(name: str, width: int, kind: str) -> str:
     >>> symbol("exp", 1, "float")
     '@sad_exp_f32'
     """
-    return f"@sad_{name}_{Lanes(width, KINDS[kind]).suffix}"
+    return f"@sad_{name}_{MathBuilder(width, FORMATS[kind]).suffix}"
 
 
 def functions(wanted: Iterable[Wanted]) -> Text:
@@ -80,7 +86,7 @@ def functions(wanted: Iterable[Wanted]) -> Text:
     --------
     >>> text = functions([("sqrt", 4, "double")])
     >>> print(text.definitions.splitlines()[1])
-      %v0 = call <4 x double> @llvm.sqrt.v4f64(<4 x double> %x)
+      %v1 = call <4 x double> @llvm.sqrt.v4f64(<4 x double> %x)
     >>> sorted(text.declarations)
     ['declare <4 x double> @llvm.sqrt.v4f64(<4 x double>)']
     """
@@ -97,71 +103,71 @@ def _enter(one: Wanted, texts: dict[str, str], declarations: set[str]) -> None:
     key = symbol(*one)
     if key in texts:
         return
-    lanes, scalar = Lanes(width, KINDS[kind]), Lanes(1, KINDS["double"])
+    builder, scalar = MathBuilder(width, FORMATS[kind]), MathBuilder(1, FORMATS["double"])
     if name in circular.OF_ANGLE:
         texts.setdefault("@sad_far", far_remainder() + _far(scalar))
-        texts.setdefault(symbol("far", width, kind), _each(lanes))
-        texts[key] = _circular(name, lanes)
+        texts.setdefault(symbol("far", width, kind), _each(builder))
+        texts[key] = _circular(name, builder)
         declarations |= DECLARATIONS | scalar.declarations
     else:
-        texts[key] = _usual(name, lanes)
-    declarations |= lanes.declarations
+        texts[key] = _usual(name, builder)
+    declarations |= builder.declarations
 
 
-def _head(lanes: Lanes, name: str, arguments: Iterable[str], kind: str) -> str:
-    bits = max(lanes.width * lanes.kind.bits, 128)
-    given = ", ".join(f"{lanes.floats} {argument}" for argument in arguments)
+def _head(builder: MathBuilder, name: str, arguments: Iterable[str], kind: str) -> str:
+    bits = max(builder.width * builder.kind.bits, 128)
+    given = ", ".join(f"{builder.floats} {argument}" for argument in arguments)
     return (
-        f"define internal {lanes.floats} {name}({given}) {kind} nounwind memory(none) "
+        f"define internal {builder.floats} {name}({given}) {kind} nounwind memory(none) "
         f'"prefer-vector-width"="{bits}" "min-legal-vector-width"="{bits}" {{\n'
     )
 
 
-def _close(lanes: Lanes, result: str) -> str:
-    return "\n".join([*lanes.lines, f"  ret {lanes.floats} {result}", "}\n"])
+def _close(builder: MathBuilder, result: str) -> str:
+    return "\n".join([*builder.lines, f"  ret {builder.floats} {result}", "}\n"])
 
 
-def _usual(name: str, lanes: Lanes) -> str:
+def _usual(name: str, builder: MathBuilder) -> str:
     arguments = ["%x", "%y"] if name in OF_TWO else ["%x"]
-    result = WRITERS[name](*(Number(lanes, argument) for argument in arguments))
-    own = symbol(name, lanes.width, lanes.kind.name)
-    return _head(lanes, own, arguments, "alwaysinline") + _close(lanes, result.text)
+    result = WRITERS[name](*(Floats(builder, argument) for argument in arguments))
+    own = symbol(name, builder.width, builder.kind.name)
+    return _head(builder, own, arguments, "alwaysinline") + _close(builder, result.text)
 
 
-def _circular(name: str, lanes: Lanes) -> str:
+def _circular(name: str, builder: MathBuilder) -> str:
     """Return the quick function: it calls the slow one if any lane is huge."""
-    x = Number(lanes, "%x")
+    x = Floats(builder, "%x")
     near = circular.OF_ANGLE[name](x, circular.near_angle(x)).text
-    far = _any(lanes, abs(x))
-    own = symbol(name, lanes.width, lanes.kind.name)
-    lanes.lines += [
+    far = _any(builder, abs(x))
+    own = symbol(name, builder.width, builder.kind.name)
+    builder.lines += [
         f"  br i1 {far}, label %far, label %done",
         "far:",
-        f"  %slow = call {lanes.floats} {symbol('far', lanes.width, lanes.kind.name)}"
-        f"({lanes.floats} %x, {lanes.floats} {near}, i64 {WHICH[name]})",
+        f"  %slow = call {builder.floats} {symbol('far', builder.width, builder.kind.name)}"
+        f"({builder.floats} %x, {builder.floats} {near}, i64 {WHICH[name]})",
         "  br label %done",
         "done:",
-        f"  %result = phi {lanes.floats} [ {near}, %entry ], [ %slow, %far ]",
+        f"  %result = phi {builder.floats} [ {near}, %entry ], [ %slow, %far ]",
     ]
-    return _head(lanes, own, ["%x"], "alwaysinline") + "entry:\n" + _close(lanes, "%result")
+    return _head(builder, own, ["%x"], "alwaysinline") + "entry:\n" + _close(builder, "%result")
 
 
-def _any(lanes: Lanes, size: Number) -> str:
+def _any(builder: MathBuilder, size: Floats) -> str:
     """Return whether any lane is beyond the limit."""
-    mask = (size > circular.limit(lanes.kind)).text
-    if lanes.width == 1:
+    mask = (size > circular.limit(builder.kind)).text
+    if builder.width == 1:
         return mask
-    packed = lanes.emit(f"bitcast {lanes.masks} {mask} to i{lanes.width}")
-    return lanes.emit(f"icmp ne i{lanes.width} {packed}, 0")
+    packed = builder.emit(f"bitcast {builder.masks} {mask} to i{builder.width}")
+    return builder.emit(f"icmp ne i{builder.width} {packed}, 0")
 
 
-def _far(scalar: Lanes) -> str:
+def _far(scalar: MathBuilder) -> str:
     """Return the slow function of one float64: sine, cosine or tangent."""
     parts = scalar.emit(f"call {RESULT} {NAME}(double %x)")
     r, low, quadrant = (scalar.emit(f"extractvalue {RESULT} {parts}, {i}") for i in range(3))
-    angle = circular.Angle(Number(scalar, r), Number(scalar, low), Bits(scalar, quadrant))
+    angle = circular.Angle(Floats(scalar, r), Floats(scalar, low), Ints(scalar, quadrant))
     results = {
-        name: write(Number(scalar, "%x"), angle) for name, write in circular.OF_ANGLE.items()
+        name: write(Floats(scalar, "%x"), angle) for name, write in circular.OF_ANGLE.items()
     }
     result = results["tan"]
     for name in ("sin", "cos"):
@@ -171,21 +177,21 @@ def _far(scalar: Lanes) -> str:
     return f"{head} noinline cold nounwind memory(none) {{\n" + _close(scalar, result.text)
 
 
-def _each(lanes: Lanes) -> str:
+def _each(builder: MathBuilder) -> str:
     """Return the slow function of all lanes: those that are not huge keep what they have."""
     words = {
-        "{many}": lanes.floats,
-        "{one}": lanes.kind.name,
-        "{width}": str(lanes.width),
-        "{limit}": Lanes(1, KINDS["double"]).number(circular.limit(lanes.kind)).text,
-        "{widen}": "fpext" if lanes.kind.name == "float" else "bitcast",
-        "{narrow}": "fptrunc" if lanes.kind.name == "float" else "bitcast",
+        "{many}": builder.floats,
+        "{one}": builder.kind.name,
+        "{width}": str(builder.width),
+        "{limit}": MathBuilder(1, FORMATS["double"]).number(circular.limit(builder.kind)).text,
+        "{widen}": "fpext" if builder.kind.name == "float" else "bitcast",
+        "{narrow}": "fptrunc" if builder.kind.name == "float" else "bitcast",
     }
-    body = _SCALAR if lanes.width == 1 else _EACH
+    body = _SCALAR if builder.width == 1 else _EACH
     for word, meaning in words.items():
         body = body.replace(word, meaning)
-    own = symbol("far", lanes.width, lanes.kind.name)
-    head = _head(lanes, own, ["%x", "%near"], "noinline cold")
+    own = symbol("far", builder.width, builder.kind.name)
+    head = _head(builder, own, ["%x", "%near"], "noinline cold")
     return head.replace("%near)", "%near, i64 %which)") + body
 
 

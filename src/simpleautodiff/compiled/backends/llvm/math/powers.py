@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from simpleautodiff.compiled.backends.llvm.math.builder import (
-    Number,
-    at_least,
-    at_most,
-    fma,
-    polynomial,
-)
 from simpleautodiff.compiled.backends.llvm.math.double_double import exact_product
 from simpleautodiff.compiled.backends.llvm.math.exponentials import (
     clamped,
@@ -20,17 +13,24 @@ from simpleautodiff.compiled.backends.llvm.math.exponentials import (
     power_of_two,
     reduce,
 )
+from simpleautodiff.compiled.backends.llvm.math.lane_values import (
+    Floats,
+    at_least,
+    at_most,
+    fma,
+    polynomial,
+)
 from simpleautodiff.compiled.backends.llvm.math.logarithms import log_pair
 
 
-def sqrt(x: Number) -> Number:
+def sqrt(x: Floats) -> Floats:
     """Emit the square root."""
-    return x.lanes.call("sqrt", x)
+    return x.builder.call("sqrt", x)
 
 
-def cbrt(x: Number) -> Number:
+def cbrt(x: Floats) -> Floats:
     """Emit the cube root: x = 8**q m, and Newton's steps for the cube root of m."""
-    kind, a = x.lanes.kind, abs(x)
+    kind, a = x.builder.kind, abs(x)
     thirds = (kind.fraction + 2) // 3
     small = a < kind.least
     normal = small.pick(a * 8.0**thirds, a)
@@ -38,7 +38,7 @@ def cbrt(x: Number) -> Number:
     exponent = ((normal.bits >> kind.fraction) | kind.pattern(whole)).number
     _, steps = nearest(exponent - (whole + kind.bias), 1 / 3)
     m = (normal.bits - ((steps + (steps << 1)) << kind.fraction)).number
-    y = polynomial(m, x.lanes.constants("CBRT"))
+    y = polynomial(m, x.builder.constants("CBRT"))
     for _ in range(kind.bits // 32):
         h = fma(-m, y * y * y, 1.0)
         y = fma(y * h, fma(h, 2 / 9, 1 / 3), y)
@@ -50,9 +50,9 @@ def cbrt(x: Number) -> Number:
     return usual.pick(small.pick(root * 2.0**-thirds, root), a).flip(x.sign)
 
 
-def hypot(x: Number, y: Number) -> Number:
+def hypot(x: Floats, y: Floats) -> Floats:
     """Emit √(x² + y²), scaled so that no square leaves the floats."""
-    kind, a, b = x.lanes.kind, abs(x), abs(y)
+    kind, a, b = x.builder.kind, abs(x), abs(y)
     long, short = (b > a).pick(b, a), (b > a).pick(a, b)
     step = 2.0 ** (600 if kind.bits == 64 else 70)
     edge = 2.0 ** (500 if kind.bits == 64 else 60)
@@ -65,9 +65,9 @@ def hypot(x: Number, y: Number) -> Number:
     return infinite.pick(inf, root)
 
 
-def power(x: Number, y: Number) -> Number:
+def power(x: Floats, y: Floats) -> Floats:
     """Emit x**y = exp(y log|x|), with a minus sign where x is negative and y odd."""
-    lanes, a = x.lanes, abs(x)
+    lanes, a = x.builder, abs(x)
     high, low = log_pair(a)
     most = 2.0 ** (lanes.kind.bias - 3)
     times = at_most(at_least(y, -most), most)

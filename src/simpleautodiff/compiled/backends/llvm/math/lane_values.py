@@ -1,4 +1,4 @@
-"""A body of LLVM instructions on lanes of floats, written with Python's operators."""
+"""Lanes of floats, integers and bools in functions of LLVM, written with Python's operators."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.math.coefficients import DOUBLE, FLOAT, Constants
 
 
 @dataclass(frozen=True)
-class Kind:
+class FloatFormat:
     """A kind of float: its name in LLVM, its bits, and the constants made for it."""
 
     name: str
@@ -30,7 +31,7 @@ class Kind:
 
     @property
     def magic(self) -> float:
-        """A number so large that adding it rounds to a whole number, held in the low bits."""
+        """A number so large that adding it rounds to an integer, held in the low bits."""
         return 1.5 * 2.0**self.fraction
 
     def pattern(self, number: float) -> int:
@@ -39,15 +40,18 @@ class Kind:
         return int(struct.unpack(whole, struct.pack(floats, number))[0])
 
 
-KINDS = {"double": Kind("double", 64, 52, DOUBLE), "float": Kind("float", 32, 23, FLOAT)}
+FORMATS = {
+    "double": FloatFormat("double", 64, 52, DOUBLE),
+    "float": FloatFormat("float", 32, 23, FLOAT),
+}
 
 
-class Lanes:
+class MathBuilder(Builder):
     """The instructions of one function; what was computed already is not computed again."""
 
-    def __init__(self, width: int, kind: Kind) -> None:
+    def __init__(self, width: int, kind: FloatFormat) -> None:
+        super().__init__("v")
         self.width, self.kind = width, kind
-        self.lines: list[str] = []
         self.declarations: set[str] = set()
         self._known: dict[str, str] = {}
         self.suffix = ("" if width == 1 else f"v{width}") + f"f{kind.bits}"
@@ -62,177 +66,176 @@ class Lanes:
     def emit(self, instruction: str) -> str:
         """Return the name of the instruction's result."""
         if instruction not in self._known:
-            self._known[instruction] = name = f"%v{len(self._known)}"
-            self.lines.append(f"  {name} = {instruction}")
+            self._known[instruction] = self.new(instruction)
         return self._known[instruction]
 
     def _splat(self, scalar: str, text: str) -> str:
         return text if self.width == 1 else f"splat ({scalar} {text})"
 
-    def number(self, value: Number | float) -> Number:
+    def number(self, value: Floats | float) -> Floats:
         """Return a constant in all lanes."""
-        if isinstance(value, Number):
+        if isinstance(value, Floats):
             return value
         if self.kind.bits == 32:
             value = float(struct.unpack("<f", struct.pack("<f", value))[0])
         pattern = struct.unpack("<Q", struct.pack("<d", value))[0]
-        return Number(self, self._splat(self.kind.name, f"0x{pattern:016X}"))
+        return Floats(self, self._splat(self.kind.name, f"0x{pattern:016X}"))
 
-    def whole(self, value: Bits | int) -> Bits:
+    def whole(self, value: Ints | int) -> Ints:
         """Return a constant in all lanes, as bits."""
-        if isinstance(value, Bits):
+        if isinstance(value, Ints):
             return value
-        return Bits(self, self._splat(f"i{self.kind.bits}", str(value)))
+        return Ints(self, self._splat(f"i{self.kind.bits}", str(value)))
 
-    def call(self, name: str, *arguments: Number) -> Number:
+    def call(self, name: str, *arguments: Floats) -> Floats:
         """Call an intrinsic function of floats."""
         symbol = f"@llvm.{name}.{self.suffix}"
         types = ", ".join([self.floats] * len(arguments))
         self.declarations.add(f"declare {self.floats} {symbol}({types})")
         given = ", ".join(f"{self.floats} {a.text}" for a in arguments)
-        return Number(self, self.emit(f"call {self.floats} {symbol}({given})"))
+        return Floats(self, self.emit(f"call {self.floats} {symbol}({given})"))
 
     def constants(self, name: str) -> tuple[float, ...]:
         """Return the constants of that name for this kind of float."""
         return self.kind.constants[name]
 
 
-class Number:
+class Floats:
     """Floats in lanes."""
 
-    __slots__ = ("lanes", "text")
+    __slots__ = ("builder", "text")
 
-    def __init__(self, lanes: Lanes, text: str) -> None:
-        self.lanes, self.text = lanes, text
+    def __init__(self, builder: MathBuilder, text: str) -> None:
+        self.builder, self.text = builder, text
 
-    def _two(self, operator: str, other: Number | float, swap: bool = False) -> Number:
-        a, b = self.text, self.lanes.number(other).text
+    def _two(self, operator: str, other: Floats | float, swap: bool = False) -> Floats:
+        a, b = self.text, self.builder.number(other).text
         a, b = (b, a) if swap else (a, b)
-        return Number(self.lanes, self.lanes.emit(f"{operator} {self.lanes.floats} {a}, {b}"))
+        return Floats(self.builder, self.builder.emit(f"{operator} {self.builder.floats} {a}, {b}"))
 
-    def _compare(self, relation: str, other: Number | float) -> Mask:
-        b = self.lanes.number(other).text
-        text = f"fcmp {relation} {self.lanes.floats} {self.text}, {b}"
-        return Mask(self.lanes, self.lanes.emit(text))
+    def _compare(self, relation: str, other: Floats | float) -> Mask:
+        b = self.builder.number(other).text
+        text = f"fcmp {relation} {self.builder.floats} {self.text}, {b}"
+        return Mask(self.builder, self.builder.emit(text))
 
-    def __add__(self, other: Number | float) -> Number:
+    def __add__(self, other: Floats | float) -> Floats:
         return self._two("fadd", other)
 
-    def __radd__(self, other: float) -> Number:
+    def __radd__(self, other: float) -> Floats:
         return self._two("fadd", other)
 
-    def __sub__(self, other: Number | float) -> Number:
+    def __sub__(self, other: Floats | float) -> Floats:
         return self._two("fsub", other)
 
-    def __rsub__(self, other: float) -> Number:
+    def __rsub__(self, other: float) -> Floats:
         return self._two("fsub", other, swap=True)
 
-    def __mul__(self, other: Number | float) -> Number:
+    def __mul__(self, other: Floats | float) -> Floats:
         return self._two("fmul", other)
 
-    def __rmul__(self, other: float) -> Number:
+    def __rmul__(self, other: float) -> Floats:
         return self._two("fmul", other)
 
-    def __truediv__(self, other: Number | float) -> Number:
+    def __truediv__(self, other: Floats | float) -> Floats:
         return self._two("fdiv", other)
 
-    def __rtruediv__(self, other: float) -> Number:
+    def __rtruediv__(self, other: float) -> Floats:
         return self._two("fdiv", other, swap=True)
 
-    def __neg__(self) -> Number:
-        return Number(self.lanes, self.lanes.emit(f"fneg {self.lanes.floats} {self.text}"))
+    def __neg__(self) -> Floats:
+        return Floats(self.builder, self.builder.emit(f"fneg {self.builder.floats} {self.text}"))
 
-    def __abs__(self) -> Number:
-        return self.lanes.call("fabs", self)
+    def __abs__(self) -> Floats:
+        return self.builder.call("fabs", self)
 
-    def __lt__(self, other: Number | float) -> Mask:
+    def __lt__(self, other: Floats | float) -> Mask:
         return self._compare("olt", other)
 
-    def __gt__(self, other: Number | float) -> Mask:
+    def __gt__(self, other: Floats | float) -> Mask:
         return self._compare("ogt", other)
 
-    def equals(self, other: Number | float) -> Mask:
+    def equals(self, other: Floats | float) -> Mask:
         """Say where both are the same number."""
         return self._compare("oeq", other)
 
-    def unordered(self, other: Number | float) -> Mask:
+    def unordered(self, other: Floats | float) -> Mask:
         """Say where one of both is no number."""
         return self._compare("uno", other)
 
     @property
-    def bits(self) -> Bits:
+    def bits(self) -> Ints:
         """The bits that store it."""
-        text = f"bitcast {self.lanes.floats} {self.text} to {self.lanes.ints}"
-        return Bits(self.lanes, self.lanes.emit(text))
+        text = f"bitcast {self.builder.floats} {self.text} to {self.builder.ints}"
+        return Ints(self.builder, self.builder.emit(text))
 
     @property
-    def sign(self) -> Bits:
+    def sign(self) -> Ints:
         """The bit of the sign, others 0."""
-        return self.bits & -(1 << (self.lanes.kind.bits - 1))
+        return self.bits & -(1 << (self.builder.kind.bits - 1))
 
-    def flip(self, sign: Bits) -> Number:
+    def flip(self, sign: Ints) -> Floats:
         """Return it with its sign changed where the bit is set."""
         return (self.bits ^ sign).number
 
 
-class Bits:
-    """Whole numbers in lanes."""
+class Ints:
+    """Integers in lanes."""
 
-    __slots__ = ("lanes", "text")
+    __slots__ = ("builder", "text")
 
-    def __init__(self, lanes: Lanes, text: str) -> None:
-        self.lanes, self.text = lanes, text
+    def __init__(self, builder: MathBuilder, text: str) -> None:
+        self.builder, self.text = builder, text
 
-    def _two(self, operator: str, other: Bits | int) -> Bits:
-        b = self.lanes.whole(other).text
-        text = f"{operator} {self.lanes.ints} {self.text}, {b}"
-        return Bits(self.lanes, self.lanes.emit(text))
+    def _two(self, operator: str, other: Ints | int) -> Ints:
+        b = self.builder.whole(other).text
+        text = f"{operator} {self.builder.ints} {self.text}, {b}"
+        return Ints(self.builder, self.builder.emit(text))
 
-    def __add__(self, other: Bits | int) -> Bits:
+    def __add__(self, other: Ints | int) -> Ints:
         return self._two("add", other)
 
-    def __sub__(self, other: Bits | int) -> Bits:
+    def __sub__(self, other: Ints | int) -> Ints:
         return self._two("sub", other)
 
-    def __and__(self, other: Bits | int) -> Bits:
+    def __and__(self, other: Ints | int) -> Ints:
         return self._two("and", other)
 
-    def __or__(self, other: Bits | int) -> Bits:
+    def __or__(self, other: Ints | int) -> Ints:
         return self._two("or", other)
 
-    def __xor__(self, other: Bits | int) -> Bits:
+    def __xor__(self, other: Ints | int) -> Ints:
         return self._two("xor", other)
 
-    def __lshift__(self, places: int) -> Bits:
+    def __lshift__(self, places: int) -> Ints:
         return self._two("shl", places)
 
-    def __rshift__(self, places: int) -> Bits:
+    def __rshift__(self, places: int) -> Ints:
         return self._two("lshr", places)
 
     @property
     def odd(self) -> Mask:
         """Say where the lowest bit is set."""
-        text = f"trunc {self.lanes.ints} {self.text} to {self.lanes.masks}"
-        return Mask(self.lanes, self.lanes.emit(text))
+        text = f"trunc {self.builder.ints} {self.text} to {self.builder.masks}"
+        return Mask(self.builder, self.builder.emit(text))
 
     @property
-    def number(self) -> Number:
+    def number(self) -> Floats:
         """The floats that are stored so."""
-        text = f"bitcast {self.lanes.ints} {self.text} to {self.lanes.floats}"
-        return Number(self.lanes, self.lanes.emit(text))
+        text = f"bitcast {self.builder.ints} {self.text} to {self.builder.floats}"
+        return Floats(self.builder, self.builder.emit(text))
 
 
 class Mask:
     """Yes or no in lanes."""
 
-    __slots__ = ("lanes", "text")
+    __slots__ = ("builder", "text")
 
-    def __init__(self, lanes: Lanes, text: str) -> None:
-        self.lanes, self.text = lanes, text
+    def __init__(self, builder: MathBuilder, text: str) -> None:
+        self.builder, self.text = builder, text
 
     def _two(self, operator: str, other: str) -> Mask:
-        text = f"{operator} {self.lanes.masks} {self.text}, {other}"
-        return Mask(self.lanes, self.lanes.emit(text))
+        text = f"{operator} {self.builder.masks} {self.text}, {other}"
+        return Mask(self.builder, self.builder.emit(text))
 
     def __and__(self, other: Mask) -> Mask:
         return self._two("and", other.text)
@@ -241,27 +244,27 @@ class Mask:
         return self._two("or", other.text)
 
     def __invert__(self) -> Mask:
-        return self._two("xor", "true" if self.lanes.width == 1 else "splat (i1 true)")
+        return self._two("xor", "true" if self.builder.width == 1 else "splat (i1 true)")
 
-    def pick(self, yes: Number | float, no: Number | float) -> Number:
+    def pick(self, yes: Floats | float, no: Floats | float) -> Floats:
         """Return `yes` where it is so, and `no` elsewhere."""
-        lanes = self.lanes
-        a, b = lanes.number(yes).text, lanes.number(no).text
-        text = f"select {lanes.masks} {self.text}, {lanes.floats} {a}, {lanes.floats} {b}"
-        return Number(lanes, lanes.emit(text))
+        builder = self.builder
+        a, b = builder.number(yes).text, builder.number(no).text
+        text = f"select {builder.masks} {self.text}, {builder.floats} {a}, {builder.floats} {b}"
+        return Floats(builder, builder.emit(text))
 
     @property
-    def sign(self) -> Bits:
+    def sign(self) -> Ints:
         """The bit of a minus sign where it is so, others 0."""
         return self.pick(-0.0, 0.0).bits
 
 
-def fma(a: Number, b: Number | float, c: Number | float) -> Number:
+def fma(a: Floats, b: Floats | float, c: Floats | float) -> Floats:
     """Return a b + c, rounded once."""
-    return a.lanes.call("fma", a, a.lanes.number(b), a.lanes.number(c))
+    return a.builder.call("fma", a, a.builder.number(b), a.builder.number(c))
 
 
-def polynomial(z: Number, coefficients: Sequence[float]) -> Number:
+def polynomial(z: Floats, coefficients: Sequence[float]) -> Floats:
     """Return the polynomial of z with these coefficients, highest first.
 
     A long one is two of z², so that one half need not wait for the other.
@@ -273,18 +276,18 @@ def polynomial(z: Number, coefficients: Sequence[float]) -> Number:
     return fma(z, _horner(square, odd), _horner(square, even))
 
 
-def _horner(z: Number, coefficients: Sequence[float]) -> Number:
+def _horner(z: Floats, coefficients: Sequence[float]) -> Floats:
     total = fma(z, coefficients[0], coefficients[1])
     for coefficient in coefficients[2:]:
         total = fma(total, z, coefficient)
     return total
 
 
-def at_most(x: Number, bound: Number | float) -> Number:
+def at_most(x: Floats, bound: Floats | float) -> Floats:
     """Return x, or the bound where x is above it; what is no number stays so."""
     return (x > bound).pick(bound, x)
 
 
-def at_least(x: Number, bound: Number | float) -> Number:
+def at_least(x: Floats, bound: Floats | float) -> Floats:
     """Return x, or the bound where x is below it; what is no number stays so."""
     return (x < bound).pick(bound, x)

@@ -1,4 +1,4 @@
-"""A function of rows: its program for one row, compiled for all of them at once."""
+"""A batched function: recorded for one example, compiled for all of a batch at once."""
 
 from __future__ import annotations
 
@@ -8,21 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.llvm.entry_points import (
-    ENTRY,
-    ROWS_CODE,
-    Form,
-    rows_entry,
-)
-from simpleautodiff.compiled.backends.llvm.vmap_function import rows, width_of
-from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.backends.interface import Batch, CallForm, CompiledBatch
+from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
-from simpleautodiff.compiled.native.python_entry import entry_names
-from simpleautodiff.compiled.native.threads import Kernel as RowsKernel, batch_call, run_threads
+from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol
-from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, Kernel
-from simpleautodiff.compiled.scalar.operations import KINDS
+from simpleautodiff.compiled.scalar.kernel import COLUMNS, ROWS, SAME, BatchedKernel, Kernel
+from simpleautodiff.compiled.scalar.operations import SCALAR_TYPES
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.errors import AutodiffError
@@ -30,8 +23,8 @@ from simpleautodiff.transforms.arguments import Selection, call
 from simpleautodiff.values.pytree import flatten
 
 
-class Rows:
-    """A flat program that is run for every row of its arguments.
+class BatchedFunction(BatchedKernel):
+    """A scalar program that is run for every example of a batch.
 
     Called with one array per argument, whose first axis counts the rows (or without that axis, for
     what is the same for all), it returns one array per result. Where `modes` says "columns", the
@@ -42,19 +35,18 @@ class Rows:
     def __init__(
         self, name: str, kernel: Kernel, modes: tuple[str, ...], shapes: list[Any], level: Any
     ) -> None:
+        super().__init__(kernel, modes, shapes)
         self.__name__ = f"rows of {name}"
-        self.kernel = kernel
-        self.modes = modes
-        self.shapes = shapes  # of the results, for one row
-        self.layouts = (ROWS,) * len(shapes)  # of the results
-        self.size = 0  # how many rows there are, where some are given by columns
+        self.layouts = (ROWS,) * len(shapes)  # how the examples of the results lie
         self.threads = level.threads
         self.tier = level.tier
-        self.code: engine.Code | None = None
+        self.code: Code | None = None
         self.failure = ""  # why it could not be compiled
-        self.entered: tuple[Form, tuple[int, ...]] | None = None  # how, and from which arguments
+        self.entered: tuple[CallForm, tuple[int, ...]] | None = (
+            None  # how, and from which arguments
+        )
         self.recorded = False  # before, it is run only to see what it gives
-        self._run: RowsKernel | None = None
+        self._run: CompiledBatch | None = None
         self._asked = False
         self._lock = threading.Lock()
 
@@ -71,7 +63,7 @@ class Rows:
 
     def ask(self) -> None:
         """Have it compiled: at once if a tier was asked for, or in the background."""
-        if self._asked or self.tier in ("numpy", "tape") or not engine.available():
+        if self._asked or self.tier in ("numpy", "tape") or not TARGET.is_available():
             return
         self._asked = True
         (attempt if self.tier else later)(self.compile, self._fail)
@@ -80,24 +72,15 @@ class Rows:
         self.failure = why
 
     def compile(self) -> None:
-        """Compile it for the vectors of this machine, with an entry if one is wanted."""
+        """Compile it, with an entry from Python if one is wanted."""
         with self._lock:
             if self._run is None:
-                width, entered = width_of(self.kernel), self.entered
-                names = [ROWS_CODE, *(entry_names(ENTRY) if entered else [])]
-                key = repr((self.kernel.key(), self.modes, self.layouts, width, entered, self.size))
-                self.code = engine.build(lambda: self._text(width), level=2, names=names, key=key)
-                self._run = batch_call(self.code.address(ROWS_CODE))
-
-    def _text(self, width: int) -> str:
-        modes = (*self.modes, *self.layouts)
-        written = rows(self.kernel, modes, width, ROWS_CODE, size=self.size)
-        if self.entered is None:
-            return written
-        form, places = self.entered
-        sizes = [self._length(form.inputs[place], mode)
-                 for place, mode in zip(places, self.modes, strict=True)]  # fmt: skip
-        return f"{written}\n{rows_entry(self.kernel, form, places, max(sizes))}"
+                modes = (*self.modes, *self.layouts)
+                form, arguments = self.entered or (None, ())
+                self._run = TARGET.compile_batch(
+                    Batch(self.kernel, modes, self.size, form, arguments)
+                )
+                self.code = self._run.code
 
     def _length(self, array: Any, mode: str) -> int:
         """Return how many rows an argument has; one that is the same for all has none."""
@@ -109,19 +92,19 @@ class Rows:
         size = 0
         for leaf, mode, form in zip(leaves, self.modes, self.kernel.inputs, strict=True):
             base, index = leaf if type(leaf) is tuple else (leaf, None)
-            base = np.ascontiguousarray(base, KINDS[form.kind])
+            base = np.ascontiguousarray(base, SCALAR_TYPES[form.dtype])
             kept += [base, index]
             size = max(size, len(index) if index is not None else self._length(base, mode))
             table += [base.ctypes.data, form.size, 0 if index is None else index.ctypes.data]
         forms = zip(self.kernel.outputs, self._whole(size), strict=True)
-        results: list[Any] = [np.empty(shape, KINDS[form.kind]) for form, shape in forms]
+        results: list[Any] = [np.empty(shape, SCALAR_TYPES[form.dtype]) for form, shape in forms]
         if len(results) == 1 and _can_hold(out, results[0], kept):
             results = [out]
         for result, form in zip(results, self.kernel.outputs, strict=True):
             table += [result.ctypes.data, form.size, 0]
         words = np.array(table, np.int64)
         assert self._run is not None
-        run_threads(self._run, size, words.ctypes.data, self.threads, 16)
+        self._run(size, words.ctypes.data, self.threads)
         return tuple(results)
 
     def _by_columns(self, leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -135,11 +118,11 @@ class Rows:
                 columns += list(np.reshape(leaf, (form.size, size)))
             else:
                 columns += list(np.reshape(leaf, (size, form.size)).T)
-        found = iter(self.kernel.flat.run(columns))
+        found = iter(self.kernel.program.run(columns))
         results = []
         forms = zip(self.kernel.outputs, self.layouts, self._whole(size), strict=True)
         for form, layout, shape in forms:
-            whole: Any = np.empty((form.size, size), KINDS[form.kind])
+            whole: Any = np.empty((form.size, size), SCALAR_TYPES[form.dtype])
             for k in range(form.size):
                 whole[k] = next(found)
             results.append((whole if layout == COLUMNS else whole.T).reshape(shape))
@@ -150,9 +133,11 @@ class Rows:
         pairs = zip(self.shapes, self.layouts, strict=True)
         return [(*shape, size) if how == COLUMNS else (size, *shape) for shape, how in pairs]
 
-    def given(self, modes: Sequence[str], layouts: Sequence[str], size: int) -> Rows:
+    def with_modes(
+        self, modes: Sequence[str], layouts: Sequence[str], size: int
+    ) -> BatchedFunction:
         """Return the same for arguments or results that are given in another way."""
-        rows = Rows(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
+        rows = BatchedFunction(self.__name__[8:], self.kernel, tuple(modes), self.shapes, self)
         rows.layouts, rows.size, rows.recorded = tuple(layouts), size, True
         return rows
 
@@ -165,19 +150,19 @@ def _can_hold(out: Any, result: Any, inputs: list[Any]) -> bool:
     return fit and not any(np.may_share_memory(out, x) for x in inputs if x is not None)
 
 
-def record_rows(
+def record_batched(
     level: SymbolLevel, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any, size: int
 ) -> Any:
     """Record `f` of one row and apply it to all; None where it must be run another way."""
     if not size or any(isinstance(x, Traced) and not isinstance(x, Symbol) for x in leaves):
         return None
     try:
-        return _record_rows(level, f, leaves, axes, rebuild)
+        return _record_batched(level, f, leaves, axes, rebuild)
     except (AutodiffError, TypeError, ValueError, IndexError):
         return None  # the usual way will do it, or say what is wrong
 
 
-def _record_rows(
+def _record_batched(
     level: SymbolLevel, f: Any, leaves: list[Any], axes: list[Any], rebuild: Any
 ) -> Any:
     leaves = [
@@ -200,7 +185,7 @@ def _record_rows(
     recorded = inner.finish(own, len(mapped))
     modes = (ROWS,) * len(mapped) + (SAME,) * len(captured)
     kernel = unroll(recorded, level.precise)
-    program = Rows(getattr(f, "__name__", "f"), kernel, modes, shapes, level)
+    program = BatchedFunction(getattr(f, "__name__", "f"), kernel, modes, shapes, level)
     found = level.answer(program, (*mapped, *captured), {})
     program.recorded = True
     return rebuild_results(iter(found))

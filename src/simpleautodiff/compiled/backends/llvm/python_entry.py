@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
-from simpleautodiff.compiled.native.entry_text import UNROLLED, EntryText
+from simpleautodiff.compiled.backends.interface import Array, Number, Structure
+from simpleautodiff.compiled.backends.llvm.entry_builder import UNROLLED, EntryBuilder
 from simpleautodiff.compiled.native.external_symbols import OUT
 from simpleautodiff.compiled.native.object_offsets import (
     ALIGNED,
@@ -48,22 +48,6 @@ declare void @PyEval_RestoreThread(ptr)
 @numpy.type.float32 = external global i8
 @python.out = external global i8
 """
-
-Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
-
-
-class Number(NamedTuple):
-    """One number: Python's `float`, or NumPy's `float64` or `float32`."""
-
-    kind: str = "float"
-
-
-class Array(NamedTuple):
-    """An array of NumPy: `float64` or `float32`, of a fixed shape, in the order of C."""
-
-    kind: str
-    shape: tuple[int, ...]
-
 
 _CELL = {"float": "double", "float64": "double", "float32": "float"}
 _TYPE = {
@@ -126,18 +110,18 @@ def floats_entry(
     >>> "call void @f.body(ptr %in, ptr %out)" in floats_entry("f", "f.body", 2, 2)
     True
     """
-    text = EntryText(name, inputs)
-    text.line(f"%in = alloca [{max(inputs, 1)} x double]", first=True)
-    text.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
+    entry = EntryBuilder(name, inputs)
+    entry.line(f"%in = alloca [{max(inputs, 1)} x double]", first=True)
+    entry.line(f"%out = alloca [{max(outputs, 1)} x double]", first=True)
 
     def read(at: str) -> None:
-        text.put("%in", at, "double", _number(text, at, Number()))
+        entry.put("%in", at, "double", _number(entry, at, Number()))
 
-    text.each(inputs, read)
+    entry.each(inputs, read)
     whole = tuple(range(outputs)) if structure is None else structure
-    text.call(body, guarded)
-    _answered(text, whole)
-    return text.finished()
+    entry.call(body, guarded)
+    _return_kept(entry, whole)
+    return entry.finish()
 
 
 def arrays_entry(
@@ -174,144 +158,146 @@ def arrays_entry(
     True
     """
     out = out and structure == 0 and isinstance(outputs[0], Array)
-    text = EntryText(name, len(inputs), named=out)
-    text.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
-    text.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
+    entry = EntryBuilder(name, len(inputs), named=out)
+    entry.line(f"%in = alloca [{max(len(inputs), 1)} x ptr]", first=True)
+    entry.line(f"%out = alloca [{max(len(outputs), 1)} x ptr]", first=True)
     for index, kind in enumerate(inputs):
-        text.put("%in", str(index), "ptr", _taken(text, str(index), kind))
-    cells = [_cell(text, kind) if isinstance(kind, Number) else "" for kind in outputs]
+        entry.put("%in", str(index), "ptr", _take_argument(entry, str(index), kind))
+    cells = [_cell(entry, kind) if isinstance(kind, Number) else "" for kind in outputs]
     arrays: dict[int, str] = {}
 
     def make(leaf: int) -> str | None:
         kind = outputs[leaf]
         if leaf in arrays:
-            text.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
+            entry.line(f"call void @Py_IncRef(ptr {arrays[leaf]})")
         elif isinstance(kind, Array):
-            made = _array_to_fill(text, kind, inputs) if out else _new_array(text, kind)
+            made = _array_to_fill(entry, kind, inputs) if out else _new_array(entry, kind)
             arrays[leaf] = made
-            text.put("%out", str(leaf), "ptr", text.field(made, layout().data, "ptr"))
+            entry.put("%out", str(leaf), "ptr", entry.field(made, layout().data, "ptr"))
         return arrays.get(leaf)
 
     for index, cell in enumerate(cells):
         if cell:
-            text.put("%out", str(index), "ptr", cell)
-    fills = _made(text, structure, make)
+            entry.put("%out", str(index), "ptr", cell)
+    fills = _make_result(entry, structure, make)
     if len(arrays) + len(cells) - cells.count("") < len(outputs):
         raise ValueError(f"an array of {list(outputs)} has no place in {structure}")
-    text.call(body, guarded, unlocked)
+    entry.call(body, guarded, unlocked)
     for place, leaves in fills:
         for at, leaf in leaves:
-            _given(text, place, at, _new_number(text, outputs[leaf].kind, cells[leaf]))
-    return text.finished()
+            _give(entry, place, at, _new_number(entry, outputs[leaf].dtype, cells[leaf]))
+    return entry.finish()
 
 
 Fills = list[tuple[str, list[tuple[int, int]]]]  # tuple ("" for none), (place in it, leaf)
 
 
-def _number(text: EntryText, at: str, kind: Number) -> str:
+def _number(entry: EntryBuilder, at: str, kind: Number) -> str:
     """Return the value of the argument at a place, if it is of this very kind."""
     known = layout()
-    argument = text.get("%args", at, "ptr")
-    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, {_TYPE[kind.kind]}")
-    offset = known.float32 if kind.kind == "float32" else known.float64
-    return text.field(argument, offset, _CELL[kind.kind])
+    argument = entry.get("%args", at, "ptr")
+    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, {_TYPE[kind.dtype]}")
+    offset = known.float32 if kind.dtype == "float32" else known.float64
+    return entry.field(argument, offset, _CELL[kind.dtype])
 
 
-def _taken(text: EntryText, at: str, kind: Number | Array) -> str:
+def _take_argument(entry: EntryBuilder, at: str, kind: Number | Array) -> str:
     """Return a pointer to the first number of an argument."""
     if isinstance(kind, Array):
-        return _array(text, at, kind)
-    cell = _cell(text, kind)
-    text.line(f"store {_CELL[kind.kind]} {_number(text, at, kind)}, ptr {cell}")
+        return _array(entry, at, kind)
+    cell = _cell(entry, kind)
+    entry.store(_CELL[kind.dtype], _number(entry, at, kind), cell)
     return cell
 
 
-def _cell(text: EntryText, kind: Number) -> str:
-    return text.new(f"alloca {_CELL[kind.kind]}", first=True)
+def _cell(entry: EntryBuilder, kind: Number) -> str:
+    return entry.alloca(_CELL[kind.dtype])
 
 
-def _array(text: EntryText, at: str, kind: Array) -> str:
-    argument = text.get("%args", at, "ptr")
-    _require_array(text, argument, kind, C_CONTIGUOUS | ALIGNED)
-    return text.field(argument, layout().data, "ptr")
+def _array(entry: EntryBuilder, at: str, kind: Array) -> str:
+    argument = entry.get("%args", at, "ptr")
+    _require_array(entry, argument, kind, C_CONTIGUOUS | ALIGNED)
+    return entry.field(argument, layout().data, "ptr")
 
 
-def _require_array(text: EntryText, argument: str, kind: Array, wanted: int) -> None:
+def _require_array(entry: EntryBuilder, argument: str, kind: Array, wanted: int) -> None:
     """Try the next entry unless an argument is such an array, with these flags."""
     known = layout()
-    text.require(f"icmp eq ptr {text.field(argument, known.kind, 'ptr')}, @PyArray_Type")
-    text.require(f"icmp eq i32 {text.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
-    text.require(f"icmp eq ptr {text.field(argument, known.dtype, 'ptr')}, @numpy.{kind.kind}")
-    flags = text.new(f"and i32 {text.field(argument, known.flags, 'i32')}, {wanted}")
-    text.require(f"icmp eq i32 {flags}, {wanted}")
-    shape = text.field(argument, known.shape, "ptr")
+    entry.require(f"icmp eq ptr {entry.field(argument, known.kind, 'ptr')}, @PyArray_Type")
+    entry.require(f"icmp eq i32 {entry.field(argument, known.nd, 'i32')}, {len(kind.shape)}")
+    entry.require(f"icmp eq ptr {entry.field(argument, known.dtype, 'ptr')}, @numpy.{kind.dtype}")
+    flags = entry.new(f"and i32 {entry.field(argument, known.flags, 'i32')}, {wanted}")
+    entry.require(f"icmp eq i32 {flags}, {wanted}")
+    shape = entry.field(argument, known.shape, "ptr")
     for axis, size in enumerate(kind.shape):
-        text.require(f"icmp eq i64 {text.get(shape, str(axis), 'i64')}, {size}")
+        entry.require(f"icmp eq i64 {entry.get(shape, str(axis), 'i64')}, {size}")
 
 
-def _array_to_fill(text: EntryText, kind: Array, inputs: Sequence[Number | Array]) -> str:
+def _array_to_fill(entry: EntryBuilder, kind: Array, inputs: Sequence[Number | Array]) -> str:
     """Return the array that was given by the name `out`, or else a new one."""
 
     def given() -> str:
-        text.require(f"icmp eq i64 {text.field('%names', layout().length, 'i64')}, 1")
-        text.require(f"icmp eq ptr {text.field('%names', layout().items, 'ptr')}, @{OUT}")
-        array = text.get("%args", str(len(inputs)), "ptr")
-        _require_array(text, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
-        start = text.field(array, layout().data, "i64")
-        stop = text.plus(start, _bytes(kind))
+        entry.require(f"icmp eq i64 {entry.field('%names', layout().length, 'i64')}, 1")
+        entry.require(f"icmp eq ptr {entry.field('%names', layout().items, 'ptr')}, @{OUT}")
+        array = entry.get("%args", str(len(inputs)), "ptr")
+        _require_array(entry, array, kind, C_CONTIGUOUS | ALIGNED | WRITEABLE)
+        start = entry.field(array, layout().data, "i64")
+        stop = entry.plus(start, _bytes(kind))
         for k, one in enumerate(inputs):
             if isinstance(one, Array):
-                _require_apart(text, text.get("%in", str(k), "i64"), _bytes(one), start, stop)
-        text.line(f"call void @Py_IncRef(ptr {array})")
+                _require_apart(entry, entry.get("%in", str(k), "i64"), _bytes(one), start, stop)
+        entry.line(f"call void @Py_IncRef(ptr {array})")
         return array
 
-    return text.choose("icmp eq ptr %names, null", lambda: _new_array(text, kind), given)
+    return entry.choose("icmp eq ptr %names, null", lambda: _new_array(entry, kind), given)
 
 
 def _bytes(kind: Array) -> int:
-    return math.prod(kind.shape) * (4 if kind.kind == "float32" else 8)
+    return math.prod(kind.shape) * (4 if kind.dtype == "float32" else 8)
 
 
-def _require_apart(text: EntryText, first: str, size: int, start: str, stop: str) -> None:
+def _require_apart(entry: EntryBuilder, first: str, size: int, start: str, stop: str) -> None:
     """Try the next entry if an input shares memory with what lies between two addresses."""
-    before = text.new(f"icmp ule i64 {text.plus(first, size)}, {start}")
-    after = text.new(f"icmp uge i64 {first}, {stop}")
-    text.require(f"or i1 {before}, {after}")
+    before = entry.new(f"icmp ule i64 {entry.plus(first, size)}, {start}")
+    after = entry.new(f"icmp uge i64 {first}, {stop}")
+    entry.require(f"or i1 {before}, {after}")
 
 
-def _new_array(text: EntryText, kind: Array) -> str:
-    shape = text.constant([*kind.shape, 0])
-    made = text.new(
+def _new_array(entry: EntryBuilder, kind: Array) -> str:
+    shape = entry.constant([*kind.shape, 0])
+    made = entry.new(
         f"call ptr @PyArray_New(ptr @PyArray_Type, i32 {len(kind.shape)}, ptr {shape}, "
-        f"i32 {_NUMBER_OF_DTYPE[kind.kind]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
+        f"i32 {_NUMBER_OF_DTYPE[kind.dtype]}, ptr null, ptr null, i32 0, i32 0, ptr null)"
     )
-    text.need(made)
+    entry.need(made)
     return made
 
 
-def _new_number(text: EntryText, kind: str, cell: str) -> str:
+def _new_number(entry: EntryBuilder, kind: str, cell: str) -> str:
     if kind != "float":
-        return text.new(f"call ptr @PyArray_Scalar(ptr {cell}, ptr @numpy.{kind}, ptr null)")
-    value = text.new(f"load double, ptr {cell}")
-    return text.new(f"call ptr @PyFloat_FromDouble(double {value})")
+        return entry.new(f"call ptr @PyArray_Scalar(ptr {cell}, ptr @numpy.{kind}, ptr null)")
+    value = entry.load("double", cell)
+    return entry.new(f"call ptr @PyFloat_FromDouble(double {value})")
 
 
-def _made(text: EntryText, structure: Structure, make: Callable[[int], str | None]) -> Fills:
+def _make_result(
+    entry: EntryBuilder, structure: Structure, make: Callable[[int], str | None]
+) -> Fills:
     """Make the tuples and arrays of the result; return the places that numbers will fill."""
     if isinstance(structure, int):
         made = make(structure)
-        text.root(made or "null")
+        entry.root(made or "null")
         return [] if made else [("", [(0, structure)])]
-    tuple_ = text.new(f"call ptr @PyTuple_New(i64 {len(structure)})")
-    text.need(tuple_)
-    text.root(tuple_)
+    tuple_ = entry.new(f"call ptr @PyTuple_New(i64 {len(structure)})")
+    entry.need(tuple_)
+    entry.root(tuple_)
     fills: Fills = []
-    _place_in(text, tuple_, structure, make, fills)
+    _place_in(entry, tuple_, structure, make, fills)
     return fills
 
 
 def _place_in(
-    text: EntryText,
+    entry: EntryBuilder,
     tuple_: str,
     structure: tuple[Structure, ...],
     make: Callable[[int], str | None],
@@ -322,29 +308,29 @@ def _place_in(
         if isinstance(part, int):
             made = make(part)
         else:
-            made = text.new(f"call ptr @PyTuple_New(i64 {len(part)})")
-            text.need(made)
+            made = entry.new(f"call ptr @PyTuple_New(i64 {len(part)})")
+            entry.need(made)
         if made is None:
             assert isinstance(part, int)
             numbers.append((at, part))
             continue
-        text.put(text.items(tuple_), str(at), "ptr", made)
+        entry.put(entry.items(tuple_), str(at), "ptr", made)
         if not isinstance(part, int):
-            _place_in(text, made, part, make, fills)
+            _place_in(entry, made, part, make, fills)
     fills.append((tuple_, numbers))
 
 
-def _answered(text: EntryText, structure: Structure) -> None:
+def _return_kept(entry: EntryBuilder, structure: Structure) -> None:
     """Fill the result that is kept if it is free, or else make another."""
-    spare = text.spare()
-    result = _renewed(text, spare, structure, text.keep, lambda: text.hold(spare))
-    text.root(result)
+    spare = entry.spare()
+    result = _renew(entry, spare, structure, entry.keep, lambda: entry.hold(spare))
+    entry.root(result)
     if isinstance(structure, tuple):
-        _fill(text, result, structure)
+        _fill(entry, result, structure)
 
 
-def _renewed(
-    text: EntryText,
+def _renew(
+    entry: EntryBuilder,
     old: str,
     part: Structure | str,
     made: Callable[[str], None],
@@ -352,39 +338,39 @@ def _renewed(
 ) -> str:
     """Return a tuple or float: the old one if it is free, or one that was made."""
     if isinstance(part, tuple):
-        return text.either(old, f"call ptr @PyTuple_New(i64 {len(part)})", made, again)
-    value = text.get("%out", str(part), "double")
+        return entry.either(old, f"call ptr @PyTuple_New(i64 {len(part)})", made, again)
+    value = entry.get("%out", str(part), "double")
 
     def store() -> None:
-        text.store(old, layout().float64, f"double {value}")
+        entry.set_field(old, layout().float64, "double", value)
         again()
 
-    return text.either(old, f"call ptr @PyFloat_FromDouble(double {value})", made, store)
+    return entry.either(old, f"call ptr @PyFloat_FromDouble(double {value})", made, store)
 
 
-def _fill(text: EntryText, tuple_: str, structure: tuple[Structure, ...]) -> None:
+def _fill(entry: EntryBuilder, tuple_: str, structure: tuple[Structure, ...]) -> None:
     """Put the numbers of `out` into a tuple: into its floats if nobody holds them, or new ones."""
-    items = text.items(tuple_)
+    items = entry.items(tuple_)
 
     def renew(at: str, part: Structure | str) -> str:
-        old = text.get(items, at, "ptr")
-        return _renewed(text, old, part, lambda made: text.replace(items, at, old, made))
+        old = entry.get(items, at, "ptr")
+        return _renew(entry, old, part, lambda made: entry.replace(items, at, old, made))
 
     run = [*structure] == [*range(len(structure))]
     if run and len(structure) > UNROLLED:
-        with text.loop(len(structure)) as index:
+        with entry.counted(len(structure)) as index:
             renew(index, index)
         return
     for at, part in enumerate(structure):
         renewed = renew(str(at), part)
         if isinstance(part, tuple):
-            _fill(text, renewed, part)
+            _fill(entry, renewed, part)
 
 
-def _given(text: EntryText, place: str, at: int | str, made: str) -> None:
+def _give(entry: EntryBuilder, place: str, at: int | str, made: str) -> None:
     """Give a number its place in a tuple, or return it as it is."""
     if place:
-        text.need(made)
-        text.put(text.items(place), str(at), "ptr", made)
+        entry.need(made)
+        entry.put(entry.items(place), str(at), "ptr", made)
     else:
-        text.root(made)
+        entry.root(made)

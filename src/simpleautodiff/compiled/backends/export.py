@@ -1,4 +1,4 @@
-"""What is exported: the ways through a function that are known, and the names it is given."""
+"""What is exported: the paths through a function that are known, and the names it is given."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.known_values import with_known
+from simpleautodiff.compiled.backends.known_values import compute_known_results
 from simpleautodiff.compiled.backends.rewriting import without_moves
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
+from simpleautodiff.compiled.scalar.kernel import BatchedKernel
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 
-OTHER_WAY = (
+OTHER_PATH = (
     "no path that was recorded fits these arguments: call the function with such arguments "
     "before it is exported"
 )
@@ -36,93 +36,93 @@ _TAKEN = frozenset([*keyword.kwlist, *f"{_C} {_FUNCTIONS} {_HERE}".split()])
 _OWN = re.compile(r"(v|in|out|C|i|a|total|sum|rows)\d+|i|w|.*_step")
 
 
-class Way(NamedTuple):
-    """One way through the code; `turns[k]` is the number of the one taken if guard k fails.
+class ExportedPath(NamedTuple):
+    """One path through the code; `branches[k]` is the number of the one taken if guard k fails.
 
-    `results` are the kinds of number that the function returns; None of what is no number.
+    `results` are the dtypes that the function returns; None of what is no number.
     """
 
-    recorded: Recorded
+    recorded: RecordedProgram
     results: list[Any]
-    turns: dict[int, int]
+    branches: dict[int, int]
 
 
 class Export(NamedTuple):
     """What is written: a function of this name, with arguments of these names.
 
-    The first way is tried first, and those that branch off a way come after it. `rows` is the
-    function of rows, if it is one alone, with the same arguments and results.
+    The first way is tried first, and those that branch off a way come after it. `batched` is the
+    batched function, if it is one alone, with the same arguments and results.
     """
 
     name: str
     arguments: list[str]
-    ways: list[Way]
-    rows: Rows | None = None
+    paths: list[ExportedPath]
+    batched: BatchedKernel | None = None
     precise: bool = False
 
-    def turns(self) -> list[tuple[int, int, int, str]]:
-        """Return all turns in an order to try them: way, guard, the way to go on, and where."""
+    def branches(self) -> list[tuple[int, int, int, str]]:
+        """Return all branches in an order to try them: way, guard, the way to go on, and where."""
         return [
-            (number, guard, turn, _asked(way.recorded.guards[guard].line))
-            for number, way in enumerate(self.ways)
-            for guard, turn in sorted(way.turns.items(), key=lambda pair: pair[1])
+            (number, guard, turn, _as_comment(way.recorded.guards[guard].line))
+            for number, way in enumerate(self.paths)
+            for guard, turn in sorted(way.branches.items(), key=lambda pair: pair[1])
         ]
 
-    def programs(self) -> list[Recorded]:
-        """Return the programs of all ways, which give results of the same kinds and shapes."""
-        counts = {sum(kind is not None for kind in way.results) for way in self.ways}
+    def programs(self) -> list[RecordedProgram]:
+        """Return the programs of all paths, which give results of the same dtypes and shapes."""
+        counts = {sum(kind is not None for kind in way.results) for way in self.paths}
         if len(counts) > 1:
-            raise _differ(f"{' or '.join(map(str, sorted(counts)))} results")
-        kinds = [np.result_type(*of) for of in zip(*map(_kinds, self.ways), strict=True)]
-        found = [_program(way, kinds) for way in self.ways]
+            raise _paths_differ(f"{' or '.join(map(str, sorted(counts)))} results")
+        kinds = [np.result_type(*of) for of in zip(*map(_dtypes, self.paths), strict=True)]
+        found = [_program(way, kinds) for way in self.paths]
         for outputs in zip(*[_results(program) for program in found], strict=True):
             shapes = sorted({line.shape for line in outputs})
             if len(shapes) > 1:
-                raise _differ(f"results of the shapes {' and '.join(map(str, shapes))}")
+                raise _paths_differ(f"results of the shapes {' and '.join(map(str, shapes))}")
         return found
 
 
-def _asked(line: str) -> str:
+def _as_comment(line: str) -> str:
     """Return where a truth was asked for, as it can stand in a comment."""
     text = re.sub(r"[^ -~]|\\|\?\?|[*]/|/[*]", " ", line).strip(" ()").removeprefix("at ")
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _kinds(way: Way) -> list[Any]:
+def _dtypes(way: ExportedPath) -> list[Any]:
     return [kind for kind in way.results if kind is not None]
 
 
-def _results(program: Recorded) -> list[Line]:
+def _results(program: RecordedProgram) -> list[Line]:
     return [program.lines[output] for output in program.outputs]
 
 
-def _program(way: Way, kinds: list[Any]) -> Recorded:
-    """Return what was recorded with results that are numbers, all computed, of these kinds."""
+def _program(way: ExportedPath, kinds: list[Any]) -> RecordedProgram:
+    """Return what was recorded with results that are numbers, all computed, of these dtypes."""
     program = without_moves(way.recorded)
     numbers = [output for output, kind in zip(program.outputs, way.results, strict=True)
                if kind is not None]  # fmt: skip
-    program = with_known(program._replace(outputs=numbers), kinds)
+    program = compute_known_results(program._replace(outputs=numbers), kinds)
     for k, kind in enumerate(kinds):
-        program = _converted(program, k, kind)
+        program = _convert_result(program, k, kind)
     return program
 
 
-def _differ(what: str) -> ArgumentError:
+def _paths_differ(what: str) -> ArgumentError:
     return ArgumentError(
-        f"the ways through the function give {what}, so that one function of C or NumPy cannot "
+        f"the paths through the function give {what}, so that one function of C or NumPy cannot "
         "stand for them; export a new jit of it that was called along one of them"
     )
 
 
-def _converted(program: Recorded, k: int, kind: Any) -> Recorded:
-    """Return a program whose k-th result is of a kind of number."""
+def _convert_result(program: RecordedProgram, k: int, kind: Any) -> RecordedProgram:
+    """Return a program whose k-th result is of a dtype."""
     place = program.outputs[k]
     line = program.lines[place]
     if line.dtype == kind:
         return program
     lines = [*program.lines, Line(TABLE["astype"], (place, kind), {}, line.shape, kind)]
     outputs = list(program.outputs)
-    outputs[k] = Place(len(program.lines))
+    outputs[k] = Ref(len(program.lines))
     return program._replace(lines=lines, outputs=outputs)
 
 

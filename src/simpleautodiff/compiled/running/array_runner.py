@@ -1,62 +1,51 @@
-"""Running the segments of an array program from Python, with arrays that are used again."""
+"""Run the segments of an array program from Python, reusing the memory of large results."""
 
 from __future__ import annotations
 
 import ctypes
 import sys
-import weakref
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.buffers import Memory
-from simpleautodiff.compiled.array.build_loops import Call
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall
 from simpleautodiff.compiled.array.classify import INPUT, NUMPY
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.simplify import compute
 from simpleautodiff.compiled.array.view_accesses import View
-from simpleautodiff.compiled.backends.llvm.segments import CONSTANTS, KEPT
-from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Line, Place
+from simpleautodiff.compiled.backends.interface import CompiledArray
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.errors import ArgumentError
 
-LARGE = 1 << 25  # bytes of a result whose memory the system would take back, and give page by page
+REUSED_BYTES = 1 << 25  # of a result whose memory the system would take back after each call
 
 
-class Runner:
+class ArrayRunner:
     """Runs segments in turn: machine code on a table of addresses, and NumPy.
 
     Parameters
     ----------
     memory
         Where everything lies.
-    segments
-        Names of functions, and lines that NumPy computes.
-    code
-        Has the functions.
+    compiled
+        Its segments are functions, and lines that NumPy computes.
     replay
         Runs the program where compiled code stops because an index does not fit.
     """
 
-    def __init__(
-        self, memory: Memory, segments: list[str | Call], code: Code | None, replay: Replay
-    ) -> None:
-        self.memory, self.plan, self.code, self.replay = memory, memory.plan, code, replay
-        self.steps = [s if isinstance(s, Call) else self._function(s) for s in segments]
+    def __init__(self, memory: BufferLayout, compiled: CompiledArray, replay: Replay) -> None:
+        self.memory, self.plan, self.replay = memory, memory.plan, replay
+        self.compiled = compiled  # which has to live as long as its segments
         self._blocks: list[Any] = []
         self._inputs = [
             (number, memory.table[number], line)
             for number, line in enumerate(self.plan.lines)
             if self.plan.how[number] == INPUT
         ]
-        made = [place for place in self.plan.outputs if type(place) is Place]
+        made = [place for place in self.plan.outputs if type(place) is Ref]
         made = [place for place in made if self.plan.how[self.plan.views[place].root] != NUMPY]
         self._outputs = [(self.plan.views[place].root, Results(self.plan, place)) for place in made]
-
-    def _function(self, name: str) -> Callable[[Any], int]:
-        assert self.code
-        return ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(self.code.address(name))
 
     def run(self, inputs: list[Any]) -> tuple[int, list[Any]]:
         """Return 0 and the results, or 1 + the number of the first guard that failed."""
@@ -67,7 +56,7 @@ class Runner:
         for k, constant in enumerate(self.plan.constants):
             table[self.memory.table[-1 - k]] = address(constant)
         for number, place, line in self._inputs:
-            values[number] = value = fitting(inputs[number], line)
+            values[number] = value = fit_input(inputs[number], line)
             table[place] = address(value)
         for root, results in self._outputs:
             values[root] = array = results.take()
@@ -89,8 +78,8 @@ class Runner:
             return np.empty(self.memory.size + 64, np.uint8)
 
     def _run_steps(self, table: Any, block: Any, values: dict[int, Any]) -> int:
-        for step in self.steps:
-            if isinstance(step, Call):
+        for step in self.compiled.segments:
+            if isinstance(step, NumpyCall):
                 self._call(step.number, table, block, values)
             else:
                 status = step(table)
@@ -118,7 +107,7 @@ class Runner:
             base = self.plan.constants[-1 - root]
         else:
             base = values[root] if root in values else self._in_block(root, block)
-        return _seen(np.asarray(base), view)
+        return _look_through(np.asarray(base), view)
 
     def _in_block(self, root: int, block: Any) -> Any:
         dtype: Any = self.plan.lines[root].dtype
@@ -126,7 +115,7 @@ class Runner:
         return block[begin : begin + self.plan.size(root) * dtype.itemsize].view(dtype)
 
     def _result(self, output: Any, block: Any, values: dict[int, Any]) -> Any:
-        if type(output) is not Place:
+        if type(output) is not Ref:
             return output.copy() if isinstance(output, np.ndarray) else output
         root = self.plan.views[output].root
         if self.plan.how[root] != NUMPY:
@@ -140,15 +129,15 @@ class Runner:
 class _Values:
     """The results of lines, by their numbers, as NumPy takes them."""
 
-    def __init__(self, of: Runner, block: Any, values: dict[int, Any]) -> None:
+    def __init__(self, of: ArrayRunner, block: Any, values: dict[int, Any]) -> None:
         self.of, self.block, self.values = of, block, values
 
     def __getitem__(self, place: int) -> Any:
         return self.of.value(place, self.block, self.values)
 
 
-def fitting(value: Any, line: Line) -> Any:
-    """Return an input as compiled code reads it: of one kind and shape, elements side by side."""
+def fit_input(value: Any, line: Line) -> Any:
+    """Return an input as compiled code reads it: of one dtype and shape, elements side by side."""
     if np.shape(value) != line.shape:
         raise ArgumentError(f"an argument has shape {np.shape(value)}; recorded was {line.shape}")
     is_array = type(value) is np.ndarray and value.dtype == line.dtype
@@ -162,7 +151,7 @@ def address(array: Any) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _seen(base: Any, view: View) -> Any:
+def _look_through(base: Any, view: View) -> Any:
     """Return the view of an array; a single element as NumPy's number."""
     if view.shape == ():
         return base.reshape(-1)[view.offset]
@@ -184,7 +173,7 @@ class Results:
     def __init__(self, plan: Any, place: int) -> None:
         line = plan.lines[place]
         self.shape, self.dtype = line.shape, line.dtype
-        large = int(np.prod(self.shape)) * self.dtype.itemsize >= LARGE
+        large = int(np.prod(self.shape)) * self.dtype.itemsize >= REUSED_BYTES
         self._again = large and getattr(sys, "_is_gil_enabled", lambda: True)()
         self._made: list[Any] = []
 
@@ -219,21 +208,3 @@ def _count_of_one() -> int:
 
 
 _ALONE = _count_of_one()
-
-
-def prepare_body(memory: Memory, code: Code) -> None:
-    """Tell `body` where its constants are, which live as long as the code."""
-    constants = memory.plan.constants
-    table = (ctypes.c_void_p * len(constants)).from_address(code.address(CONSTANTS))
-    for k, constant in enumerate(constants):
-        table[k] = address(constant)
-    weakref.finalize(code, _free, code.address(KEPT), constants).atexit = False
-
-
-def _free(kept: int, constants: list[Any]) -> None:
-    """Give back the block that waits for the next call, before the code goes."""
-    block = ctypes.c_void_p.from_address(kept)
-    free = ctypes.CDLL(None).free
-    free.argtypes = [ctypes.c_void_p]
-    free(block.value)
-    block.value = None

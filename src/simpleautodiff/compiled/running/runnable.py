@@ -1,15 +1,17 @@
-"""What a recorded program is to those who run it, and how Python may come to call its code."""
+"""The interface of programs that run, and of those whose code Python calls directly."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from simpleautodiff.compiled.backends.llvm.entry_points import ENTRY, Form
-from simpleautodiff.compiled.native import compile as engine
+from simpleautodiff.compiled.backends.interface import ENTRY, CallForm
+from simpleautodiff.compiled.native.compile import Code
+
+TIERS = ("numpy", "tape", "cheap", "optimised")
 
 
-class Program(Protocol):
+class RunnableProgram(Protocol):
     """A recorded program that can be run."""
 
     @property
@@ -31,34 +33,34 @@ class Program(Protocol):
     def source(self) -> str:
         """Return the program, one step a line."""
 
-    def codes(self) -> list[engine.Code]:
+    def codes(self) -> list[Code]:
         """Return the code that it runs, or will."""
 
 
-class Entered:
-    """A program that Python may come to call without more ado.
+class EnteredProgram:
+    """A program whose code Python can call directly, once it was compiled with an entry.
 
-    `form` says how, once that is known; `on_entry` is called when there is code for it.
+    `form` says with which arguments, once that is known; `on_entry` is called when there is code.
     """
 
     def __init__(self, results: int) -> None:
         self.results = results  # how many are computed
-        self.form: Form | None = None
+        self.form: CallForm | None = None
         self.failure = ""  # why it could not be compiled
         self.on_entry: Callable[[], None] = lambda: None
-        self.entry: tuple[engine.Code, str] | None = None
+        self.entry: tuple[Code, str] | None = None
 
     def fail(self, why: str) -> None:
         """Note that it could not be compiled: the calls go on without."""
         self.failure = why
 
-    def enter(self, code: engine.Code) -> None:
+    def enter(self, code: Code) -> None:
         """Let Python call the entry of this code."""
         self.entry = code, ENTRY
         self.on_entry()
 
 
-def how_made(code: engine.Code | None) -> list[str]:
+def describe_code(code: Code | None) -> list[str]:
     """Say how code was made, and in which time."""
     if code is None:
         return []
@@ -66,6 +68,6 @@ def how_made(code: engine.Code | None) -> list[str]:
     return [f"{how} in {1e3 * code.seconds:.1f} ms"]
 
 
-def not_made(failure: str) -> list[str]:
+def describe_failure(failure: str) -> list[str]:
     """Say why there is no code."""
     return [f"could not be compiled: {failure}"] if failure else []

@@ -1,4 +1,4 @@
-"""Programs that are one function of rows: of arrays as they are given, gathered or turned."""
+"""Programs that are one batched function, of arrays as given, indexed or transposed."""
 
 from __future__ import annotations
 
@@ -8,34 +8,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.llvm.vmap_function import takes_columns
-from simpleautodiff.compiled.entered import Entered, how_made, not_made
-from simpleautodiff.compiled.native import compile as engine
-from simpleautodiff.compiled.recording.trace_program import Line, Place, Recorded
-from simpleautodiff.compiled.recording.vmap_body import Rows
+from simpleautodiff.compiled.backends.targets import TARGET
+from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
+from simpleautodiff.compiled.running.batched_function import BatchedFunction
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, GATHERED, ROWS
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import transpose
 
 
 class Gathered(NamedTuple):
-    """Rows of an array, chosen by their numbers."""
+    """Examples of an array, chosen by their indices."""
 
     table: Any
     index: Any
 
 
 class Turned(NamedTuple):
-    """An array whose last axis counts the rows."""
+    """An array whose last axis counts the examples."""
 
     table: Any
 
 
-class RowsProgram(Entered):
-    """A function of rows alone: its arguments are given, or gathered, and its results returned."""
+class BatchedProgram(EnteredProgram):
+    """A batched function alone: its arguments are given, or gathered, and its results returned."""
 
     def __init__(
-        self, rows: Rows, args: Sequence[Any], which: Sequence[int], turned: set[int], size: int
+        self,
+        rows: BatchedFunction,
+        args: Sequence[Any],
+        which: Sequence[int],
+        turned: set[int],
+        size: int,
     ) -> None:
         super().__init__(len(which))
         # Of each argument its number among the inputs, a constant, `Gathered` or `Turned`.
@@ -46,7 +51,7 @@ class RowsProgram(Entered):
         layouts = [COLUMNS if k in turned else ROWS for k in range(len(rows.shapes))]
         by_columns = COLUMNS in (*modes, *layouts)
         if (*modes, *layouts) != (*rows.modes, *rows.layouts):
-            rows = rows.given(modes, layouts, size if by_columns else 0)
+            rows = rows.with_modes(modes, layouts, size if by_columns else 0)
         self.rows = rows
 
     @property
@@ -57,7 +62,7 @@ class RowsProgram(Entered):
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Compute all rows."""
         self._want_entry()
-        results = self.rows(*[_given(arg, inputs) for arg in self.args], out=out)
+        results = self.rows(*[_find_argument(arg, inputs) for arg in self.args], out=out)
         self._enter()
         return 0, [results[k] for k in self.which]
 
@@ -71,7 +76,7 @@ class RowsProgram(Entered):
     def _want_entry(self) -> None:
         """Say how Python could call the code, before it is made."""
         form, self.form = self.form, None
-        straight = all(type(arg) is Place for arg in self.args) and self.rows.threads == 1
+        straight = all(type(arg) is Ref for arg in self.args) and self.rows.threads == 1
         if form is not None and straight and list(self.which) == [*range(len(self.which))]:
             self.rows.entered = form, tuple([int(arg) for arg in self.args])
 
@@ -81,27 +86,27 @@ class RowsProgram(Entered):
 
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
-        flat = self.rows.kernel.flat
+        flat = self.rows.kernel.program
         made = [f"{len(flat)} steps for each row, {flat.folded} known in advance"]
-        return made + how_made(self.rows.code) + not_made(self.rows.failure)
+        return made + describe_code(self.rows.code) + describe_failure(self.rows.failure)
 
     def source(self) -> str:
         """Return the program of one row, one step a line."""
-        return str(self.rows.kernel.flat)
+        return str(self.rows.kernel.program)
 
-    def codes(self) -> list[engine.Code]:
+    def codes(self) -> list[Code]:
         """Return the code that it runs, or would."""
         self.rows.compile()
         assert self.rows.code is not None
         return [self.rows.code]
 
 
-def _given(arg: Any, inputs: Sequence[Any]) -> Any:
-    if type(arg) is Place:
+def _find_argument(arg: Any, inputs: Sequence[Any]) -> Any:
+    if type(arg) is Ref:
         return inputs[arg]
     if not isinstance(arg, Gathered):
         return arg
-    table, index = _given(arg.table, inputs), _given(arg.index, inputs)
+    table, index = _find_argument(arg.table, inputs), _find_argument(arg.index, inputs)
     index = np.ascontiguousarray(index, np.int64)
     low, high = int(index.min()), int(index.max())
     if low < -len(table) or high >= len(table):
@@ -116,17 +121,17 @@ def _mode(arg: Any, mode: str) -> str:
     return GATHERED if isinstance(arg, Gathered) else mode
 
 
-def rows_program(recorded: Recorded) -> RowsProgram | None:
-    """Return a program that is one function of rows and little else; None if it is not."""
+def batched_program(recorded: RecordedProgram) -> BatchedProgram | None:
+    """Return a program that is one batched function and little else; None if it is not."""
     lines, inputs = recorded.lines, recorded.inputs
-    found = [n for n, line in enumerate(lines) if isinstance(line.what, Rows)]
+    found = [n for n, line in enumerate(lines) if isinstance(line.what, BatchedFunction)]
     if len(found) != 1 or recorded.guards:
         return None
     rows = lines[found[0]]
     args = [_argument(arg, lines, inputs) for arg in rows.args]
     which, turned, size = [], set(), 0
     for output in recorded.outputs:
-        line = lines[output] if type(output) is Place else None
+        line = lines[output] if type(output) is Ref else None
         by_columns = line is not None and _is_turn(line, lines, to_last=True)
         if line is not None and by_columns:
             line = lines[line.args[0]]
@@ -138,23 +143,23 @@ def rows_program(recorded: Recorded) -> RowsProgram | None:
     if any(arg is None for arg in args) or len({*which}) < len(which):
         return None
     if (turned or any(isinstance(arg, Turned) for arg in args)) and not (
-        takes_columns(rows.what.kernel, size)
+        TARGET.takes_columns(rows.what.kernel, size)
     ):
         return None
-    return RowsProgram(rows.what, args, which, turned, size)
+    return BatchedProgram(rows.what, args, which, turned, size)
 
 
 def _is_turn(line: Line, lines: list[Line], to_last: bool) -> bool:
     """Tell whether a line moves the first axis of an array to the end, or the last to the front."""
-    if line.what is not transpose.primitive or type(line.args[0]) is not Place:  # type: ignore[attr-defined]
+    if line.what is not transpose.primitive or type(line.args[0]) is not Ref:  # type: ignore[attr-defined]
         return False
     axes = list(range(len(line.shape)))
     return [*line.args[1]] == ([*axes[1:], 0] if to_last else [axes[-1], *axes[:-1]])
 
 
 def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
-    """Return an argument of a function of rows: an input, a constant, or rows made of those."""
-    if type(arg) is not Place or arg < inputs:
+    """Return an argument of a batched function: an input, a constant, or rows made of those."""
+    if type(arg) is not Ref or arg < inputs:
         return arg
     line = lines[arg]
     if _is_turn(line, lines, to_last=False) and line.args[0] < inputs:
@@ -163,10 +168,10 @@ def _argument(arg: Any, lines: list[Line], inputs: int) -> Any:
         return None
     table, index = line.args
     index = index[0] if type(index) is tuple and len(index) == 1 else index
-    simple = all(type(x) is np.ndarray or (type(x) is Place and x < inputs) for x in (table, index))
+    simple = all(type(x) is np.ndarray or (type(x) is Ref and x < inputs) for x in (table, index))
     if not simple:
         return None
-    dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Place else (
+    dtype, shape = (lines[index].dtype, lines[index].shape) if type(index) is Ref else (
         index.dtype, index.shape)  # fmt: skip
     of_rows = dtype is not None and dtype.kind in "iu" and len(shape) == 1 and shape[0] > 0
     return Gathered(table, index) if of_rows else None

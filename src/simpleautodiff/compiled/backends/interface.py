@@ -1,0 +1,142 @@
+"""What a target of the compiled tier provides: the one interface between it and the rest.
+
+A target turns programs into something that runs in this process. Scalar programs, batched programs
+(a scalar program for every example of a batch) and array programs come to it optimised; what it
+gives back is called with the addresses of arrays. To add a target (a GPU, WebAssembly) is to add a
+folder here with a class like `Target`, and to name it in `targets.py`; to add a language to export
+to is to add a function like `Exporter`, and to name it in `exporters.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall, Task
+from simpleautodiff.compiled.backends.export import Export
+from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.scalar.kernel import Kernel
+
+ENTRY = "entry"  # the name of the function in a code that Python calls directly
+NO_MEMORY, BAD_INDEX, LAPACK_FAILED = -1, -2, -3  # what code returns that could not finish
+
+Structure = int | tuple["Structure", ...]  # numbers of results, in tuples within tuples
+
+
+class Number(NamedTuple):
+    """An argument or a result that is one number: Python's `float`, or NumPy's of a dtype."""
+
+    dtype: str = "float"
+
+
+class Array(NamedTuple):
+    """An argument or a result that is an array: `float64` or `float32`, of a fixed shape."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+class CallForm(NamedTuple):
+    """What Python passes to a function and gets from it, if that is always the same.
+
+    A target may give its code an entry that looks at just these arguments, so that Python calls it
+    with nothing in between.
+    """
+
+    inputs: tuple[Number | Array, ...]
+    outputs: tuple[Number | Array, ...]
+    structure: Structure
+    out: bool = False  # whether a result that is one array may be put into one that is given
+
+    @property
+    def floats(self) -> bool:
+        """Whether all are Python's own floats."""
+        return all(part == Number() for part in (*self.inputs, *self.outputs))
+
+
+class CompiledScalar(Protocol):
+    """A scalar program as code."""
+
+    code: Code
+
+    def __call__(self, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+        """Run it on arrays, one per leaf; return 0, or 1 + the number of the guard that failed."""
+
+
+class CompiledBatch(Protocol):
+    """A scalar program for every example of a batch, as code."""
+
+    code: Code
+
+    def __call__(self, examples: int, table: int, threads: int) -> None:
+        """Run it on so many examples.
+
+        `table` is the address of three integers for each leaf, inputs first: the address of its
+        first element, the elements from example to example, and the address of indices, or 0.
+        """
+
+
+class Batch(NamedTuple):
+    """A scalar program that is to be run for every example of a batch, and how that is given."""
+
+    kernel: Kernel
+    modes: tuple[str, ...]  # how the examples lie, for each leaf (see `kernel`)
+    size: int = 0  # how many examples there are, where a leaf is given by columns
+    form: CallForm | None = None
+    arguments: tuple[int, ...] = ()  # with a form: which of its arguments each input is
+
+
+class CompiledArray(Protocol):
+    """An array program as code."""
+
+    code: Code | None
+    ir: str
+    segments: list[
+        Callable[[Any], int] | NumpyCall
+    ]  # functions of a table of addresses; NumPy's lines
+    has_entry: bool
+
+    def call_directly(self, slow: Callable[..., Any]) -> Callable[..., Any] | None:
+        """Return a function of the inputs that runs all of it, or `slow` where they do not fit.
+
+        None if there is none such.
+        """
+
+
+class Target(Protocol):
+    """Compiles programs for one kind of machine."""
+
+    def is_available(self) -> bool:
+        """Tell whether it can compile here."""
+
+    def compile_scalar(self, kernel: Kernel, level: int, form: CallForm | None) -> CompiledScalar:
+        """Compile a scalar program: quickly at level 0, well at level 1."""
+
+    def takes_columns(self, kernel: Kernel, size: int) -> bool:
+        """Tell whether a batch of so many examples may be given column by column."""
+
+    def compile_batch(self, batch: Batch) -> CompiledBatch:
+        """Compile a scalar program for all examples of a batch."""
+
+    def compile_array(
+        self,
+        work: list[Task],
+        memory: BufferLayout,
+        precise: bool,
+        form: CallForm | None,
+        entries: bool,
+    ) -> CompiledArray:
+        """Compile the work of an array program, with entries from Python if they are wanted."""
+
+
+class ScalarRunner(Protocol):
+    """Runs a scalar program without compiling it."""
+
+    def __init__(self, kernel: Kernel) -> None: ...
+
+    def run(self, *inputs: Any) -> tuple[int, list[Any]]:
+        """Return 0, or 1 + the number of the first guard that failed, and one array per output."""
+
+
+Exporter = Callable[[Export], str]

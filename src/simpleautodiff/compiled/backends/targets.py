@@ -1,0 +1,16 @@
+"""The targets that programs run on: the only place that names them."""
+
+from __future__ import annotations
+
+from simpleautodiff.compiled.backends.interface import ScalarRunner, Target
+from simpleautodiff.compiled.backends.interpreter.machine import InterpretedProgram, is_ready
+from simpleautodiff.compiled.backends.llvm.target import LLVMTarget
+from simpleautodiff.compiled.backends.python.float_code import PythonProgram
+
+TARGET: Target = LLVMTarget()
+INTERPRETER: type[ScalarRunner] = (
+    InterpretedProgram  # starts at once, as soon as it was compiled itself
+)
+FALLBACK: type[ScalarRunner] = PythonProgram  # needs nothing
+
+interpreter_is_ready = is_ready

@@ -1,0 +1,114 @@
+"""Scalar programs: interpreted at once, compiled as they are called again, optimised when hot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from simpleautodiff.compiled.backends.interface import CompiledScalar
+from simpleautodiff.compiled.backends.targets import (
+    FALLBACK,
+    INTERPRETER,
+    TARGET,
+    interpreter_is_ready,
+)
+from simpleautodiff.compiled.native.background import attempt, later
+from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.running.runnable import (
+    TIERS,
+    EnteredProgram,
+    describe_code,
+    describe_failure,
+)
+from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
+
+CALLS_TO_COMPILE, CALLS_TO_OPTIMISE = 8, 64
+OPTIMISED_STEPS = 5_000  # for longer programs, compiling well takes longer than it gains
+COMPILED_STEPS = 400_000  # longer code leaves the caches, and takes seconds to compile
+
+
+class TieredScalarProgram(EnteredProgram):
+    """A scalar program, run by the tier that its number of calls has earned."""
+
+    def __init__(self, kernel: Kernel, tier: str | None) -> None:
+        super().__init__(len(kernel.outputs))
+        self.kernel = kernel
+        self.fixed = tier
+        self.tier = tier or "tape"
+        self.code: Code | None = None
+        self.calls = 0
+        self._compiled: CompiledScalar | None = None
+        self._lock = threading.Lock()
+        self._asked: set[str] = set()
+        self._tape: Any = None
+        self._waits = False  # for the interpreter, which is compiled once in a process
+        if tier == "numpy" or not TARGET.is_available():
+            self.tier = self.fixed = "numpy"
+
+    def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
+        """Run the program on what there is by now."""
+        self.calls += 1
+        if self.fixed is None and self.calls >= CALLS_TO_COMPILE:
+            self._promote()
+        if self._compiled is None:
+            return self._on_tape()(*inputs)  # type: ignore[no-any-return]
+        outputs = empty_leaves(self.kernel.outputs)
+        status = self._compiled(as_leaves(inputs, self.kernel.inputs), outputs)
+        return status, list(outputs)
+
+    def prepare(self) -> None:
+        """Have the code of a tier that was asked for made now."""
+        if self.fixed in ("cheap", "optimised"):
+            wanted = self.fixed
+            attempt(lambda: self._compile(wanted), self.fail)
+
+    def _on_tape(self) -> Any:
+        if self._tape is None or (self._waits and interpreter_is_ready()):
+            self._waits = self.fixed is None and not interpreter_is_ready()
+            on_python = self._waits or self.tier == "numpy"
+            self._tape = (FALLBACK if on_python else INTERPRETER)(self.kernel).run
+        return self._tape
+
+    def _promote(self) -> None:
+        """Ask for better code, once for each tier."""
+        size = len(self.kernel.program)
+        wanted = (
+            "optimised" if self.calls >= CALLS_TO_OPTIMISE and size <= OPTIMISED_STEPS else "cheap"
+        )
+        if size <= COMPILED_STEPS and wanted not in self._asked:
+            self._asked.add(wanted)
+            later(lambda: self._compile(wanted), self.fail)
+
+    def fail(self, why: str) -> None:
+        """Note that it could not be compiled: the tape goes on."""
+        super().fail(why)
+        if self._compiled is None and self.tier != "numpy":
+            self.tier = "tape"
+
+    def _compile(self, tier: str) -> None:
+        with self._lock:
+            last = (
+                tier == "optimised"
+                or self.fixed is not None
+                or len(self.kernel.program) > OPTIMISED_STEPS
+            )
+            form = self.form if last else None
+            self._compiled = TARGET.compile_scalar(self.kernel, TIERS.index(tier) - 2, form)
+            self.code, self.tier = self._compiled.code, tier
+        if form is not None:
+            self.enter(self.code)
+
+    def describe(self) -> list[str]:
+        """Say what it is made of and what was done to it."""
+        flat = self.kernel.program
+        made = [f"{len(flat)} steps on single numbers, {flat.folded} known in advance"]
+        return made + describe_code(self.code) + describe_failure(self.failure)
+
+    def source(self) -> str:
+        """Return the program, one step a line."""
+        return str(self.kernel.program)
+
+    def codes(self) -> list[Code]:
+        """Return the code that it runs, or would."""
+        return [self.code or TARGET.compile_scalar(self.kernel, 1, None).code]
