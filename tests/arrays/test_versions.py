@@ -635,7 +635,7 @@ def test_nothing_is_kept(mode, x):
     try:
         mode(f)(x)
         assert [each() for each in kept] == [None] * 3
-        assert not lineage._seen
+        assert not lineage._records
         assert not lineage._views
     finally:
         gc.enable()

@@ -41,9 +41,9 @@ def lay_out(picture: Picture, thorough: bool = True) -> Layout:
     >>> from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
     >>> vertices = tuple(Vertex(name, TextLine(name)) for name in ("x1", "v1"))
     >>> layout = lay_out(Picture(vertices, (Edge("x1", "v1"),), "one step"))
-    >>> layout.places["x1"][0] < layout.places["v1"][0]
+    >>> layout.positions["x1"][0] < layout.positions["v1"][0]
     True
-    >>> layout.places["x1"][1] == layout.places["v1"][1]
+    >>> layout.positions["x1"][1] == layout.positions["v1"][1]
     True
     """
     return _LayoutPlan(picture, thorough).layout()
