@@ -9,7 +9,9 @@ from simpleautodiff.arrays import (
     argument_checks as argument_checks,
     install as install,
     numpy as numpy,
+    reductions as reductions,
     scipy as scipy,
+    shaping as shaping,
     ufuncs as ufuncs,
 )
 from simpleautodiff.arrays.registry import FUNCTIONS as FUNCTIONS, PLAIN as PLAIN

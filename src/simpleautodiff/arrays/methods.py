@@ -6,14 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.indices import is_single
-from simpleautodiff.arrays.numpy.shaping import (
-    astype_,
-    matrix_transpose,
-    ravel,
-    reshape_,
-    transpose_,
-)
 from simpleautodiff.arrays.registry import (
     FUNCTIONS,
     Function,
@@ -22,7 +14,15 @@ from simpleautodiff.arrays.registry import (
     method_of,
 )
 from simpleautodiff.arrays.scipy.scipy_sparse import is_sparse, multiply_from_left
+from simpleautodiff.arrays.shaping import (
+    astype_,
+    matrix_transpose,
+    ravel,
+    reshape_,
+    transpose_,
+)
 from simpleautodiff.arrays.ufuncs import array_ufunc
+from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.views import note
 from simpleautodiff.arrays.writes.writable import flat_view, get_item
 from simpleautodiff.core.level import plain, unwrapped

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import (
+from simpleautodiff.arrays.reductions import (
     axes_of,
     cumprod,
     cumsum_,

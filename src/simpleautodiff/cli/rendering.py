@@ -19,8 +19,8 @@ from simpleautodiff.display.explorer.server import serve as serve_pages
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
-from simpleautodiff.display.tables.tables import output_names
 from simpleautodiff.errors import FormulaError
+from simpleautodiff.program.program import output_names
 from simpleautodiff.transforms.grad import derivative, grad
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words

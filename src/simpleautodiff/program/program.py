@@ -341,3 +341,8 @@ def _free_result(program: Program) -> str:
     own = {name for name in program.variables.values() if name not in result}
     taken = {name[0] for name in program.names.values()} | own
     return next((letter for letter in "yzfgh" if letter not in taken), "result")
+
+
+def sweeps_all_elements(program: Program, wrt: str) -> bool:
+    """Tell whether a sweep is from all elements of an array at once, as none was selected."""
+    return any(name == wrt and shape_of(node.value) for node, name in program.names.items())

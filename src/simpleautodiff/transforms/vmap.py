@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.batch.batch_level import BatchLevel, batch, unbatch
 from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.arrays.numpy.shaping import concatenate_
+from simpleautodiff.arrays.shaping import concatenate_
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import ArgumentError, InputError

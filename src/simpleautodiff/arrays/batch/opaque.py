@@ -13,8 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from simpleautodiff.arrays import FUNCTIONS
-from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, array_function
+from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS, array_function
 from simpleautodiff.arrays.ufuncs import array_ufunc, is_plain
 from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.rules.row import UFUNCS

@@ -12,9 +12,7 @@ from simpleautodiff.arrays.numpy import (
     polynomial_series as polynomial_series,
     polynomials as polynomials,
     r_c_vectorize as r_c_vectorize,
-    reductions as reductions,
     selection as selection,
-    shaping as shaping,
     sorting as sorting,
     statistics as statistics,
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of, axis_of
+from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype, widen
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.primitive import Kink

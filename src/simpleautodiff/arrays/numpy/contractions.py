@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.arrays.numpy.shaping import diagonal, stack
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
+from simpleautodiff.arrays.shaping import diagonal, stack
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import einsum_of, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose

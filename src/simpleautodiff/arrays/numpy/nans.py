@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import (
+from simpleautodiff.arrays.reductions import (
     cumprod,
     cumsum_,
     max_,

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of
-from simpleautodiff.arrays.numpy.shaping import move_by_index
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import FUNCTIONS, implements
+from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.dtypes import dtype_of

@@ -10,9 +10,9 @@ import numpy as np
 
 from simpleautodiff.arrays.numpy.contractions import cross, dot, outer, tensordot, trace
 from simpleautodiff.arrays.numpy.factorizations import svdvals
-from simpleautodiff.arrays.numpy.reductions import axes_of, safe_sqrt
-from simpleautodiff.arrays.numpy.shaping import moveaxis, stack, swapaxes
+from simpleautodiff.arrays.reductions import axes_of, safe_sqrt
 from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, implements, is_batch
+from simpleautodiff.arrays.shaping import moveaxis, stack, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.contractions import tensordot
-from simpleautodiff.arrays.numpy.reductions import mean_
 from simpleautodiff.arrays.numpy.sorting import median
+from simpleautodiff.arrays.reductions import mean_
 from simpleautodiff.arrays.registry import implements
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import RuleError

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of, flatten_axes
-from simpleautodiff.arrays.numpy.shaping import move_by_index
+from simpleautodiff.arrays.reductions import axes_of, flatten_axes
 from simpleautodiff.arrays.registry import implements, is_batch
+from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, RuleError, at_line
 from simpleautodiff.rules.array.dtypes import real_dtype

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.numpy.contractions import outer
-from simpleautodiff.arrays.numpy.reductions import average
-from simpleautodiff.arrays.numpy.shaping import diagonal
+from simpleautodiff.arrays.reductions import average
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, to_dtype
+from simpleautodiff.arrays.shaping import diagonal
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, InputError, at_line
 from simpleautodiff.rules.array.dtypes import dtype_of

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import numpy_fft as fourier
-from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function
 from simpleautodiff.errors import ArgumentError, at_line
 from simpleautodiff.rules.array.dtypes import real_dtype

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.calculus import diff, trapezoid
-from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, at_line

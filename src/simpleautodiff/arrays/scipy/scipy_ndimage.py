@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import SCIPY
-from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_signal import floats
 from simpleautodiff.core.level import Traced

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function, as_array, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.reductions import axes_of
+from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import SPECIAL_UFUNCS, Function, implements, implements_scipy
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import RuleError

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.indices import is_single
 from simpleautodiff.arrays.lost_derivatives import scipy_error
-from simpleautodiff.arrays.numpy.shaping import layout_of
 from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.shaping import layout_of
+from simpleautodiff.arrays.writes.example_indices import is_single
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.views import (
     VIEW_STEPS,

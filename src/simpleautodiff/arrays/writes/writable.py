@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.indices import is_single, put_each, take_each
-from simpleautodiff.arrays.numpy.shaping import layout_of, stack
+from simpleautodiff.arrays.shaping import layout_of, stack
+from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, at_line

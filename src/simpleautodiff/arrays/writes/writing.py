@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.indices import has_repeats, put_each, put_last
 from simpleautodiff.arrays.operators import BINARY
 from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.arrays.registry import (
@@ -25,6 +24,7 @@ from simpleautodiff.arrays.registry import (
     name_of,
     write_result,
 )
+from simpleautodiff.arrays.writes.example_indices import has_repeats, put_each, put_last
 from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.arrays.writes.versions import Writable

@@ -21,9 +21,8 @@ from simpleautodiff.display.notation.formulas import (
     write_bar,
     write_dot,
 )
-from simpleautodiff.display.tables.tables import output_names, sweeps_all_elements
 from simpleautodiff.program.notation import Term, write_result, write_short
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.transforms.kinks import happens
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import write_bar as write_bar, write_dot as write_dot
-from simpleautodiff.display.tables.tables import output_names as output_names
 from simpleautodiff.program.notation import Term, render, write_short
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, output_names as output_names
 from simpleautodiff.values.functions import shape
 
 MAX_LABEL = 30  # characters of a line

@@ -23,8 +23,7 @@ from simpleautodiff.display.notation.formulas import (
 )
 from simpleautodiff.display.tables import formats
 from simpleautodiff.program.notation import Term, latex_number, write_result
-from simpleautodiff.program.program import Accumulation, Program, output_names as output_names
-from simpleautodiff.values.functions import shape
+from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +201,6 @@ def tangents_table(program: Program, wrt: str) -> Table:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
     return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
-
-
-def sweeps_all_elements(program: Program, wrt: str) -> bool:
-    """Tell whether a sweep is from all elements of an array at once, as none was selected."""
-    return any(name == wrt and shape(node.value) for node, name in program.names.items())
 
 
 @suppress_warnings()

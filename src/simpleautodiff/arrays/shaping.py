@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from simpleautodiff.arrays.numpy.reductions import axes_of, axis_of
+from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements, to_dtype
 from simpleautodiff.core.level import Traced, concrete, plain
 from simpleautodiff.errors import ArgumentError, InputError, at_line
