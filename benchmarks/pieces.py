@@ -48,19 +48,21 @@ def pieces() -> dict[str, Off]:
 
     return {
         "pooled memory": _limit("pooled", NEVER),
-        "pooled blocks that lie together": _replace(memory_pool, "MANY", NEVER),
-        "views without NumPy's buffers": _replace(memory_pool, "ROW", NEVER),
+        "pooled blocks that lie together": _replace(memory_pool, "MIN_TOGETHER", NEVER),
+        "views without NumPy's buffers": _replace(memory_pool, "MIN_RUN", NEVER),
         "locks in place of copies": _replace(
             array_locks.ArrayLocks, "lock", lambda self, array: array.copy()
         ),
         "values that no rule reads are let go": _limit("small", NEVER),
         "factors that wait beside arrays": _replace(
-            array_sweep, "_can_wait", lambda factor, array: False
+            array_sweep, "_can_defer", lambda factor, array: False
         ),
         "operands that take the product": _replace(
             array_sweep.ArraySweep, "_free", lambda self, *args: None
         ),
-        "slopes by blocks of the caches": _replace(array_sweep, "_by_blocks", lambda *args: None),
+        "slopes by blocks of the caches": _replace(
+            array_sweep, "_multiply_by_blocks", lambda *args: None
+        ),
         "sums by blocks of the caches": _limit("near", NEVER),
         "adjoints of parts in place": _replace(faster_values, "ADD_IN_PLACE", {}),
         "the sweep of large arrays": _limit("medium", NEVER),

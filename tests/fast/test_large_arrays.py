@@ -259,12 +259,12 @@ def pieces_in_store():
 
 def test_pieces_are_not_small():
     for size, many in ((2**19, 64), (2**19 + 1, 64), (5 * 2**20, 20), (800_000, 96), (2**23, 31)):
-        blocks = [*memory_pool._together(size, many)]
+        blocks = [*memory_pool._make_together(size, many)]
         assert [block.nbytes for block in blocks] == [size] * many
         pieces = {id(block.base): block.base.nbytes for block in blocks}
         assert min(pieces.values()) >= memory_pool.PIECE
         assert max(pieces.values()) < 2 * memory_pool.PIECE + 2 * size
-    assert len({id(block.base) for block in memory_pool._together(2**19, 40)}) == 1
+    assert len({id(block.base) for block in memory_pool._make_together(2**19, 40)}) == 1
 
 
 def test_many_blocks_lie_together_in_the_next_derivative():
@@ -273,7 +273,7 @@ def test_many_blocks_lie_together_in_the_next_derivative():
     pieces = pieces_in_store()
     assert pieces
     assert max(pieces.values()) < 2 * memory_pool.PIECE
-    assert sum(pieces.values()) >= memory_pool.MANY
+    assert sum(pieces.values()) >= memory_pool.MIN_TOGETHER
     second = ad.grad(long_energy)(POINTS)
     assert pieces_in_store() == pieces  # they serve again
     for slope in (first, second):
@@ -366,14 +366,14 @@ def test_an_array_may_go_while_the_store_is_closed(monkeypatch):
         for _ in range(2):
             ad.grad(f)(POINTS[:size])
     del memory_pool.POOL.parts[seen[-1].nbytes]
-    by_piece = memory_pool._by_piece
+    by_piece = memory_pool._group_by_piece
 
     def and_lets_go(blocks):
         if not memory_pool.POOL.open:
             seen.clear()
         return by_piece(blocks)
 
-    monkeypatch.setattr(memory_pool, "_by_piece", and_lets_go)
+    monkeypatch.setattr(memory_pool, "_group_by_piece", and_lets_go)
     slope = ad.grad(long_energy)(POINTS)
     np.testing.assert_allclose(slope, long_slope(POINTS), rtol=1e-12, atol=1e-12)
     assert not memory_pool.POOL.loans

@@ -19,7 +19,13 @@ from simpleautodiff.core.sweep import local_derivatives
 from simpleautodiff.fast.cache_blocks import add_scaled, blocks
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, fit_quickly
 from simpleautodiff.fast.limits import LIMITS
-from simpleautodiff.fast.memory_pool import POOL, has_own_memory, in_place, is_lent, unbuffered
+from simpleautodiff.fast.memory_pool import (
+    POOL,
+    compute_pooled,
+    has_own_memory,
+    is_pooled,
+    unbuffered,
+)
 
 ROOM = {4: 2.0**16, 8: 2.0**32, 16: 2.0**32}  # numbers up to this, and over 1 by it, can wait
 
@@ -34,13 +40,13 @@ _FIRST = [0]
 NOTHING: Term = (ZERO, 1.0, False, False)
 
 
-def _alone() -> int:
+def _count_alone() -> int:
     """Return the count of references to what one variable has, as the function itself sees it."""
     array = np.empty(0)
     return getrefcount(array)
 
 
-ALONE = _alone()
+ALONE = _count_alone()
 
 
 def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[int, int]:
@@ -48,7 +54,7 @@ def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[in
     return getrefcount(args[j]), getrefcount(values[j])
 
 
-def _sole() -> tuple[int, int]:
+def _count_sole() -> tuple[int, int]:
     """Return these counts where the argument is in `args` alone."""
     node = Node.__new__(Node)
     node.value = np.empty(0)
@@ -57,7 +63,7 @@ def _sole() -> tuple[int, int]:
     return _holders(args, values, 0)
 
 
-SOLE = _sole()
+SOLE = _count_sole()
 
 
 class Scaled:
@@ -110,29 +116,29 @@ class ArraySweep:
         if primitive is added or primitive is subtracted:
             a, b = args
             if type(a) is Node:
-                self._gain(a, adjoint)
+                self._add_small(a, adjoint)
             if type(b) is Node:
-                self._gain(b, adjoint if primitive is added else -adjoint)
+                self._add_small(b, adjoint if primitive is added else -adjoint)
         elif primitive is multiplied:
             a, b = args
             if type(a) is Node:
                 y = b.value if type(b) is Node or type(b) is Constant else b
-                self._gain(a, adjoint * y)
+                self._add_small(a, adjoint * y)
             if type(b) is Node:
                 x = a.value if type(a) is Node or type(a) is Constant else a
-                self._gain(b, adjoint * x)
+                self._add_small(b, adjoint * x)
         elif len(args) == 1:
             (arg,) = args
-            term = self._pulled(node, 0, adjoint, (arg.value,))
+            term = self._pull_argument(node, 0, adjoint, (arg.value,))
             if term is not ZERO:
-                self._gain(arg, term)
+                self._add_small(arg, term)
         elif primitive is not divided or not self._pull_quotient(node, adjoint):
             values = [x.value if type(x) is Node or type(x) is Constant else x for x in args]
             for k, arg in enumerate(args):
                 if type(arg) is Node:
-                    term = self._pulled(node, k, adjoint, values)
+                    term = self._pull_argument(node, k, adjoint, values)
                     if term is not ZERO:
-                        self._gain(arg, term)
+                        self._add_small(arg, term)
 
     def _pull_quotient(self, node: Node, adjoint: Any) -> bool:
         """Carry an adjoint back through x / y with one reciprocal, if all are NumPy's numbers."""
@@ -147,12 +153,12 @@ class ArraySweep:
         else:
             slope = np.reciprocal(y) if y.dtype.kind == "f" else 1 / y
         if type(a) is Node:
-            self._gain(a, adjoint * slope)
+            self._add_small(a, adjoint * slope)
         if type(b) is Node:
-            self._gain(b, adjoint * (-v * slope))
+            self._add_small(b, adjoint * (-v * slope))
         return True
 
-    def _pulled(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
+    def _pull_argument(self, node: Node, k: int, adjoint: Any, values: Sequence[Any]) -> Any:
         """Return the contribution of a small adjoint to an argument, by its rule."""
         primitive: Any = node.primitive
         rule = primitive.partials[k]
@@ -172,7 +178,7 @@ class ArraySweep:
             slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
-    def _gain(self, arg: Node, term: Any) -> None:
+    def _add_small(self, arg: Node, term: Any) -> None:
         """Add a contribution to the adjoint of a parent."""
         like, i, bar = arg.value, arg.index, self.bar
         if (
@@ -203,8 +209,8 @@ class ArraySweep:
             elif rule == 1:
                 term = (adjoint, factor, last, True)
             else:
-                term = self._by_number((adjoint, factor, last, False), rule)
-            stays = term[0] is not ZERO and self._give(args[k], term)
+                term = self._multiply_by_number((adjoint, factor, last, False), rule)
+            stays = term[0] is not ZERO and self._add_large(args[k], term)
             spare = spare and not (stays and term[3])
 
     def _term(self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]) -> Term:
@@ -223,22 +229,22 @@ class ArraySweep:
             return (pulled, factor, new, not new)
         place = array if spare else self._free(node, k, array, values)
         if primitive is not self.rows[2]:  # whose slopes are there already
-            waiting = self._number_waits(node, k, adjoint, values)
+            waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
                 return waiting
-            product = _by_blocks(node, k, array, values, place)
+            product = _multiply_by_blocks(node, k, array, values, place)
             if product is not None:
                 return (product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
         if type(slope) is Linear or slope is ZERO:
-            return (pull(slope, scaled(array, factor)), 1.0, False, True)
+            return (pull(slope, scale(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
-            return self._by_number(adjoint, slope)
-        if place is not None and _alike(slope, array):
+            return self._multiply_by_number(adjoint, slope)
+        if place is not None and _same_layout(slope, array):
             return (unbuffered(np.multiply, array, slope, out=place), factor, True, spare)
-        return (in_place(operator.mul, array, slope), factor, True, False)
+        return (compute_pooled(operator.mul, array, slope), factor, True, False)
 
-    def _number_waits(
+    def _defer_number(
         self, node: Node, k: int, adjoint: Term, values: tuple[Any, ...]
     ) -> Term | None:
         """Take the slope for the product, if the adjoint is one number, over and over, that waits.
@@ -250,8 +256,8 @@ class ArraySweep:
             return None
         number = factor * float(array.flat[0]) if array.dtype.kind == "f" else 0.0
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
-        if _alike(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
-            return (slope, number, True, False) if _can_wait(number, array) else None
+        if _same_layout(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
+            return (slope, number, True, False) if _can_defer(number, array) else None
         return None
 
     def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
@@ -262,27 +268,27 @@ class ArraySweep:
         later = tuple([j for j in range(k + 1, len(args)) if type(args[j]) is Node])
         read = values_read(primitive, later)
         for j in range(len(args)):
-            free = type(args[j]) is Node and j not in read and is_lent(values[j])
-            if free and _alike(values[j], adjoint) and _holders(args, values, j) == SOLE:
+            free = type(args[j]) is Node and j not in read and is_pooled(values[j])
+            if free and _same_layout(values[j], adjoint) and _holders(args, values, j) == SOLE:
                 return values[j]
         return None
 
-    def _by_number(self, adjoint: Term, slope: float) -> Term:
+    def _multiply_by_number(self, adjoint: Term, slope: float) -> Term:
         """Multiply an adjoint by a number: that waits, if it can."""
         array, factor, spare, _ = adjoint
         if slope == 1:
             return (array, factor, spare, True)
-        if self.once and _can_wait(factor * slope, array):
+        if self.once and _can_defer(factor * slope, array):
             return (array, factor * slope, spare, True)
         spare = spare and array.dtype.kind in "fc"
-        product = scaled(array, factor, spare)
-        product = scaled(product, slope, spare or product is not array)
+        product = scale(array, factor, spare)
+        product = scale(product, slope, spare or product is not array)
         return (product, 1.0, True, spare)
 
-    def _give(self, arg: Node, term: Term) -> bool:
+    def _add_large(self, arg: Node, term: Term) -> bool:
         """Add a contribution to the adjoint of a parent; tell whether its array stays there."""
         array, factor, new, _ = term
-        if not _alike(array, arg.value):
+        if not _same_layout(array, arg.value):
             array, new = fit_quickly(array, arg.value), False
         if factor != 1 and (type(array) is not np.ndarray or array.size <= LIMITS.small):
             array, factor = array * factor, 1.0
@@ -301,16 +307,16 @@ class ArraySweep:
         Returns whether the array of the term stays there.
         """
         before, of_old = (old.array, old.factor) if type(old) is Scaled else (old, 1.0)
-        if type(before) is not np.ndarray or not _alike(array, before):
-            self.bar[i] = plus(old, scaled(array, factor))
+        if type(before) is not np.ndarray or not _same_layout(array, before):
+            self.bar[i] = plus(old, scale(array, factor))
             if type(self.bar[i]) is np.ndarray:
                 self.owned.add(i)
             return True
-        if array is before and self.once and _can_wait(of_old + factor, array):
+        if array is before and self.once and _can_defer(of_old + factor, array):
             self.bar[i] = Scaled(array, of_old + factor)
             return True
         owned = i in self.owned
-        place = before if owned else array if new else POOL.place(before)
+        place = before if owned else array if new else POOL.output_like(before)
         if abs(factor) <= abs(of_old):  # the other way round might overflow
             total = add_scaled(before, array, factor / of_old, place, new)
         else:
@@ -339,10 +345,10 @@ class ArraySweep:
         elif i not in self.owned:
             total = total.copy()
         ratio = factor / of_old
-        if not _can_wait(ratio, total):
-            total, of_old, ratio = scaled(total, of_old, True), 1.0, factor
+        if not _can_defer(ratio, total):
+            total, of_old, ratio = scale(total, of_old, True), 1.0, factor
         if spare and adjoint.size <= LIMITS.near:
-            adjoint, ratio = scaled(adjoint, ratio, True), 1.0
+            adjoint, ratio = scale(adjoint, ratio, True), 1.0
         add(total, adjoint, ratio, *values)
         self.bar[i] = total if of_old == 1 else Scaled(total, of_old)
         self.owned.add(i)
@@ -350,7 +356,7 @@ class ArraySweep:
 
     def settle(self, i: int, adjoint: Scaled) -> None:
         """Carry out what has waited for an input."""
-        self.bar[i] = scaled(adjoint.array, adjoint.factor, i in self.owned)
+        self.bar[i] = scale(adjoint.array, adjoint.factor, i in self.owned)
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
@@ -362,7 +368,7 @@ class ArraySweep:
                 self.owned.discard(arg.index)
 
 
-def _by_blocks(
+def _multiply_by_blocks(
     node: Node, k: int, adjoint: Any, values: tuple[Any, ...], product: Any
 ) -> Any | None:
     """Multiply an adjoint by a slope that has to be computed, in blocks that the caches hold.
@@ -376,7 +382,7 @@ def _by_blocks(
     if TABLE.get(primitive.name) is not primitive or primitive.arrays or primitive.settings:
         return None
     if not adjoint.ndim or not all(
-        [_alike(x, adjoint) or type(x) is float or type(x) is int for x in given]
+        [_same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
     for block in blocks(adjoint, LIMITS.block):
@@ -390,14 +396,18 @@ def _by_blocks(
     return product
 
 
-def scaled(array: Any, factor: float, spare: bool = False) -> Any:
+def scale(array: Any, factor: float, spare: bool = False) -> Any:
     """Multiply by a number that has waited; in place, if nobody needs the array again."""
     if factor == 1:
         return array
-    return np.multiply(array, factor, out=array) if spare else in_place(operator.mul, array, factor)
+    return (
+        np.multiply(array, factor, out=array)
+        if spare
+        else compute_pooled(operator.mul, array, factor)
+    )
 
 
-def _can_wait(factor: float, array: Any) -> bool:
+def _can_defer(factor: float, array: Any) -> bool:
     """Tell whether a number may be multiplied later: no element gets too large or small by it.
 
     The array may be multiplied by the ratio of two such numbers, for which float16 has no room.
@@ -406,7 +416,7 @@ def _can_wait(factor: float, array: Any) -> bool:
     return 1 / most < abs(factor) < most
 
 
-def _alike(a: Any, b: Any) -> bool:
+def _same_layout(a: Any, b: Any) -> bool:
     """Tell whether two arrays have the same shape and kind."""
     if type(a) is not np.ndarray or type(b) is not np.ndarray:
         return False

@@ -18,7 +18,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.limits import LIMITS
-from simpleautodiff.fast.memory_pool import POOL, in_place
+from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 from simpleautodiff.fast.tape import FastTape
 
 ARRAYS = {np.ndarray, np.float64}
@@ -77,13 +77,13 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
             try:
                 value = x.value
                 compute = by_type[type(value)]
-                value = compute(value) if not POOL.open else in_place(compute, value)
+                value = compute(value) if not POOL.open else compute_pooled(compute, value)
             except REFUSED:
                 return apply(primitive, x)
         elif type(x) is float or type(x) is np.ndarray:
             try:
                 compute = by_type[type(x)]
-                return compute(x) if not POOL.open else in_place(compute, x)
+                return compute(x) if not POOL.open else compute_pooled(compute, x)
             except REFUSED:
                 return apply(primitive, x)
         else:
@@ -202,13 +202,13 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         x = a = level.retain(a) if reads_a and type(level) is FastTape else a
     elif type(a) is ndarray and (type(b) is ndarray or type(b) is float or type(b) is int):
         try:
-            return {plain} if not POOL.open else in_place(compute, a, b)
+            return {plain} if not POOL.open else compute_pooled(compute, a, b)
         except REFUSED:
             return apply(primitive, a, b)
     else:
         return explain(a, b)
     try:
-        value = {value} if not POOL.open else in_place(compute, x, y)
+        value = {value} if not POOL.open else compute_pooled(compute, x, y)
     except REFUSED:
         return apply(primitive, a, b)
     if type(level) is not FastTape:
@@ -245,7 +245,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "apply": apply,
         "compute": _faster(primitive),
         "explain": explain,
-        "in_place": in_place,
+        "compute_pooled": compute_pooled,
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,

@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.fast.cache_blocks import add_scaled
 from simpleautodiff.fast.limits import LIMITS
-from simpleautodiff.fast.memory_pool import POOL, in_place
+from simpleautodiff.fast.memory_pool import POOL, compute_pooled
 
 Compute = Callable[..., Any]
 
@@ -23,7 +23,11 @@ def _power(compute: Compute) -> Compute:
     def power(x: Any, y: Any) -> Any:
         """Square large arrays in pooled memory."""
         square = (type(y) is int or type(y) is float) and y == 2
-        return in_place(np.square, x) if POOL.open and square and POOL.serves(x) else compute(x, y)
+        return (
+            compute_pooled(np.square, x)
+            if POOL.open and square and POOL.serves(x)
+            else compute(x, y)
+        )
 
     return power
 
@@ -39,10 +43,10 @@ def _logaddexp(compute: Compute) -> Compute:
         if getattr(a, "size", 1) < LIMITS.many and getattr(b, "size", 1) < LIMITS.many:
             return compute(a, b)
         with np.errstate(invalid="ignore"):
-            larger = in_place(np.maximum, a, b)
+            larger = compute_pooled(np.maximum, a, b)
             if larger.dtype.char not in "fd":
                 return compute(a, b)
-            v = in_place(np.minimum, a, b)
+            v = compute_pooled(np.minimum, a, b)
             v -= larger
             np.exp(v, out=v)
             np.log1p(v, out=v)
@@ -111,7 +115,7 @@ def _broadcast_to(compute: Compute) -> Compute:
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
         """Move elements along one axis of a large array into pooled memory."""
-        out = POOL.place(x) if len(axis) == 1 else None
+        out = POOL.output_like(x) if len(axis) == 1 else None
         if out is None:
             return compute(x, shift, axis)
         ahead = (slice(None),) * axis[0]

@@ -25,9 +25,9 @@ import numpy as np
 from simpleautodiff.fast.limits import LIMITS
 
 PIECE = 2**25  # bytes: for that much C's library asks the system, where less may have been in use
-MANY = 2**24  # bytes: blocks of one size that come to less need not lie together
-LINE = 64  # bytes of a line of the caches
-ROW = 128  # numbers: for shorter rows NumPy's buffers pay
+MIN_TOGETHER = 2**24  # bytes: blocks of one size that come to less need not lie together
+CACHE_LINE = 64  # bytes of a line of the caches
+MIN_RUN = 128  # numbers: for shorter rows NumPy's buffers pay
 
 
 class _Block(np.ndarray[Any, Any]):
@@ -39,10 +39,10 @@ class _Block(np.ndarray[Any, Any]):
 
 def _step(size: int) -> int:
     """Return how far apart blocks lie in a piece: each begins where a line of the caches does."""
-    return -(-size // LINE) * LINE
+    return -(-size // CACHE_LINE) * CACHE_LINE
 
 
-def _together(size: int, many: int) -> Iterator[_Block]:
+def _make_together(size: int, many: int) -> Iterator[_Block]:
     """Make blocks of a size that lie together, in as many pieces as are not small.
 
     Memory that has been in use before may lie on small pages, and stays there.
@@ -56,7 +56,7 @@ def _together(size: int, many: int) -> Iterator[_Block]:
         many -= parts
 
 
-def _by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]:
+def _group_by_piece(blocks: list[_Block]) -> Iterator[tuple[list[_Block], bool]]:
     """Take all blocks out of a list; return those of each piece, and whether they are all of it.
 
     They are taken one by one, as other threads may do the same.
@@ -112,7 +112,7 @@ class MemoryPool:
             return False
         return bool(like.dtype.kind == "f")
 
-    def place(self, like: Any) -> Any:
+    def output_like(self, like: Any) -> Any:
         """Return where a result like this array may be put; None says: NumPy shall see to it."""
         if not self.serves(like):
             return None
@@ -129,7 +129,7 @@ class MemoryPool:
 
     def empty_like(self, like: Any) -> Any:
         """Return an array of the shape and kind of another, with whatever in it."""
-        out = self.place(like)
+        out = self.output_like(like)
         return np.empty(like.shape, like.dtype) if out is None else out
 
     def empty(self, shape: tuple[int, ...], dtype: Any, order: Any = "C") -> Any:
@@ -142,14 +142,14 @@ class MemoryPool:
             self._make_room(size)
             block = _Block(size, np.uint8)
         array: Any = np.ndarray(shape, dtype, block, order=order)
-        loan = _Loan(array, self._returned)
+        loan = _Loan(array, self._take_back)
         loan.block = block
         self.loans[id(loan)] = loan
         return array
 
     def release(self, x: Any) -> Any:
         """Return what leaves the derivative: as an array that does not hold on to a whole piece."""
-        if not is_lent(x) or not is_part(x.base):
+        if not is_pooled(x) or not is_part(x.base):
             return x
         try:
             copy: Any = np.ndarray(x.shape, x.dtype, self.alone.get(x.nbytes, []).pop())
@@ -166,14 +166,14 @@ class MemoryPool:
                 del blocks[-1:]
                 self.room += size
         for size, blocks in [*self.parts.items()] if self.room < 0 else []:
-            for parts, whole in _by_piece(blocks):
+            for parts, whole in _group_by_piece(blocks):
                 if whole and self.room < 0:
                     self.room += size * len(parts)
                 else:
                     blocks.extend(parts)
         self.room = max(self.room, 0)
 
-    def _returned(self, loan: Any) -> None:
+    def _take_back(self, loan: Any) -> None:
         self.loans.pop(id(loan), None)
         block = loan.block
         free = self.alone if block.base is None else self.parts
@@ -192,7 +192,7 @@ class MemoryPool:
                 self.loans.pop(key, None)
         self.room, room = 0, LIMITS.pool
         for size, blocks in [*self.parts.items()]:
-            for parts, _ in _by_piece(blocks):
+            for parts, _ in _group_by_piece(blocks):
                 if size * len(parts) <= room:
                     room -= size * len(parts)
                     blocks.extend(parts)
@@ -200,9 +200,9 @@ class MemoryPool:
             del blocks[room // size :]
             many = len(blocks)
             room -= size * many
-            if size <= PIECE // 4 and size * many >= MANY:
+            if size <= PIECE // 4 and size * many >= MIN_TOGETHER:
                 blocks.clear()
-                self.parts.setdefault(size, []).extend(_together(size, many))
+                self.parts.setdefault(size, []).extend(_make_together(size, many))
         for free in (self.alone, self.parts):
             for size in [size for size, blocks in [*free.items()] if not blocks]:
                 free.pop(size, None)
@@ -227,7 +227,7 @@ def _ufunc_of(compute: Any) -> Any:
     return ufunc if type(ufunc) is np.ufunc and not ufunc.signature and ufunc.nout == 1 else None
 
 
-def in_place(compute: Any, *args: Any) -> Any:
+def compute_pooled(compute: Any, *args: Any) -> Any:
     """Compute an operation of one or two arguments, in recycled memory if they are large arrays."""
     like, other = args[0], args[-1]
     if type(like) is not np.ndarray or (type(other) is np.ndarray and other.size > like.size):
@@ -247,13 +247,13 @@ def _order_of(*args: Any) -> str | None:
     It can be seen: whether `ravel` gives a view of the result or a copy goes by it.
     """
     arrays = [arg for arg in args if type(arg) is np.ndarray]
-    if all([array.flags.c_contiguous or _falls(array) for array in arrays]):
+    if all([array.flags.c_contiguous or _has_falling_strides(array) for array in arrays]):
         return "C"
-    by_columns = [_falls(array.T) for array in arrays]
+    by_columns = [_has_falling_strides(array.T) for array in arrays]
     return "F" if all(by_columns) else None
 
 
-def _falls(array: Any) -> bool:
+def _has_falling_strides(array: Any) -> bool:
     """Tell whether no axis has longer steps than the one before."""
     steps = [abs(step) for n, step in zip(array.shape, array.strides, strict=True) if n > 1]
     steps = [step for step in steps if step]  # there are none along what was broadcast
@@ -266,7 +266,7 @@ def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     Where the rows of a view are shorter than a buffer, NumPy collects several in it. That is worth
     while for very short ones; for others it takes three times as long as the operation itself.
     """
-    for arg in args if out is not None and out.ndim > 1 and _row(out) >= ROW else ():
+    for arg in args if out is not None and out.ndim > 1 and _longest_run(out) >= MIN_RUN else ():
         if type(arg) is np.ndarray and not arg.flags.forc:
             size = np.setbufsize(16)
             try:
@@ -276,7 +276,7 @@ def unbuffered(ufunc: Any, *args: Any, out: Any) -> Any:
     return ufunc(*args, out=out)
 
 
-def _row(array: Any) -> int:
+def _longest_run(array: Any) -> int:
     """Return how many numbers stand closest together, in a row or in a column."""
     first, *_, last = array.strides
     length: int = array.shape[-1 if abs(last) <= abs(first) else 0]
@@ -295,7 +295,7 @@ def _fits(x: Any, like: Any) -> bool:
     )
 
 
-def is_lent(x: Any) -> bool:
+def is_pooled(x: Any) -> bool:
     """Tell whether x is an array that lies in a block."""
     return type(x) is np.ndarray and type(x.base) is _Block
 
