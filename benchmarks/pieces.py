@@ -44,7 +44,7 @@ def _replace(module: Any, name: str, value: Any) -> Off:
 def pieces() -> dict[str, Off]:
     """Return how to leave out each piece."""
     from simpleautodiff.core.engine import engine
-    from simpleautodiff.fast import array_locks, array_sweep, faster_values, memory_pool
+    from simpleautodiff.fast import array_locks, array_sweep, memory_pool
 
     return {
         "pooled memory": _limit("pooled", NEVER),
@@ -57,16 +57,12 @@ def pieces() -> dict[str, Off]:
         "factors that wait beside arrays": _replace(
             array_sweep, "_can_defer", lambda factor, array: False
         ),
-        "operands that take the product": _replace(
-            array_sweep.ArraySweep, "_free", lambda self, *args: None
-        ),
         "slopes by blocks of the caches": _replace(
             array_sweep, "_multiply_by_blocks", lambda *args: None
         ),
         "sums by blocks of the caches": _limit("near", NEVER),
-        "adjoints of parts in place": _replace(faster_values, "ADD_IN_PLACE", {}),
+        "adjoints of parts in place": _replace(array_sweep, "ADD_IN_PLACE", {}),
         "the sweep of large arrays": _limit("medium", NEVER),
-        "tapes freed in parts": _limit("part", NEVER),
         "the collector paused": _replace(engine, "recording", nullcontext()),
     }
 

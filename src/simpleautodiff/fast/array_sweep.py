@@ -12,7 +12,6 @@ import numpy as np
 
 from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.core.sweep import local_derivatives
@@ -23,7 +22,6 @@ from simpleautodiff.fast.memory_pool import (
     POOL,
     compute_pooled,
     has_own_memory,
-    is_pooled,
     unbuffered,
 )
 
@@ -47,23 +45,6 @@ def _count_alone() -> int:
 
 
 ALONE = _count_alone()
-
-
-def _holders(args: tuple[Any, ...], values: tuple[Any, ...], j: int) -> tuple[int, int]:
-    """Count the references to an argument and to its value."""
-    return getrefcount(args[j]), getrefcount(values[j])
-
-
-def _count_sole() -> tuple[int, int]:
-    """Return these counts where the argument is in `args` alone."""
-    node = Node.__new__(Node)
-    node.value = np.empty(0)
-    args, values = (node,), (node.value,)
-    del node
-    return _holders(args, values, 0)
-
-
-SOLE = _count_sole()
 
 
 class Scaled:
@@ -227,7 +208,7 @@ class ArraySweep:
             pulled = _pull_of(primitive, rule)(array, *values)
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
-        place = array if spare else self._free(node, k, array, values)
+        place = array if spare else None
         if primitive is not self.rows[2]:  # whose slopes are there already
             waiting = self._defer_number(node, k, adjoint, values)
             if waiting is not None:
@@ -258,19 +239,6 @@ class ArraySweep:
         slope = node.primitive.partial(k, node.value, values)  # type: ignore[union-attr]
         if _same_layout(slope, array) and has_own_memory(slope) and getrefcount(slope) == ALONE:
             return (slope, number, True, False) if _can_defer(number, array) else None
-        return None
-
-    def _free(self, node: Node, k: int, adjoint: Any, values: tuple[Any, ...]) -> Any:
-        """Return an operand, like the adjoint, that nobody has and no further rule reads."""
-        args, primitive = node.args, node.primitive
-        if not self.once or primitive is None:
-            return None
-        later = tuple([j for j in range(k + 1, len(args)) if type(args[j]) is Node])
-        read = values_read(primitive, later)
-        for j in range(len(args)):
-            free = type(args[j]) is Node and j not in read and is_pooled(values[j])
-            if free and _same_layout(values[j], adjoint) and _holders(args, values, j) == SOLE:
-                return values[j]
         return None
 
     def _multiply_by_number(self, adjoint: Term, slope: float) -> Term:

@@ -11,7 +11,6 @@ class Limits:
 
     small: int = 4096  # elements: up to here a copy costs less than locking an array
     medium: int = 2**14  # elements: up to here a pass over them costs less than saving it
-    part: int = 500  # nodes of a tape that is used up are freed together, while cached
     pooled: int = 2**19  # bytes from which memory is pooled: less stays with the process anyway
     pool: int = 2**28  # bytes of free memory at most that stay for the next derivative
     block: int = 2**15  # elements of a block: what one step leaves in the caches, the next finds

@@ -5,7 +5,6 @@ A list has one entry per node of the tape, its adjoint; None says that it was no
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -32,67 +31,71 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     arrays: ArraySweep | None = None
-    scalars, small, medium, part = engine.scalars, LIMITS.small, LIMITS.medium, LIMITS.part
-    backward = reversed(tape)
-    for _ in range(0, len(tape), part):
-        for node in islice(backward, part):
-            adjoint = bar[node.index]
-            if adjoint is None:
-                continue
-            primitive, kind = node.primitive, type(adjoint)
-            if kind is not float and (kind is ndarray or kind not in scalars):
-                arrays = arrays or ArraySweep(bar, once)
-                if primitive is not None:
-                    if kind is ndarray:
-                        if adjoint.size > medium:
-                            arrays.pull_large(node, adjoint, 1.0)
-                        else:
-                            arrays.pull_small(node, adjoint)
-                            if adjoint.size <= small:
-                                continue
-                    elif kind is Scaled:
-                        arrays.pull_large(node, adjoint.array, adjoint.factor)
-                    elif isinstance(adjoint, PartialAdjoint):
-                        arrays.pull_partial(node, adjoint)
+    scalars, small, medium = engine.scalars, LIMITS.small, LIMITS.medium
+    for node in reversed(tape):
+        adjoint = bar[node.index]
+        if adjoint is None:
+            continue
+        primitive, kind = node.primitive, type(adjoint)
+        if kind is not float and (kind is ndarray or kind not in scalars):
+            arrays = arrays or ArraySweep(bar, once)
+            if primitive is not None:
+                if kind is ndarray:
+                    if adjoint.size > medium:
+                        arrays.pull_large(node, adjoint, 1.0)
                     else:
                         arrays.pull_small(node, adjoint)
-                        continue
-                    if once:
-                        bar[node.index] = None
-                        del tape[node.index :]
-                        node.args = ()
+                        if adjoint.size <= small:
+                            continue
                 elif kind is Scaled:
-                    arrays.settle(node.index, adjoint)
+                    arrays.pull_large(node, adjoint.array, adjoint.factor)
                 elif isinstance(adjoint, PartialAdjoint):
-                    bar[node.index] = adjoint.filled()
-            elif primitive is added or primitive is subtracted:
-                a, b = node.args
-                if type(a) is result:
-                    i = a.index
-                    old = bar[i]
-                    bar[i] = adjoint if old is None else old + adjoint
-                if type(b) is result:
-                    i = b.index
-                    old = bar[i]
-                    term = adjoint if primitive is added else -adjoint
-                    bar[i] = term if old is None else old + term
-            elif primitive is multiplied:
-                a, b = node.args
-                if type(a) is result:
-                    i = a.index
-                    old = bar[i]
-                    term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
-                    bar[i] = term if old is None else old + term
-                if type(b) is result:
-                    i = b.index
-                    old = bar[i]
-                    term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
-                    bar[i] = term if old is None else old + term
-            elif primitive is not None:
-                _pull_rules(node, adjoint, bar)
-        if once and len(tape) > node.index:  # large arrays may have been freed up to here already
-            tape[-1].args = ()  # the result, which somebody may hold, holds the others
-            del tape[node.index :]
+                    arrays.pull_partial(node, adjoint)
+                else:
+                    arrays.pull_small(node, adjoint)
+                    continue
+                if once:
+                    bar[node.index] = None
+                    del tape[node.index :]
+                    node.args = ()
+            elif kind is Scaled:
+                arrays.settle(node.index, adjoint)
+            elif isinstance(adjoint, PartialAdjoint):
+                bar[node.index] = adjoint.filled()
+        elif primitive is added or primitive is subtracted:
+            a, b = node.args
+            if type(a) is result:
+                i = a.index
+                old = bar[i]
+                bar[i] = adjoint if old is None else old + adjoint
+            if type(b) is result:
+                i = b.index
+                old = bar[i]
+                term = adjoint if primitive is added else -adjoint
+                bar[i] = term if old is None else old + term
+        elif primitive is multiplied:
+            a, b = node.args
+            if type(a) is result:
+                i = a.index
+                old = bar[i]
+                term = adjoint * (b.value if type(b) is result or type(b) is constant else b)
+                bar[i] = term if old is None else old + term
+            if type(b) is result:
+                i = b.index
+                old = bar[i]
+                term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
+                bar[i] = term if old is None else old + term
+        elif primitive is not None:
+            _pull_rules(node, adjoint, bar)
+    if once:
+        _clear(tape)
+
+
+def _clear(tape: Tape) -> None:
+    """Free a tape; its last node, which somebody may hold as the result, holds the others."""
+    if tape:
+        tape[-1].args = ()
+        tape.clear()
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:

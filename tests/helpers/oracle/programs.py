@@ -14,7 +14,6 @@ import numpy as np
 LIMITS = {
     "small": [0, 3, 16, 4096],
     "medium": [0, 5, 20, 2**14],
-    "part": [1, 2, 3, 7, 500],
     "pooled": [1, 40, 2**19],
     "pool": [0, 200, 2**28],
     "block": [2, 5, 2**15],
