@@ -485,3 +485,14 @@ def test_a_number_that_was_written_is_read_as_numpy_reads_it():
 
     ad.grad(f)(np.ones(3, np.float32))
     assert kinds == [(np.float32, np.float32(0.1))]
+
+
+def test_a_broadcast_array_that_numpy_copies_when_it_is_reshaped_can_be_written_to():
+    def f(x):
+        y = np.broadcast_to(x[:1], x.shape).reshape(-1).reshape(x.shape)
+        y *= 0.9
+        return np.sum(y)
+
+    x = np.arange(6.0).reshape(3, 2)
+    np.testing.assert_allclose(ad.grad(f)(x), [[2.7, 2.7], [0, 0], [0, 0]])
+    np.testing.assert_allclose(ad.jvp(f, (x,), (x,)), (2.7, 2.7))

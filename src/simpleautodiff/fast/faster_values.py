@@ -90,28 +90,6 @@ def _reshape(compute: Compute) -> Compute:
     return lambda x, new: x.reshape(new) if type(x) is np.ndarray else compute(x, new)
 
 
-def broadcast(x: Any, new: tuple[int, ...]) -> Any:
-    """Copy what is small, and spread a single number, with less ado than np.broadcast_to."""
-    if isinstance(x, (np.generic, float)):
-        one = np.asarray(x)
-        spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
-        spread.flags.writeable = False  # its elements are one
-        return spread
-    if math.prod(new) <= LIMITS.small:
-        copied: Any = np.empty(new, x.dtype)
-        copied[...] = x
-        return copied
-    return np.broadcast_to(x, new)
-
-
-def _broadcast_to(compute: Compute) -> Compute:
-    def broadcast_to(x: Any, new: tuple[int, ...]) -> Any:
-        known = isinstance(x, (np.generic, float)) or type(x) is np.ndarray
-        return broadcast(x, new) if known else compute(x, new)
-
-    return broadcast_to
-
-
 def _roll(compute: Compute) -> Compute:
     def roll(x: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
         """Move elements along one axis of a large array into pooled memory."""
@@ -129,7 +107,6 @@ def _roll(compute: Compute) -> Compute:
 
 
 FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, from what it computes
-    "broadcast_to": _broadcast_to,
     "logaddexp": _logaddexp,
     "power": _power,
     "reshape": _reshape,
@@ -143,13 +120,30 @@ FASTER: dict[str, Callable[[Compute], Compute]] = {  # by the name of a row, fro
 # Adjoints. ----------------------------------------------------------------------------------------
 
 
+def _broadcast(x: Any, new: tuple[int, ...]) -> Any:
+    """Copy what is small, and spread a single number, with less ado than np.broadcast_to.
+
+    Only adjoints are broadcast so: of a value, NumPy's code can see that it is a view.
+    """
+    if isinstance(x, (np.generic, float)):
+        one = np.asarray(x)
+        spread: Any = np.ndarray(new, one.dtype, one, 0, (0,) * len(new))
+        spread.flags.writeable = False  # its elements are one
+        return spread
+    if math.prod(new) <= LIMITS.small:
+        copied: Any = np.empty(new, x.dtype)
+        copied[...] = x
+        return copied
+    return np.broadcast_to(x, new)
+
+
 def _spread(pull: Compute) -> Compute:
     def spread(bar: Any, x: Any, axis: Any, keepdims: Any) -> Any:
         """Copy the adjoint of a sum to all elements that were added."""
         if type(x) is not np.ndarray:
             return pull(bar, x, axis, keepdims)
         if type(bar) is np.float64:
-            return broadcast(bar, x.shape)
+            return _broadcast(bar, x.shape)
         if type(bar) is not np.ndarray or not (keepdims or axis is None or type(axis) is int):
             return pull(bar, x, axis, keepdims)
         if not keepdims:
@@ -159,7 +153,7 @@ def _spread(pull: Compute) -> Compute:
                 axis %= rank
                 kept = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
             bar = bar.reshape(kept)
-        return broadcast(bar, x.shape)
+        return _broadcast(bar, x.shape)
 
     return spread
 
