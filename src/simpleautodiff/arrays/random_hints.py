@@ -14,7 +14,7 @@ from dis import opname
 from types import FrameType
 from typing import Any
 
-from simpleautodiff.errors import LostDerivativeError, at_line, user_frame
+from simpleautodiff.errors import LostDerivativeError, cite_line, find_user_frame
 
 _WAYS_OUT = {
     **dict.fromkeys(
@@ -38,7 +38,7 @@ _ELSE = (
 
 def drawn_with(x: Any) -> LostDerivativeError | None:
     """Return what to raise if a random function of NumPy was given a node; None if none was."""
-    frame = user_frame()
+    frame = find_user_frame()
     call = frame and _call(frame)
     if not frame or not call or not _is_random(call.func, frame):
         return None
@@ -47,7 +47,7 @@ def drawn_with(x: Any) -> LostDerivativeError | None:
     way_out = _WAYS_OUT.get(name, _ELSE).format(owner=owner, name=name)
     return LostDerivativeError(
         f"{owner}{name} draws plain random numbers: with {x!r} it would drop its derivative. "
-        f"Draw what does not depend on the node, and move it: write {way_out}{at_line()}"
+        f"Draw what does not depend on the node, and move it: write {way_out}{cite_line()}"
     )
 
 

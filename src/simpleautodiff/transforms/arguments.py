@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.node import Node
-from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
+from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, cite_line_of
 from simpleautodiff.values.pytree import map_leaves
 
 _INSTEAD = {  # what compiled code says of a node -> what to write
@@ -158,7 +158,7 @@ def _explain(error: Exception) -> None:
         ) from error
     for said, instead in _INSTEAD.items():
         if said in str(error):
-            raise LostDerivativeError(f"{error}: {instead}{raised_at(error)}") from error
+            raise LostDerivativeError(f"{error}: {instead}{cite_line_of(error)}") from error
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:

@@ -19,9 +19,9 @@ from simpleautodiff.errors import (
     ArgumentError,
     KinkError,
     KinkWarning,
-    at_line,
-    source_line,
-    user_frame,
+    cite_line,
+    find_user_frame,
+    format_line,
 )
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.other_arrays import Foreign
@@ -34,13 +34,13 @@ class LocatedTape(Tape):
         super().__init__()
         self.places: list[tuple[str, int]] = []
         self.instructions: list[tuple[CodeType, int] | None] = []
-        frame = user_frame()  # whoever asked for the tape; what is made from there has no line
+        frame = find_user_frame()  # whoever asked for the tape; what is made from there has no line
         self.caller = (frame.f_code, frame.f_lasti) if frame else None
 
     def append(self, node: Node, /) -> None:
         """Take the new node in, and note where the user's code stands."""
         super().append(node)
-        self.note(user_frame())
+        self.note(find_user_frame())
 
     def note(self, frame: FrameType | None) -> None:
         """Note the place of one node."""
@@ -51,7 +51,7 @@ class LocatedTape(Tape):
         """Return the line of the user's function that made a node; empty if another did."""
         if self.instructions[node.index] == self.caller:
             return ""
-        return source_line(*self.places[node.index])
+        return format_line(*self.places[node.index])
 
 
 class KinkTape(LocatedTape):
@@ -92,7 +92,7 @@ class CallTape(LocatedTape):
         while frame not in self._known:
             assert frame is not None
             new.append(frame)
-            frame = frame.f_back and user_frame(frame.f_back, self._known)
+            frame = frame.f_back and find_user_frame(frame.f_back, self._known)
         calls = self._known[frame]
         for inner in reversed(new):
             outer = inner.f_back
@@ -139,7 +139,7 @@ def kinks_met(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
             node.values(),
             kink.text,
             kink.choice,
-            source_line(*tape.places[node.index]),
+            format_line(*tape.places[node.index]),
         )
         for number, node in enumerate(steps, 1)
         for kink in node.primitive.kinks  # type: ignore[union-attr]
@@ -172,7 +172,7 @@ def _in_some_example(primitive: Primitive, kink: Kink, values: Any, level: Any) 
     if not hasattr(level, "one_by_one"):
         raise ArgumentError(
             "a compiled function has no numbers yet that could be at a kink: ask for kinks outside "
-            f"of jit{at_line()}"
+            f"of jit{cite_line()}"
         )
     told = level.one_by_one(lambda *one: np.asarray(happens(primitive, kink, one)), values)
     return bool(np.any(told.value))
