@@ -65,9 +65,9 @@ def test_the_choice_is_that_of_jacobian(f, monkeypatch):
     module = sys.modules["simpleautodiff.transforms.jacobian"]
     chosen = []
     for mode in ("forward", "reverse"):
-        rows = getattr(module, f"_rows_{mode}")
-        watched = lambda *args, rows=rows, mode=mode: chosen.append(mode) or rows(*args)
-        monkeypatch.setattr(module, f"_rows_{mode}", watched)
+        sweep = getattr(module, f"_sweep_{mode}")
+        watched = lambda *args, sweep=sweep, mode=mode: chosen.append(mode) or sweep(*args)
+        monkeypatch.setattr(module, f"_sweep_{mode}", watched)
     ad.jacobian(f)([2.0, 5.0])
     assert chosen == [ad.compare(f, [2.0, 5.0]).mode]
 

@@ -26,7 +26,7 @@ from simpleautodiff.compiled.signature import Call, given_names
 from simpleautodiff.compiled.tiers import TIERS
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
-from simpleautodiff.transforms.pickling import followed, recipe
+from simpleautodiff.transforms.pickling import find_recipe, follow_recipe
 from simpleautodiff.values.pytree import flatten
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Jitted(Slot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return _remade, (recipe(self.__wrapped__), self.function.options)
+        return _remade, (find_recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -199,7 +199,7 @@ def _jitted(f: F, options: Options) -> Jitted:
 
 
 def _remade(how: Any, options: Options) -> Jitted:
-    return Jitted(followed(how), options)
+    return Jitted(follow_recipe(how), options)
 
 
 def _repoint(itself: weakref.ref[Jitted]) -> None:

@@ -24,7 +24,7 @@ from simpleautodiff.display.notation.formulas import (
 from simpleautodiff.display.tables.tables import output_names, together
 from simpleautodiff.program.notation import Term, short, shown
 from simpleautodiff.program.program import Program
-from simpleautodiff.transforms.kinks import happens
+from simpleautodiff.transforms.kinks import is_at_kink
 
 
 class Words(str):
@@ -127,7 +127,7 @@ def _kinks(node: Node) -> list[str]:
     return [
         f"A kink of {node.operator}, {kink.text}: the derivative is a choice, {kink.choice}."
         for kink in node.primitive.kinks
-        if happens(node.primitive, kink, node.values())
+        if is_at_kink(node.primitive, kink, node.values())
     ]
 
 
