@@ -1,23 +1,32 @@
-"""What can go wrong, each with the way out.
+"""The errors and warnings of the library, and the user's source line for their messages.
 
     AutodiffError
     ├── ValueKindError          a value is not a number: a string, None, a list   (TypeError)
     ├── LostDerivativeError     float(node), math.sin(node), `if node:`           (TypeError)
-    ├── DomainError             outside the domain, in numbers without inf        (ArithmeticError)
-    │   ├── MatrixError         a matrix that is singular, not square, ...        (LinAlgError)
-    │   └── FloatError          what np.errstate was told to raise         (FloatingPointError)
-    ├── ResultError             a function returned what cannot be differentiated (TypeError)
+    │   └── PlainAttributeError an attribute that only a plain array has     (AttributeError)
+    ├── ReadOnlyError           writing to a view that cannot be written to       (ValueError)
+    ├── DomainError             outside the domain, in numbers without inf   (ArithmeticError)
+    │   ├── MatrixError         a matrix that is singular, not square, ...       (LinAlgError)
+    │   └── FloatError          what np.errstate was told to raise        (FloatingPointError)
+    ├── KinkError               a derivative that is not unique              (ArithmeticError)
+    ├── ResultError             a function returned what has no derivative        (TypeError)
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
     │   └── InputError          what NumPy or SciPy refuse, too      (ValueError, IndexError)
-    ├── TraceError              a node of another, finished trace                 (RuntimeError)
-    ├── OrderError              an order in which a node stands before its parent (ValueError)
-    ├── RuleError               a derivative rule that is missing or wrong        (ValueError)
-    ├── CheckError              derivatives that disagree                         (AssertionError)
-    ├── FormulaError            a text that is not a formula                      (ValueError)
-    └── MissingExtraError       an optional library that is not installed         (ImportError)
+    ├── TraceError              a node of another, finished trace              (RuntimeError)
+    │   └── PathLimitError      a compiled function took too many paths
+    ├── OrderError              an order in which a node precedes its parent     (ValueError)
+    ├── RuleError               a derivative rule that is missing or wrong       (ValueError)
+    ├── CheckError              derivatives that disagree                    (AssertionError)
+    ├── FormulaError            a text that is not a formula                     (ValueError)
+    └── MissingExtraError       an optional library that is not installed       (ImportError)
 
-`DomainWarning` is a warning, not an error: Python floats outside a domain become the inf or nan
-that NumPy gives, and the warning names the operation, the operand and the line.
+    RuntimeWarning
+    ├── DomainWarning           a Python float left a domain and became inf or nan
+    └── KinkWarning             a derivative that is not unique, where a report was asked for
+
+In parentheses: the built-in exception that each one also is, so that existing `except` clauses
+still catch it. Outside a domain Python floats become the inf or nan that NumPy gives, and the
+`DomainWarning` names the operation, the operand and the line.
 """
 
 from __future__ import annotations
@@ -32,9 +41,9 @@ from typing import Any
 
 import numpy as np
 
-_NOT_THE_USERS = (
+_LIBRARY_PREFIXES = (  # how the file names of this library and of NumPy begin
     *(os.path.dirname(os.path.abspath(file)) + os.sep for file in (__file__, np.__file__)),
-    "<simpleautodiff",  # code that was made from its text
+    "<simpleautodiff",  # code compiled from generated text
 )
 
 
@@ -51,23 +60,23 @@ class LostDerivativeError(AutodiffError, TypeError):
 
 
 class PlainAttributeError(LostDerivativeError, AttributeError):
-    """A node has no memory of its own to look into; `hasattr` says so, too."""
+    """An attribute of plain arrays that a node lacks; `hasattr` then returns False."""
 
 
 class ReadOnlyError(AutodiffError, ValueError):
-    """A view that cannot be written to, as NumPy's own cannot."""
+    """A write to a view that is read-only, in NumPy as well."""
 
 
 class DomainError(AutodiffError, ArithmeticError):
-    """A function was asked for a value where its kind of number has none."""
+    """A function has no value at its argument, in a number type without inf and nan."""
 
 
 class MatrixError(DomainError, np.linalg.LinAlgError):
-    """A matrix does not have what a function of it needs; NumPy's error, too."""
+    """A matrix lacks a property that a function needs; also NumPy's `LinAlgError`."""
 
 
 class FloatError(DomainError, FloatingPointError):
-    """NumPy was told by `np.errstate` to raise what has happened; its error, too."""
+    """A floating-point error that `np.errstate` was told to raise."""
 
 
 class ResultError(AutodiffError, TypeError):
@@ -79,9 +88,9 @@ class ArgumentError(AutodiffError, TypeError):
 
 
 class InputError(ArgumentError, ValueError, IndexError):
-    """A function of NumPy or SciPy was given what it refuses, for plain arrays as for nodes.
+    """A function of NumPy or SciPy got an argument that it refuses for plain arrays, too.
 
-    So code that catches their ValueError or IndexError goes on.
+    It is a ValueError and an IndexError, so code that catches theirs works unchanged.
     """
 
 
@@ -90,11 +99,11 @@ class TraceError(AutodiffError, RuntimeError):
 
 
 class PathLimitError(TraceError):
-    """A compiled function went more ways through its code than may be kept."""
+    """A compiled function took more paths through its code than are retained."""
 
 
 class OrderError(AutodiffError, ValueError):
-    """An order in which some node stands before one of its parents."""
+    """An order of nodes in which some node precedes one of its parents."""
 
 
 class RuleError(AutodiffError, ValueError):
@@ -102,7 +111,7 @@ class RuleError(AutodiffError, ValueError):
 
 
 class CheckError(AutodiffError, AssertionError):
-    """Two ways of computing one derivative disagree."""
+    """One derivative, computed by two methods, has two different values."""
 
 
 class FormulaError(AutodiffError, ValueError):
@@ -114,101 +123,95 @@ class MissingExtraError(AutodiffError, ImportError):
 
 
 class KinkError(AutodiffError, ArithmeticError):
-    """A derivative that is not unique, where none but unique ones were asked for."""
+    """A derivative that is not unique, under `kinks="raise"`."""
 
 
 class KinkWarning(RuntimeWarning):
-    """A derivative that is not unique, where a report was asked for."""
+    """A derivative that is not unique, under `kinks="report"`."""
 
 
 class DomainWarning(RuntimeWarning):
     """A Python float left the domain of a function and became inf or nan."""
 
 
-def like_numpys(error: Exception) -> type[MatrixError | FloatError | InputError]:
-    """Return which error of ours an `except` that looks for this one of NumPy's will find."""
+def match_numpy_error(error: Exception) -> type[MatrixError | FloatError | InputError]:
+    """Return the error class of this library that corresponds to an error of NumPy."""
     if isinstance(error, np.linalg.LinAlgError):
         return MatrixError
     return FloatError if isinstance(error, FloatingPointError) else InputError
 
 
-def user_frame(
+def find_user_frame(
     frame: FrameType | None = None, known: Container[FrameType | None] = ()
 ) -> FrameType | None:
-    """Return the innermost frame that is neither this library's nor NumPy's nor SciPy's.
+    """Return the innermost frame of the user's code, outside this library, NumPy and SciPy.
 
-    The search begins at `frame`, or else at the caller's, and ends at one that is `known`.
+    The search goes outward from `frame` (by default the caller's) and stops at a `known` frame.
     """
     frame = frame or sys._getframe(1)
-    while frame is not None and frame not in known and not is_the_users(frame):
+    while frame is not None and frame not in known and not is_user_frame(frame):
         frame = frame.f_back
     return frame
 
 
-def is_the_users(frame: FrameType) -> bool:
-    """Tell whether a frame is neither this library's nor NumPy's nor SciPy's."""
-    return not (frame.f_code.co_filename.startswith(_NOT_THE_USERS) or _is_scipy(frame))
+def is_user_frame(frame: FrameType) -> bool:
+    """Tell whether a frame runs the user's code, outside this library, NumPy and SciPy."""
+    return not (frame.f_code.co_filename.startswith(_LIBRARY_PREFIXES) or _is_scipy(frame))
 
 
 def _is_scipy(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("scipy.")
 
 
-def scipy_frames() -> list[FrameType]:
-    """Return the frames of SciPy that are running inside the user's code, the innermost first."""
+def find_scipy_frames() -> list[FrameType]:
+    """Return the running frames of SciPy up to the user's code, the innermost first."""
     frames = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif is_the_users(frame):
-            break  # what the user's code was called from is another matter
+        elif is_user_frame(frame):
+            break  # what called the user's code does not matter
         frame = frame.f_back
     return frames
 
 
-def source_line(filename: str, lineno: int) -> str:
-    """Write a place in the user's code as ``model.py:12: y = log(x)``."""
+def format_line(filename: str, lineno: int) -> str:
+    """Write a line of source code as ``model.py:12: y = log(x)``."""
     text = linecache.getline(filename, lineno).strip()
-    place = f"{os.path.basename(filename)}:{lineno}"
-    return f"{place}: {text}" if text else place
+    position = f"{os.path.basename(filename)}:{lineno}"
+    return f"{position}: {text}" if text else position
 
 
-def user_line() -> str:
-    """Return the user's own line that is running now, or an empty text."""
-    frame = user_frame()
-    return source_line(frame.f_code.co_filename, frame.f_lineno) if frame else ""
+def cite_line() -> str:
+    """Return `` (at model.py:12: y = log(x))``, the user's running line, to end a message with."""
+    frame = find_user_frame()
+    return f" (at {format_line(frame.f_code.co_filename, frame.f_lineno)})" if frame else ""
 
 
-def at_line() -> str:
-    """Return `` (at model.py:12: y = log(x))`` for the end of a message."""
-    line = user_line()
-    return f" (at {line})" if line else ""
-
-
-def raised_at(error: BaseException) -> str:
-    """Return the same for the user's line at which another's error arose."""
-    place = ""
+def cite_line_of(error: BaseException) -> str:
+    """Return the same text for the user's line at which `error` was raised."""
+    cited = ""
     step = error.__traceback__
     while step is not None:
-        if is_the_users(step.tb_frame):
-            place = f" (at {source_line(step.tb_frame.f_code.co_filename, step.tb_lineno)})"
+        if is_user_frame(step.tb_frame):
+            cited = f" (at {format_line(step.tb_frame.f_code.co_filename, step.tb_lineno)})"
         step = step.tb_next
-    return place
+    return cited
 
 
 def short_repr(value: Any) -> str:
-    """Write a value for a message, and cut it where it is long."""
+    """Return the repr of a value for a message, shortened if it is long."""
     try:
         text = repr(value)
-    except ValueError:  # Python does not write integers of more than 4300 digits
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
         return "a huge integer"
     return text if len(text) <= 80 else f"{text[:60]}..."
 
 
 def warn_domain(message: str) -> None:
-    """Warn, as if from the user's own line, that a number left a domain."""
-    frame = user_frame()
+    """Issue a `DomainWarning` that points to the user's own line."""
+    frame = find_user_frame()
     if frame is None:
         warnings.warn(message, DomainWarning, stacklevel=2)
         return

@@ -1,8 +1,8 @@
 """One derivative in five ways, side by side."""
 
+import importlib
 import json
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -62,12 +62,12 @@ def test_operations_of_reverse_mode_grow_with_the_results_those_of_forward_with_
     ],
 )
 def test_the_choice_is_that_of_jacobian(f, monkeypatch):
-    module = sys.modules["simpleautodiff.transforms.jacobian"]
+    module = importlib.import_module("simpleautodiff.transforms.jacobian")
     chosen = []
     for mode in ("forward", "reverse"):
-        rows = getattr(module, f"_rows_{mode}")
-        watched = lambda *args, rows=rows, mode=mode: chosen.append(mode) or rows(*args)
-        monkeypatch.setattr(module, f"_rows_{mode}", watched)
+        sweep = getattr(module, f"_sweep_{mode}")
+        watched = lambda *args, sweep=sweep, mode=mode: chosen.append(mode) or sweep(*args)
+        monkeypatch.setattr(module, f"_sweep_{mode}", watched)
     ad.jacobian(f)([2.0, 5.0])
     assert chosen == [ad.compare(f, [2.0, 5.0]).mode]
 

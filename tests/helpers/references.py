@@ -20,7 +20,7 @@ from simpleautodiff.rules.scalar import (
     trigonometric,
 )
 from simpleautodiff.transforms.arguments import Selection
-from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.transforms.recorded_call import RecordedCall
 
 DIGITS = 60
 TABLE = {name: row for name, row in ROWS.items() if not row.arrays and not row.floats}
@@ -243,5 +243,5 @@ def check_both_modes(f, x, exact, near, transposed):
 
 def numbers_recorded(f, n):
     """Count the numbers that a tape of `f` has for an array of n."""
-    graph = Graph(f, Selection((np.ones(n),)))
+    graph = RecordedCall(f, Selection((np.ones(n),)))
     return sum(np.size(node.value) for node in graph.tape)

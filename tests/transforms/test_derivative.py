@@ -25,7 +25,7 @@ from simpleautodiff import (
     value_and_grad,
     vjp,
 )
-from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.transforms.recorded_call import RecordedCall
 
 
 def paper(x1, x2):
@@ -80,9 +80,9 @@ def test_jacobians(make):
 def test_jacobian_takes_the_mode_with_fewer_sweeps(monkeypatch):
     sweeps = []
     for name in ("push", "pull"):
-        original = getattr(Graph, name)
+        original = getattr(RecordedCall, name)
         counted = lambda *a, name=name, original=original: sweeps.append(name) or original(*a)
-        monkeypatch.setattr(Graph, name, counted)
+        monkeypatch.setattr(RecordedCall, name, counted)
     jacobian(lambda x: [x * k for k in range(5)])(2.0)
     assert sweeps == ["push"]
     sweeps.clear()

@@ -24,7 +24,7 @@ from numpy.linalg import (
 import simpleautodiff as ad
 from simpleautodiff.core.level import apply
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.transforms.kinks import happens
+from simpleautodiff.transforms.kinks import is_at_kink
 
 A = np.array
 NAN = np.nan
@@ -262,7 +262,7 @@ def test_rows_declare_the_kinks_that_differences_find(row):
                 continue
             if kink:
                 counting = [k for k in row.kinks if k.wrt is None or i in k.wrt]
-                assert any(happens(row, k, args) for k in counting), (args, i)
+                assert any(is_at_kink(row, k, args) for k in counting), (args, i)
 
 
 # Nested transformations. --------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def test_written_arrays_in_a_batch():
         (lambda: ad.vmap(np.add)(X, X[:2]), r"6 in argument \[0\] of add, 2 in argument \[1\]"),
         (lambda: ad.vmap(np.sin, in_axes=None)(X), "at least one argument"),
         (lambda: ad.vmap(np.sin, in_axes=(0, 0))(X), "does not fit"),
-        (lambda: ad.vmap(np.sin, chunk_size=0), "chunk_size is a whole number"),
+        (lambda: ad.vmap(np.sin, chunk_size=0), "chunk_size is an integer"),
         (lambda: ad.vmap(lambda x: x if x[0] > 0 else -x)(X), r"np.where\(condition, a, b\)"),
         (lambda: ad.vmap(lambda x: float(x[0]))(X), "float.* of a batch"),
         (lambda: ad.vmap(lambda x: np.asarray(x))(X), "a plain array of a batch"),

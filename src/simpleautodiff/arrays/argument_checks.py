@@ -19,7 +19,7 @@ from simpleautodiff.arrays.scipy import (
     scipy_sparse,
 )
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import InputError, MatrixError, at_line
+from simpleautodiff.errors import InputError, MatrixError, cite_line
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.pytree import flatten
 
@@ -39,7 +39,9 @@ ShapeCheck = Callable[[str, tuple[int, ...]], None]
 def _check_square(name: str, shape: tuple[int, ...]) -> None:
     _check_matrix(name, shape)
     if shape[-1] != shape[-2]:
-        raise MatrixError(f"{name} needs a square matrix, not an array of shape {shape}{at_line()}")
+        raise MatrixError(
+            f"{name} needs a square matrix, not an array of shape {shape}{cite_line()}"
+        )
 
 
 def _check_matrix(name: str, shape: tuple[int, ...]) -> None:
@@ -47,21 +49,23 @@ def _check_matrix(name: str, shape: tuple[int, ...]) -> None:
         given = f"an array of shape {shape}" if shape else "a single number"
         raise MatrixError(
             f"{name} needs a matrix, or a stack of them, not {given}; write "
-            f"x.reshape(rows, columns){at_line()}"
+            f"x.reshape(rows, columns){cite_line()}"
         )
 
 
 def _check_one_matrix(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) != 2:
         many = "; simpleautodiff.vmap takes a stack" if len(shape) > 2 else ""
-        raise InputError(f"{name} needs one matrix, not an array of shape {shape}{many}{at_line()}")
+        raise InputError(
+            f"{name} needs one matrix, not an array of shape {shape}{many}{cite_line()}"
+        )
 
 
 def _check_vector(name: str, shape: tuple[int, ...]) -> None:
     if len(shape) != 1:
         raise InputError(
             f"{name} needs vectors, not an array of shape {shape}; np.ravel(x) writes all its "
-            f"elements in a row{at_line()}"
+            f"elements in a row{cite_line()}"
         )
 
 
@@ -155,7 +159,7 @@ def _check_finite(name: str, numbers: Iterable[Any]) -> None:
         if isinstance(number, np.ndarray) and not np.isfinite(number).all():
             raise InputError(
                 f"{name} refuses nan and inf, and was given some; replace them, or pass "
-                f"check_finite=False{at_line()}"
+                f"check_finite=False{cite_line()}"
             )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from simpleautodiff.arrays.operators import COMPARISONS
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.scalar import exponential as elementary, piecewise, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -264,7 +264,7 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
     if implementation is None:
         raise RuleError(
             f"torch.{name} of a node is not answered; use NumPy's function of the same meaning: "
-            f"np.f(x) of a tensor gives a tensor{at_line()}"
+            f"np.f(x) of a tensor gives a tensor{cite_line()}"
         )
     if name not in _TORCH:
         args = args[::-1]

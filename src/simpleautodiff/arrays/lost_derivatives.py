@@ -10,7 +10,7 @@ from typing import Any
 
 from simpleautodiff.arrays.random_hints import random_draw_error
 from simpleautodiff.core.level import EXPLANATIONS
-from simpleautodiff.errors import LostDerivativeError, at_line, scipy_frames
+from simpleautodiff.errors import LostDerivativeError, cite_line, find_scipy_frames
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
@@ -24,13 +24,13 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
     if late:
         raise LostDerivativeError(
             f"scipy.{late[0]} was first imported while a derivative was computed, so it takes "
-            f"plain arrays until the next one: import it outside the function{at_line()}"
+            f"plain arrays until the next one: import it outside the function{cite_line()}"
         )
     if asked in SCIPY:
         module, _, name = f"scipy.{asked}".rpartition(".")
         raise LostDerivativeError(
             f"{module}.{name} imported by name takes plain arrays; write {module}.{name}(...) "
-            f"or `from simpleautodiff.{module} import {name}`{at_line()}"
+            f"or `from simpleautodiff.{module} import {name}`{cite_line()}"
         )
     if asked:
         raise no_scipy_rule(asked)
@@ -42,7 +42,7 @@ def _conversion_error(x: Any) -> LostDerivativeError:
         f"putting {x!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
         "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
         "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
-        f"array, make it with np.zeros_like(x) or np.zeros(shape, like=x){at_line()}"
+        f"array, make it with np.zeros_like(x) or np.zeros(shape, like=x){cite_line()}"
     )
 
 
@@ -64,7 +64,7 @@ def plain_storage_error() -> LostDerivativeError | None:
         module, name = frame.f_globals["__name__"], frame.f_code.co_qualname.split(".")[0]
         for known, instead in _PLAIN_STORAGE.items():
             if name == known or f"{module}.".startswith(f"{known}."):
-                return LostDerivativeError(f"{instead}{at_line()}")
+                return LostDerivativeError(f"{instead}{cite_line()}")
         frame = frame.f_back
     return None
 
@@ -74,7 +74,7 @@ def no_scipy_rule(asked: str) -> LostDerivativeError:
     instead = INSTEAD.get(asked, "write it with functions that have one")
     return LostDerivativeError(
         f"no derivative rule for scipy.{_user_spelling(asked)}; {instead}, or declare it with "
-        f"@simpleautodiff.primitive{at_line()}"
+        f"@simpleautodiff.primitive{cite_line()}"
     )
 
 
@@ -86,7 +86,7 @@ def scipy_error() -> LostDerivativeError | None:
 
 def scipy_caller() -> str:
     """Return the SciPy function that the user called, as ``linalg.expm``; "" if none is running."""
-    names = [name for frame in scipy_frames() for name in _names(frame)]
+    names = [name for frame in find_scipy_frames() for name in _names(frame)]
     for name in names:
         if name in SCIPY:
             return name
@@ -101,7 +101,7 @@ def _user_spelling(asked: str) -> str:
     """
     module, *inner = asked.rsplit(".", 2)
     owners = [
-        f.f_locals.get("self") for f in scipy_frames() if len(inner) > 1 and asked in _names(f)
+        f.f_locals.get("self") for f in find_scipy_frames() if len(inner) > 1 and asked in _names(f)
     ]
     for owner in [o for o in owners if o is not None]:
         kind = type(owner).__name__

@@ -31,7 +31,7 @@ from simpleautodiff.errors import (
     ArgumentError,
     LostDerivativeError,
     PlainAttributeError,
-    at_line,
+    cite_line,
 )
 from simpleautodiff.rules.array.indexing import batches_in, flat_places, getitem
 from simpleautodiff.rules.array.products import matmul
@@ -112,7 +112,7 @@ def _make_setter(name: str) -> Function:
 def _refuse_attribute(name: str) -> Any:
     def refuse(self: Any) -> Any:
         raise PlainAttributeError(
-            f"x.{name} of a node would drop its derivative; use x.value.{name}{at_line()}"
+            f"x.{name} of a node would drop its derivative; use x.value.{name}{cite_line()}"
         )
 
     return property(refuse)
@@ -120,7 +120,7 @@ def _refuse_attribute(name: str) -> Any:
 
 def _refuse_method(call: str, instead: str, why: str = "would drop its derivative") -> Function:
     def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
-        raise LostDerivativeError(f"x.{call} of a node {why}; {instead}{at_line()}")
+        raise LostDerivativeError(f"x.{call} of a node {why}; {instead}{cite_line()}")
 
     return refuse
 

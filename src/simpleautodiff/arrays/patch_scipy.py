@@ -22,7 +22,7 @@ from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, plain, unwrapped
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.values.functions import is_complex, optional
 from simpleautodiff.values.pytree import flatten
 
@@ -176,7 +176,7 @@ def _call_implementation(
     if takes_reals and any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0]):
         raise RuleError(
             f"{name} of complex numbers has no derivative rule. Differentiate with respect to the "
-            f"real and imaginary parts instead{at_line()}"
+            f"real and imaginary parts instead{cite_line()}"
         )
     try:
         return implementation(*args, **kwargs)

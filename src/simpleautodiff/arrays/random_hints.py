@@ -14,7 +14,7 @@ from dis import opname
 from types import FrameType
 from typing import Any
 
-from simpleautodiff.errors import LostDerivativeError, at_line, user_frame
+from simpleautodiff.errors import LostDerivativeError, cite_line, find_user_frame
 
 _ADVICE = {
     **dict.fromkeys(
@@ -38,7 +38,7 @@ _OTHER_ADVICE = (
 
 def random_draw_error(x: Any) -> LostDerivativeError | None:
     """Return the error if a random function of NumPy was called with a node; otherwise None."""
-    frame = user_frame()
+    frame = find_user_frame()
     call = frame and _find_call(frame)
     if not frame or not call or not _is_random(call.func, frame):
         return None
@@ -47,7 +47,7 @@ def random_draw_error(x: Any) -> LostDerivativeError | None:
     way_out = _ADVICE.get(name, _OTHER_ADVICE).format(owner=owner, name=name)
     return LostDerivativeError(
         f"{owner}{name} draws plain random numbers: with {x!r} it would drop its derivative. "
-        f"Draw what does not depend on the node, and move it: write {way_out}{at_line()}"
+        f"Draw what does not depend on the node, and move it: write {way_out}{cite_line()}"
     )
 
 

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.registry import as_array, implements
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, cumsum, getitem
 from simpleautodiff.rules.array.shapes import (
@@ -40,7 +40,7 @@ def axes_of(x: Any, axis: Any) -> tuple[int, ...]:
 def axis_of(x: Any, axis: Any) -> int:
     """Return the one axis that `axis` means, as a nonnegative integer."""
     if not isinstance(axis, (int, np.integer)):
-        raise InputError(f"one axis is needed, an integer, not {axis!r}{at_line()}")
+        raise InputError(f"one axis is needed, an integer, not {axis!r}{cite_line()}")
     return normalize_axis_tuple(int(axis), len(shape_of(x)))[0]
 
 

@@ -17,8 +17,8 @@ from simpleautodiff.errors import (
     AutodiffError,
     LostDerivativeError,
     RuleError,
-    at_line,
-    like_numpys,
+    cite_line,
+    match_numpy_error,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
@@ -78,7 +78,7 @@ def _find_objection(function: Any, args: Any, kwargs: Any) -> AutodiffError | No
     try:
         function(*map_leaves(_stand_in, args), **map_leaves(_stand_in, kwargs))
     except (ValueError, TypeError, LookupError, ArithmeticError) as error:
-        return like_numpys(error)(f"{name_of(function)}: {error}{at_line()}")
+        return match_numpy_error(error)(f"{name_of(function)}: {error}{cite_line()}")
     return None
 
 
@@ -130,7 +130,7 @@ def _check_known(function: Any, unknown: set[Any]) -> None:
     if unknown:
         raise RuleError(
             f"{name_of(function)} of a node has no derivative rule for the argument "
-            f"{' and '.join(sorted(unknown))}{at_line()}"
+            f"{' and '.join(sorted(unknown))}{cite_line()}"
         )
 
 
@@ -148,7 +148,7 @@ def explain_arguments(name: str, implementation: Function, args: Any, kwargs: An
     try:
         inspect.signature(implementation).bind(*args, **kwargs)
     except TypeError as error:
-        raise RuleError(f"{name} of a node: {error}{at_line()}") from None
+        raise RuleError(f"{name} of a node: {error}{cite_line()}") from None
 
 
 @cache
@@ -227,7 +227,7 @@ def to_dtype(x: Any, dtype: Any) -> Any:
         return x if dtype == dtype_of(x) else astype(x, dtype)
     raise LostDerivativeError(
         f"numbers of type {dtype} have no derivative; leave out dtype, or round the plain array: "
-        f"x.astype({dtype}){at_line()}"
+        f"x.astype({dtype}){cite_line()}"
     )
 
 
@@ -254,7 +254,7 @@ def write_result(result: Any, out: Any, name: str) -> Any:
     raise LostDerivativeError(
         f"{name}(..., out=...) would write a node into a plain array and drop its derivative. Use "
         f"what it returns, or make the array with np.zeros_like(x) or np.zeros(shape, like=x)"
-        f"{at_line()}"
+        f"{cite_line()}"
     )
 
 
@@ -264,7 +264,7 @@ def _write_to(out: Any, result: Any, name: str) -> Any:
     if np.shape(plain(result)) != np.shape(plain(array.current)):
         raise ArgumentError(
             f"{name}: out has the shape {np.shape(plain(array.current))}, the result "
-            f"{np.shape(plain(result))}{at_line()}"
+            f"{np.shape(plain(result))}{cite_line()}"
         )
     array.current = result
     return out
@@ -286,7 +286,7 @@ def no_rule(name: str) -> RuleError:
     return RuleError(
         f"no derivative rule for {name}. {instead + '. ' if instead else ''}Write it with "
         "functions that have one, or declare your own in five lines with "
-        f"@simpleautodiff.primitive: help(simpleautodiff.primitive) shows how{at_line()}"
+        f"@simpleautodiff.primitive: help(simpleautodiff.primitive) shows how{cite_line()}"
     )
 
 

@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import FUNCTIONS, Function, as_array, implements, to_dtype
 from simpleautodiff.core.level import Traced, concrete, plain
-from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, roll, scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
@@ -31,7 +31,7 @@ def reshape_(a: Any, shape: Any, order: str = "C") -> Any:
         try:
             new = np.empty(shape_of(a), bool).reshape(shape).shape
         except (ValueError, TypeError) as error:
-            raise ArgumentError(f"reshape of shape {shape_of(a)}: {error}{at_line()}") from None
+            raise ArgumentError(f"reshape of shape {shape_of(a)}: {error}{cite_line()}") from None
     if _is_column_major(order):
         return transpose(reshape(transpose(a, None), new[::-1]), None)
     return reshape(a, new)
@@ -77,7 +77,7 @@ def _is_column_major(order: str) -> bool:
     if order not in ("C", "F"):
         raise ArgumentError(
             f"order={order!r} goes by how an array lies in memory, which a node does not say: "
-            f"write order='C' (row by row) or order='F' (column by column){at_line()}"
+            f"write order='C' (row by row) or order='F' (column by column){cite_line()}"
         )
     return order == "F"
 
@@ -245,7 +245,7 @@ def concatenate_(arrays: Sequence[Any], axis: int | None = 0, dtype: Any = None)
     if len({(*shape_of(a)[:axis], *shape_of(a)[axis + 1 :], len(shape_of(a))) for a in parts}) > 1:
         raise InputError(
             f"arrays of shapes {', '.join(str(shape_of(a)) for a in parts)} cannot be joined along "
-            f"axis {axis}: all their other axes must have equal lengths{at_line()}"
+            f"axis {axis}: all their other axes must have equal lengths{cite_line()}"
         )
     joined = concatenate(parts, axis)
     return joined if dtype is None else to_dtype(joined, dtype)

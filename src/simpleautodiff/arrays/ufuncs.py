@@ -28,7 +28,7 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.core.primitive import Kink
-from simpleautodiff.errors import InputError, LostDerivativeError, RuleError, at_line
+from simpleautodiff.errors import InputError, LostDerivativeError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
@@ -69,7 +69,7 @@ def _evaluate_plainly(function: Function, *args: Any) -> Any:
 def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
     if dtype_of(n).kind not in "biu":
         raise InputError(
-            f"np.ldexp needs integers for exponents; write x * 2.0**n for others{at_line()}"
+            f"np.ldexp needs integers for exponents; write x * 2.0**n for others{cite_line()}"
         )
     factor = 2.0 ** plain(n)
     return times(x, factor.astype(dtype_of(x)) if hasattr(factor, "astype") else factor)
@@ -104,7 +104,7 @@ def _check_axes(name: str, lengths: str, x1: Any, x2: Any) -> None:
             raise InputError(
                 f"{name} needs arrays with the last axes {lengths.replace(',', ' and ')}, where "
                 f"each letter is a length, not of shape {shape_of(x1)} and {shape_of(x2)}"
-                f"{at_line()}"
+                f"{cite_line()}"
             )
 
 
@@ -175,14 +175,14 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     if "(vectorized)" in ufunc.__name__:
         raise RuleError(
             "a ufunc made by np.frompyfunc gives objects, not numbers; np.vectorize(f)(x) takes "
-            f"nodes{at_line()}"
+            f"nodes{cite_line()}"
         )
     if method == "at" and isinstance(inputs[0], (Traced, Written)):
         return write_at(ufunc, *inputs)
     if method == "at":
         raise LostDerivativeError(
             f"{name}.at writes into an array. Make it with y = np.zeros_like(x) or y = x.copy(), "
-            f"then write {name}.at(y, ...){at_line()}"
+            f"then write {name}.at(y, ...){cite_line()}"
         )
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
@@ -209,7 +209,7 @@ def _call(ufunc: Any, inputs: list[Any], out: Any, kwargs: dict[str, Any]) -> An
     if kwargs and (ufunc not in IMPLEMENTATIONS or "axes" in kwargs):
         raise RuleError(
             f"np.{ufunc.__name__} of a node has no derivative rule for the argument "
-            f"{' and '.join(kwargs)}{at_line()}"
+            f"{' and '.join(kwargs)}{cite_line()}"
         )
     if dtype is not None:
         inputs = [to_dtype(x, dtype) for x in inputs]
@@ -234,7 +234,7 @@ def _reduce(ufunc: Any, x: Any, axis: Any = 0, **kwargs: Any) -> Any:
     if kwargs or not shape_of(parts)[0]:
         raise RuleError(
             f"np.{ufunc.__name__}.reduce of a node takes axes that are not empty, and "
-            f"initial={at_line()}"
+            f"initial={cite_line()}"
         )
     if ufunc in _AT_ONCE and shape_of(parts)[0] > _LONG:
         parts = [_AT_ONCE[ufunc](ufunc, parts)]
@@ -330,7 +330,7 @@ def _reduceat(ufunc: Any, x: Any, indices: Any, axis: int = 0, dtype: Any = None
     n = shape_of(moved)[0]
     if not all(0 <= i < n for i in starts):
         raise InputError(
-            f"np.{ufunc.__name__}.reduceat: {starts} are not all places among {n}{at_line()}"
+            f"np.{ufunc.__name__}.reduceat: {starts} are not all places among {n}{cite_line()}"
         )
     stops = [*starts[1:], n]
     parts = [

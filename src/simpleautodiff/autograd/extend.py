@@ -12,7 +12,7 @@ from typing import Any
 from simpleautodiff.core.level import apply, plain, unwrapped
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.transforms.grad import vjp
 from simpleautodiff.values.functions import zero_like
 from simpleautodiff.values.pytree import map_leaves
@@ -73,7 +73,7 @@ def _local_derivative(name: str, rules: Rules, i: int, kwargs: Any) -> F:
         if not back and not on:
             raise RuleError(
                 f"no derivative rule for {name} in its argument {i + 1}; give it with "
-                f"defvjp({name}, ...){at_line()}"
+                f"defvjp({name}, ...){cite_line()}"
             )
         return Linear(on or _transpose(back, v), back or _transpose(on, args[i]))
 

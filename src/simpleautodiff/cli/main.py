@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from simpleautodiff.cli import commands, write_output
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.cli.problem import file_of
-from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_the_users
+from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_user_frame
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -57,6 +57,6 @@ def _describe_error(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     lines = traceback.extract_tb(error.__traceback__)
-    own = [line for frame, line in zip(frames, lines, strict=True) if is_the_users(frame)]
+    own = [line for frame, line in zip(frames, lines, strict=True) if is_user_frame(frame)]
     place = (own or lines)[-1]
     return f"{type(error).__name__}: {error}\n  {place.filename}:{place.lineno}: {place.line}"

@@ -25,7 +25,7 @@ from simpleautodiff.compiled.scalar.kernel import BatchedKernel
 from simpleautodiff.compiled.signature import CallSignature, given_names
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import check_function, name_of
-from simpleautodiff.transforms.pickling import followed, recipe
+from simpleautodiff.transforms.pickling import find_recipe, follow_recipe
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
@@ -60,7 +60,7 @@ class Jitted(CallSlot):
     def __reduce__(self) -> Any:
         if getattr(sys.modules.get(self.__module__), self.__name__, None) is self:
             return self.__name__  # it was decorated, so its name finds it
-        return _remake, (recipe(self.__wrapped__), self.function.options)
+        return _remake, (find_recipe(self.__wrapped__), self.function.options)
 
     def __repr__(self) -> str:
         return f"<jit of {self.__name__}>"
@@ -195,7 +195,7 @@ def _make(f: F, options: Options) -> Jitted:
 
 
 def _remake(how: Any, options: Options) -> Jitted:
-    return Jitted(followed(how), options)
+    return Jitted(follow_recipe(how), options)
 
 
 def _point_to_code(itself: weakref.ref[Jitted]) -> None:

@@ -17,7 +17,7 @@ from simpleautodiff.errors import (
     AutodiffError,
     LostDerivativeError,
     TraceError,
-    at_line,
+    cite_line,
 )
 from simpleautodiff.values.functions import as_argument, check_value
 
@@ -51,7 +51,7 @@ class Traced:
             explained = explain()
             if explained is not None:
                 return explained
-        return LostDerivativeError(f"{message}{at_line()}")
+        return LostDerivativeError(f"{message}{cite_line()}")
 
     def __bool__(self) -> bool:
         raise self.lost(
@@ -160,7 +160,7 @@ def apply(primitive: Primitive, *args: Any) -> Any:
     if len(args) != primitive.arity:
         raise ArgumentError(
             f"{primitive.name} takes {primitive.arity} argument"
-            f"{'s' * (primitive.arity != 1)}, got {len(args)}{at_line()}"
+            f"{'s' * (primitive.arity != 1)}, got {len(args)}{cite_line()}"
         )
     level: Level | None = None
     for i, arg in enumerate(args):

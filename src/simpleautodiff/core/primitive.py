@@ -11,7 +11,7 @@ from simpleautodiff.errors import (
     AutodiffError,
     RuleError,
     ValueKindError,
-    at_line,
+    cite_line,
     short_repr,
     warn_domain,
 )
@@ -102,7 +102,7 @@ class Primitive:
                 rule, (value, *args), self.complaint(args, "the derivative of ")
             )
             if result is not ZERO and not is_finite(result):
-                warn_domain(f"the derivative of {self.call(args)} is {result}{at_line()}")
+                warn_domain(f"the derivative of {self.call(args)} is {result}{cite_line()}")
             return result
 
     def recover(self, error: Exception, args: Args) -> Any:
@@ -111,14 +111,14 @@ class Primitive:
             for i, arg in enumerate(args):
                 check_value(arg, f"argument {i + 1} of {self.name}")
             raise ValueKindError(
-                f"{self.call(args)}: {error}. Convert the numbers to one kind{at_line()}"
+                f"{self.call(args)}: {error}. Convert the numbers to one kind{cite_line()}"
             ) from error
         of_numpy = numpy_error(error, args)
         if of_numpy is not None:
             kind, what = of_numpy
-            raise kind(f"{self.name} of {what}: {error}{at_line()}") from None
+            raise kind(f"{self.name} of {what}: {error}{cite_line()}") from None
         result = as_numpy_would(self.compute, args, self.complaint(args))
-        warn_domain(f"{self.complaint(args)}; it becomes {result}{at_line()}")
+        warn_domain(f"{self.complaint(args)}; it becomes {result}{cite_line()}")
         return result
 
     def at_kink(self, args: Args) -> bool:

@@ -19,7 +19,7 @@ from simpleautodiff.program.program import record
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.finite_difference import complex_step, difference
 from simpleautodiff.transforms.grad import jvp, vjp
-from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import optional, shape
 from simpleautodiff.values.pytree import flatten
 
@@ -235,7 +235,7 @@ def _count(point: ComparisonPoint, function: F) -> int:
 
 def _count_stored(point: ComparisonPoint) -> int:
     """Count the numbers that the rules of a recorded function read in the reverse sweep."""
-    graph = Graph(point.f, Selection(tuple(point.args)))
+    graph = RecordedCall(point.f, Selection(tuple(point.args)))
     sizes: dict[int, int] = {}
     for node in graph.tape:
         if node.primitive is not None:

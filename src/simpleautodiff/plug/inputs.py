@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain, unwrapped
-from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
@@ -154,7 +154,7 @@ def require_plain(f: F, way_out: str = _BY_ARGS) -> F:
             return result
         raise ArgumentError(
             f"{name_of(f)} gives a node where a plain number is needed, so that its derivative "
-            f"would be lost; {way_out}{at_line()}"
+            f"would be lost; {way_out}{cite_line()}"
         )
 
     return plain_only

@@ -20,7 +20,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import complex_step, difference
 from simpleautodiff.transforms.grad import derivative, grad, jvp
-from simpleautodiff.transforms.kinks import happens
+from simpleautodiff.transforms.kinks import is_at_kink
 from simpleautodiff.values.pytree import flatten, paths
 
 F = Callable[..., Any]
@@ -191,7 +191,7 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
 
 def _meets_kink(row: Primitive, values: tuple[Any, ...]) -> bool:
     """Tell whether a derivative is a choice, for arrays at any element."""
-    return any(happens(row, kink, values) for kink in row.kinks)
+    return any(is_at_kink(row, kink, values) for kink in row.kinks)
 
 
 def _judge(check: Check, f: F, point: _Point, tolerance: float) -> None:

@@ -21,8 +21,8 @@ from simpleautodiff.core.sweep import accumulations
 from simpleautodiff.errors import DomainWarning
 from simpleautodiff.program.program import Program, trace
 from simpleautodiff.transforms.arguments import Selection
-from simpleautodiff.transforms.kinks import KinkMet, KinkTape, kinks_met
-from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.transforms.kinks import KinkMet, KinkTape, collect_kinks
+from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten
@@ -250,7 +250,7 @@ def find_kinks(f: Callable[..., Any]) -> Callable[..., list[KinkMet]]:
 
     def kinks(*args: Any, **kwargs: Any) -> list[KinkMet]:
         tape = KinkTape()
-        graph = Graph(f, Selection(args, tuple(range(len(args))), args, kwargs), tape=tape)
-        return kinks_met(tape, flatten(graph.result)[0])
+        graph = RecordedCall(f, Selection(args, tuple(range(len(args))), args, kwargs), tape=tape)
+        return collect_kinks(tape, flatten(graph.result)[0])
 
     return kinks

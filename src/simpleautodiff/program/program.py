@@ -25,8 +25,8 @@ from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, name_of
-from simpleautodiff.transforms.kinks import Call, CallTape
-from simpleautodiff.transforms.results import plain_results
+from simpleautodiff.transforms.located_tapes import CallTape, UserCall
+from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import check_value, has_dtype, to_type_of
 from simpleautodiff.values.pytree import flatten, paths
 
@@ -105,7 +105,7 @@ class Program:
         lines: dict[Node, str] | None = None,
         outputs: Sequence[Node] = (),
         variables: dict[Node, str] | None = None,
-        calls: dict[Node, tuple[Call, ...]] | None = None,
+        calls: dict[Node, tuple[UserCall, ...]] | None = None,
     ) -> None:
         if numbering not in ("paper", "execution"):
             raise ArgumentError(f"numbering is 'paper' or 'execution'; got {numbering!r}")
@@ -252,7 +252,7 @@ class Recording(NamedTuple):
     lines: dict[Node, str]
     outputs: list[Node]
     instructions: list[tuple[CodeType, int] | None]  # one for each node
-    calls: dict[Node, tuple[Call, ...]]
+    calls: dict[Node, tuple[UserCall, ...]]
     compared: bool  # whether the path through the code may depend on the values
 
 
@@ -285,7 +285,7 @@ def record(
             ]
             result = call(f, Selection(args), rebuild(iter(inputs)))
             inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
-        _, results = plain_results(result, tape, f)
+        _, results = unwrap_results(result, tape, f)
         outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
         if not outputs:
             raise ResultError(

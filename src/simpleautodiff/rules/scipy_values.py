@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.primitive import REALS, Domain, Kink, Partial
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import Function, optional
 
@@ -71,7 +71,7 @@ def no_rule(name: str, argument: str) -> Callable[..., Any]:
         raise RuleError(
             f"the derivative of {name} in its argument {argument} has no closed form. Pass a plain "
             f"number (node.value is one), or declare {name} with a rule of your own by "
-            f"@simpleautodiff.primitive{at_line()}"
+            f"@simpleautodiff.primitive{cite_line()}"
         )
 
     return refuse

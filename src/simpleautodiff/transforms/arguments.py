@@ -1,4 +1,4 @@
-"""Which arguments of a function are differentiated, and calling it with others in their place."""
+"""Select the arguments of a function to differentiate, and call it with these replaced."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.node import Node
-from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, raised_at
+from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, cite_line_of
 from simpleautodiff.values.pytree import map_leaves
 
-_INSTEAD = {  # what compiled code says of a node -> what to write
+_ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
     "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
     "must be numpy.ndarray, not Node": "compiled code takes plain arrays. For splu(A).solve(b) and "
     "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
@@ -27,25 +27,25 @@ _INSTEAD = {  # what compiled code says of a node -> what to write
     "simpleautodiff.plug.solve_root(f, x0, p), or solve_minimum for least squares, where f(x, p) "
     "takes what is differentiated as an argument",
 }
-_HIDING = (ValueError, TypeError, SystemError)  # what it raises for an error that it has met
+_WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # which NumPy raises from another error
 
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
 class Selection(NamedTuple):
-    """The arguments of one call: `trees` stand at `places`, the others are as given.
+    """The arguments of one call, of which `trees` are those at `keys`.
 
-    A place is a position or a keyword; without places the trees are all the arguments.
+    A key is a position or a keyword; without keys the trees are all the arguments.
     """
 
     trees: tuple[Any, ...]
-    places: tuple[int | str, ...] | None = None
+    keys: tuple[int | str, ...] | None = None
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     single: bool = False
 
 
-_FIRST = tuple(range(16))  # argnums that are all the arguments, the commonest of tuples
+_FIRST = tuple(range(16))  # to recognise argnums that name all the arguments in order
 
 
 def select(
@@ -59,20 +59,20 @@ def select(
     if isinstance(argnums, list):
         argnums = tuple(argnums)
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
-    places = tuple([_place(f, which, args, kwargs) for which in wanted])
-    if len(set(places)) < len(places):
+    keys = tuple([_find_argument(f, which, args, kwargs) for which in wanted])
+    if len(set(keys)) < len(keys):
         raise ArgumentError(f"argnums={argnums!r} names an argument twice")
-    trees = tuple([kwargs[p] if type(p) is str else args[p] for p in places])  # type: ignore[index]
-    return Selection(trees, places, args, kwargs, not isinstance(argnums, tuple))
+    trees = tuple([kwargs[k] if type(k) is str else args[k] for k in keys])  # type: ignore[index]
+    return Selection(trees, keys, args, kwargs, not isinstance(argnums, tuple))
 
 
-def _place(
+def _find_argument(
     f: Callable[..., Any], which: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> int | str:
     if type(which) is int and 0 <= which < len(args):
         return which
     if isinstance(which, str):
-        return _named_place(f, which, args, kwargs)
+        return _find_by_name(f, which, args, kwargs)
     if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}. What "
@@ -88,12 +88,12 @@ def _place(
     )
 
 
-def _named_place(
+def _find_by_name(
     f: Callable[..., Any], which: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> int | str:
     if which in kwargs:
         return which
-    parameters = _parameters(f)
+    parameters = _find_parameters(f)
     by_position = [
         p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     ]
@@ -109,29 +109,29 @@ def _named_place(
     raise ArgumentError(f"{name_of(f)} has no parameter {which!r}; {hint}")
 
 
-def _parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
-    """Return the parameters of `f`; those of what it wraps if it only passes its arguments on."""
+def _find_parameters(f: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of `f`, or of what it wraps if it takes only *args and **kwargs."""
     try:
         own = list(inspect.signature(f, follow_wrapped=False).parameters.values())
         if all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in own):
             wrapped = getattr(f, "__wrapped__", None)
-            return own if wrapped is None else _parameters(wrapped)
+            return own if wrapped is None else _find_parameters(wrapped)
     except (TypeError, ValueError):
         raise ArgumentError(f"the parameters of {name_of(f)} have no known names") from None
     return own
 
 
 def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) -> Any:
-    """Call `f` with `trees` in the selected places."""
+    """Call `f` with `trees` in place of the selected arguments."""
     args: Any = trees
     kwargs = selection.kwargs
-    if selection.places is not None:
+    if selection.keys is not None:
         args = list(selection.args)
-        for place, tree in zip(selection.places, trees, strict=True):
-            if type(place) is int:
-                args[place] = tree
+        for key, tree in zip(selection.keys, trees, strict=True):
+            if type(key) is int:
+                args[key] = tree
             else:
-                kwargs = {**kwargs, place: tree}  # type: ignore[dict-item]
+                kwargs = {**kwargs, key: tree}  # type: ignore[dict-item]
     try:
         result = f(*args, **kwargs)
     except AutodiffError:
@@ -147,18 +147,18 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
 
 
 def _explain(error: Exception) -> None:
-    """Raise a clear error in place of one that compiled code raises where it meets a node."""
-    if isinstance(error, _HIDING) and isinstance(error.__cause__, AutodiffError):
-        raise error.__cause__ from None  # NumPy hides why `array[0] = node` was refused
+    """Raise a clear error in place of one that compiled code raised because of a node."""
+    if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
+        raise error.__cause__ from None  # NumPy hides the reason it refused `array[0] = node`
     if isinstance(error, ValueError) and "read-only" in str(error) and engine.is_locked():
         raise LostDerivativeError(
             f"{error}: an array that a recorded operation has used is written to before the "
             "derivative is computed. Use a copy in the operation, as in x * c.copy(), or write "
             "to another array"
         ) from error
-    for said, instead in _INSTEAD.items():
-        if said in str(error):
-            raise LostDerivativeError(f"{error}: {instead}{raised_at(error)}") from error
+    for message, alternative in _ALTERNATIVES.items():
+        if message in str(error):
+            raise LostDerivativeError(f"{error}: {alternative}{cite_line_of(error)}") from error
 
 
 def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -174,7 +174,7 @@ def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
 
 
 def check_function(f: Any) -> None:
-    """Refuse what cannot be called, before it is."""
+    """Refuse an argument `f` that is not callable."""
     if not callable(f):
         raise ArgumentError(f"a function is needed, got {f!r}")
 

@@ -1,4 +1,4 @@
-"""Trade recomputation for memory in reverse mode: keep a function's arguments, not its graph."""
+"""Trade recomputation for memory in reverse mode: retain a function's arguments, not its graph."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.grad import jvp
 from simpleautodiff.transforms.kinks import KinkTape
-from simpleautodiff.transforms.recorded_call import Graph
+from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten
 
 
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `f` such that reverse mode remembers only its arguments and runs it again when needed.
+    """Return `f` such that reverse mode retains only its arguments and runs it again when needed.
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
     for each result. `f` runs again, so it has to give the same results again: a function that draws
@@ -39,23 +39,23 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         leaves = [unwrapped(leaf) for leaf in leaves]
-        level = _highest_level(leaves)
+        level = _find_highest_level(leaves)
         if not isinstance(level, Recorder) or isinstance(level, KinkTape):
-            # with plain numbers and in forward mode nothing is kept; kinks are told step by step
+            # plain numbers and forward mode retain nothing; kinks are reported step by step
             return f(*args, **kwargs)
-        inputs = [i for i, leaf in enumerate(leaves) if _belongs(leaf, level)]
+        inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 
-        def of_inputs(*numbers: Any) -> Any:
+        def call_with(*numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
             new_args, new_kwargs = rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
-        results, rebuild_results = flatten(checkpoint(of_inputs)(*values))
-        if any(_belongs(result, level) for result in results):
-            return f(*args, **kwargs)  # it uses nodes from outside: nothing can be left out
+        results, rebuild_results = flatten(checkpoint(call_with)(*values))
+        if any(_is_recorded_on(result, level) for result in results):
+            return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
-        replay = level.record(_replay(of_inputs), (bundle,), Bundle(tuple(results)))
+        replay = level.record(_replay(call_with), (bundle,), Bundle(tuple(results)))
         outputs = [
             level.record(_pick(i, len(results)), (replay,), result)
             if _is_number(result)
@@ -68,21 +68,21 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_number(result: Any) -> bool:
-    """Tell numbers from what merely goes with them: flags, texts, counts."""
+    """Tell numbers that have derivatives from bools, integers and strings."""
     return not isinstance(result, (bool, int, str))
 
 
-def _highest_level(leaves: list[Any]) -> Level | None:
+def _find_highest_level(leaves: list[Any]) -> Level | None:
     levels = [leaf.level for leaf in leaves if isinstance(leaf, Traced)]
     return max(levels, key=lambda level: level.number, default=None)
 
 
-def _belongs(leaf: Any, level: Level) -> bool:
+def _is_recorded_on(leaf: Any, level: Level) -> bool:
     return isinstance(leaf, Traced) and leaf.level is level
 
 
 def _replay(f: Callable[..., Any]) -> Primitive:
-    """Make the primitive of one checkpointed call: from the bundle of inputs to that of results."""
+    """Make the primitive of one checkpointed call, from a bundle of inputs to one of results."""
 
     def rule(v: Bundle, x: Bundle) -> Linear:
         def push(dot: Bundle) -> Bundle:
@@ -90,14 +90,14 @@ def _replay(f: Callable[..., Any]) -> Primitive:
             return Bundle(tuple(flatten(jvp(f, x.entries, tangents)[1])[0]))
 
         def pull(bar: Bundle) -> Bundle:
-            graph = Graph(f, Selection(x.entries))
-            results = flatten(graph.result)[0]
-            adjoints = graph.sweep_back(list(zip(results, bar.entries, strict=True)))
+            recorded = RecordedCall(f, Selection(x.entries))
+            results = flatten(recorded.result)[0]
+            adjoints = recorded.sweep_back(list(zip(results, bar.entries, strict=True)))
             return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
 
         return Linear(push, pull)
 
-    return _bundling("checkpoint", (rule,))
+    return _make_primitive("checkpoint", (rule,))
 
 
 def _pack(size: int) -> Primitive:
@@ -106,16 +106,16 @@ def _pack(size: int) -> Primitive:
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
-    return _bundling("bundle", tuple(rule(i) for i in range(size)))
+    return _make_primitive("bundle", tuple(rule(i) for i in range(size)))
 
 
 def _pick(i: int, size: int) -> Primitive:
     def rule(v: Any, x: Bundle) -> Linear:
         return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
-    return _bundling(f"result {i + 1}", (rule,))
+    return _make_primitive(f"result {i + 1}", (rule,))
 
 
-def _bundling(name: str, partials: tuple[Callable[..., Linear], ...]) -> Primitive:
+def _make_primitive(name: str, partials: tuple[Callable[..., Linear], ...]) -> Primitive:
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

@@ -1,4 +1,4 @@
-"""One complex derivative from those of the real and the imaginary part, where there is one."""
+"""Combine derivatives of real and imaginary parts into one complex derivative, if it exists."""
 
 from __future__ import annotations
 
@@ -13,38 +13,39 @@ from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import is_complex
 
 
-def from_gradients(of_real: Any, of_imaginary: Any, like: Any, f: Callable[..., Any]) -> Any:
+def combine_gradients(of_real: Any, of_imaginary: Any, like: Any, f: Callable[..., Any]) -> Any:
     """Return df/dx from the gradients of Re f and Im f with respect to `like`.
 
-    For a real x that is their sum with i. For a complex x the gradient of Im f has to be -i times
-    that of Re f (Cauchy and Riemann); otherwise f has no complex derivative.
+    For a real x it is the gradient of Re f plus i times that of Im f. For a complex x the gradient
+    of Im f has to be -i times that of Re f (Cauchy and Riemann); otherwise f has no complex
+    derivative.
     """
     if not is_complex(plain(like)):
         return of_real + 1j * of_imaginary
-    check(of_imaginary, -1j * of_real, f)
+    check_holomorphic(of_imaginary, -1j * of_real, f)
     return of_real
 
 
-def from_directions(along_1: Any, along_i: Any, result: Any, f: Callable[..., Any]) -> Any:
-    """Return the derivative in a complex number from those along 1 and along i.
+def combine_directions(along_1: Any, along_i: Any, result: Any, f: Callable[..., Any]) -> Any:
+    """Return the derivative with respect to a complex number from those along 1 and along i.
 
-    For a real result that is the gradient ∂f/∂x - i ∂f/∂y.
+    For a real result it is the gradient ∂f/∂x - i ∂f/∂y.
     """
     if not is_complex(plain(result)):
         return along_1 - 1j * along_i
-    check(along_i, 1j * along_1, f)
+    check_holomorphic(along_i, 1j * along_1, f)
     return along_1
 
 
-def _innermost(number: Any) -> Any:
+def _unwrap_all(number: Any) -> Any:
     while isinstance(number, Traced):
         number = number.value
     return number
 
 
-def check(number: Any, expected: Any, f: Callable[..., Any]) -> None:
+def check_holomorphic(number: Any, expected: Any, f: Callable[..., Any]) -> None:
     """Refuse a function whose derivative depends on the direction in the complex plane."""
-    number, expected = _innermost(number), _innermost(expected)
+    number, expected = _unwrap_all(number), _unwrap_all(expected)
     tolerance = 1e-3 if getattr(number, "dtype", None) == np.complex64 else 1e-8
     if np.any(abs(number - expected) > tolerance * (abs(number) + abs(expected))):
         raise ResultError(

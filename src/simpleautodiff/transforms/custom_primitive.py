@@ -1,4 +1,4 @@
-"""A user's own primitives: one declaration, both modes, every order; tested when it is made."""
+"""A user's own primitives: one rule for both modes and every order, tested when declared."""
 
 from __future__ import annotations
 
@@ -37,23 +37,24 @@ def primitive(
     ----------
     partials
         For each argument a function of `(v, *arguments)` that gives ∂v/∂argument, written with
-        recorded operations; or a whole number; or `ZERO`. Of a function of arrays it may be a
-        `Linear(push, pull)`: how changes of the argument go forward, and adjoints back.
+        recorded operations; or an integer; or `ZERO`. For a function of arrays it may be a
+        `Linear(push, pull)`, which carries tangents forward and adjoints back.
     domain
-        A test of the arguments: where the function has a value.
+        A function of the arguments that tells whether the function has a value there.
     points
-        Where the rule is tested, if the usual points do not suit: numbers, arrays, or tuples with
+        Where to test the rule, if the default points do not suit: numbers, arrays, or tuples with
         one for each argument. A function of arrays needs them.
     kinks
-        Where the derivative is a choice.
+        Where the derivative is not unique, and which one the rule chooses.
     reason, name
         The derivative in words; another name than the function's own.
 
     Raises
     ------
     RuleError
-        If a rule disagrees with extrapolated differences of the function, or its own derivative
-        with those of the rule, at some point: the point and both numbers are named.
+        If at some point a rule disagrees with finite differences of the function, or the derivative
+        of the rule with finite differences of the rule. The message gives the point and both
+        numbers.
 
     Examples
     --------
@@ -70,7 +71,7 @@ def primitive(
     Traceback (most recent call last):
     simpleautodiff.errors.RuleError: the rule of my_sin for argument 1 is wrong: at x = 0.7 ...
 
-    A function of arrays, with its derivative as a linear map and the transpose of that:
+    A function of arrays, whose derivative is a linear map, given with its transpose:
 
     >>> import numpy as np
     >>> kernel = np.array([1.0, 2.0, 1.0])
@@ -88,10 +89,10 @@ def primitive(
         own_name = name or function.__name__
         _check_arity(function, own_name, len(partials))
         arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
-        compute = _giving_away(function)
+        compute = _copy_results(function)
         row = Primitive(
             own_name,
-            tuple([_giving_away(rule) if callable(rule) else rule for rule in partials]),
+            tuple([_copy_results(rule) if callable(rule) else rule for rule in partials]),
             compute,
             f"{own_name}({arguments})",
             rf"\operatorname{{{{{own_name}}}}}({arguments})",
@@ -99,7 +100,7 @@ def primitive(
             domain=Domain("its declared domain", domain) if domain else REALS,
             kinks=tuple(kinks),
             by_type=ByType(own_name, {}, compute),
-            arrays=True,  # whether it takes arrays, and element by element, only the user knows
+            arrays=True,  # it may act on arrays as a whole; nothing says that it is elementwise
         )
         wrapping = wrap_documented(row)
         wrapping.__doc__ = function.__doc__
@@ -109,14 +110,14 @@ def primitive(
     return declare
 
 
-def _giving_away(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function return arrays that nobody else has: it may write to its own at every call."""
+def _copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function return copies of its arrays, since it may write to them at the next call."""
 
     @wraps(function)
     def compute(*args: Any) -> Any:
         value = function(*args)
         if type(value) is Linear:
-            return Linear(_giving_away(value.push), _giving_away(value.pull), value.moves)
+            return Linear(_copy_results(value.push), _copy_results(value.pull), value.moves)
         if not isinstance(value, np.ndarray):
             return value
         return value.copy()
@@ -148,9 +149,9 @@ def verify(
     wrapping: Callable[..., Any],
     points: list[tuple[Any, ...]] | None = None,
 ) -> None:
-    """Test every rule of a row, and its derivative, against differences; raise `RuleError`."""
+    """Test every rule of a row, and its derivative, against finite differences."""
     tested = 0
-    for point in points if points is not None else _usual_points(row):
+    for point in points if points is not None else _choose_points(row):
         try:
             value = row.compute(*point)
         except (ArithmeticError, ValueError):
@@ -167,7 +168,7 @@ def verify(
         )
 
 
-def _usual_points(row: Primitive) -> Iterable[tuple[float, ...]]:
+def _choose_points(row: Primitive) -> Iterable[tuple[float, ...]]:
     for start in range(len(_CANDIDATES)):
         cycle = itertools.islice(itertools.cycle(_CANDIDATES), start, start + 3 * row.arity, 3)
         point = tuple(cycle)
@@ -178,25 +179,25 @@ def _usual_points(row: Primitive) -> Iterable[tuple[float, ...]]:
 def _verify_at(
     row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[float, ...]
 ) -> bool:
-    """Test one rule at one point, in every mode; tell whether differences could be had there."""
+    """Test one rule at one point, in every mode; tell whether finite differences exist there."""
 
     def along(function: Callable[..., Any]) -> Callable[[Any], Any]:
         return lambda x: function(*point[:i], x, *point[i + 1 :])
 
     def slope(*args: Any) -> Any:
-        return _rule(row, i, wrapping(*args), args)
+        return _evaluate_rule(row, i, wrapping(*args), args)
 
-    place = ", ".join(f"{n} = {x!r}" for n, x in zip(_point_names(row.arity), point, strict=True))
+    at = ", ".join(f"{n} = {x!r}" for n, x in zip(_name_arguments(row.arity), point, strict=True))
     what = f"the rule of {row.name} for argument {i + 1}"
-    known = _compare(what, place, slope(*point), along(row.compute), point[i])
+    known = _compare(what, at, slope(*point), along(row.compute), point[i])
     _compare(
-        f"{what}, in reverse mode,", place, grad(wrapping, i)(*point), along(row.compute), point[i]
+        f"{what}, in reverse mode,", at, grad(wrapping, i)(*point), along(row.compute), point[i]
     )
     try:
         _, second = jvp(along(slope), (point[i],), (1.0,))
     except LostDerivativeError as error:
         raise RuleError(f"the rule of {row.name} cannot be differentiated again: {error}") from None
-    _compare(f"the derivative of {what}", place, plain(second), along(slope), point[i])
+    _compare(f"the derivative of {what}", at, plain(second), along(slope), point[i])
     return known
 
 
@@ -215,15 +216,15 @@ def _verify_arrays(
     def slope(t: Any) -> Any:
         return jvp(along, (t,), (1.0,))[1]
 
-    place = " and ".join(f"an array of shape {np.shape(x)}" for x in point)
+    at = " and ".join(f"an array of shape {np.shape(x)}" for x in point)
     what = f"the rule of {row.name} for argument {i + 1}"
-    known = _compare(what, place, slope(0.0), along, 0.0)
-    _compare(f"{what}, in reverse mode,", place, grad(along)(0.0), along, 0.0)
-    _compare(f"the derivative of {what}", place, jvp(slope, (0.0,), (1.0,))[1], slope, 0.0)
+    known = _compare(what, at, slope(0.0), along, 0.0)
+    _compare(f"{what}, in reverse mode,", at, grad(along)(0.0), along, 0.0)
+    _compare(f"the derivative of {what}", at, jvp(slope, (0.0,), (1.0,))[1], slope, 0.0)
     return known
 
 
-def _rule(row: Primitive, i: int, value: Any, args: tuple[Any, ...]) -> Any:
+def _evaluate_rule(row: Primitive, i: int, value: Any, args: tuple[Any, ...]) -> Any:
     try:
         derivative = row.partial(i, value, args)
     except AutodiffError:
@@ -238,18 +239,18 @@ def _rule(row: Primitive, i: int, value: Any, args: tuple[Any, ...]) -> Any:
     return 0.0 if derivative is ZERO else derivative
 
 
-def _compare(what: str, place: str, given: Any, function: Callable[[float], Any], x: float) -> bool:
+def _compare(what: str, at: str, given: Any, function: Callable[[float], Any], x: float) -> bool:
     expected, error = difference(function, x)
     scale = max(abs(expected), abs(given))
     if not error <= 1e-3 * scale + 1e-9:
-        return False  # a kink, a pole or the edge of the domain is too near
+        return False  # too close to a kink, a pole or the edge of the domain
     if abs(given - expected) <= _TOLERANCE * scale + 10 * error + 1e-11:
         return True
     raise RuleError(
-        f"{what} is wrong: at {place} it gives {given!r}, but differences of the function give "
+        f"{what} is wrong: at {at} it gives {given!r}, but differences of the function give "
         f"{expected!r} ± {error:.1e}"
     )
 
 
-def _point_names(arity: int) -> list[str]:
+def _name_arguments(arity: int) -> list[str]:
     return ["x"] if arity == 1 else [f"x{i + 1}" for i in range(arity)]

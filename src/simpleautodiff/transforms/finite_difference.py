@@ -1,4 +1,4 @@
-"""Derivatives without rules, to check rules against: differences, and the complex step."""
+"""Derivatives without rules, to check rules against: finite differences, the complex step."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def difference(
 ) -> tuple[float, float]:
     """Return f'(x) by central differences extrapolated to h = 0 (Ridders), and an error estimate.
 
-    Several first steps are tried, because nobody knows the scale on which `f` changes; the one with
-    the smallest error wins. `scale`, by default the size of x, is one more guess. The error is inf
-    where no step gave a finite slope.
+    The scale on which `f` changes is not known, so several first steps are tried and the result
+    with the smallest error is returned. `scale`, by default |x|, suggests one more first step. The
+    error is inf where no step gave a finite slope.
 
     Examples
     --------
@@ -32,38 +32,42 @@ def difference(
     if 0 < scale < 1:
         steps.append(0.02 * scale)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DomainWarning)  # a step may look beyond the domain
-        tries = [_extrapolated(f, x, h) for h in steps]
-    return min(tries, key=lambda found: found[1])
+        warnings.simplefilter("ignore", DomainWarning)  # a step may leave the domain
+        estimates = [_extrapolate(f, x, h) for h in steps]
+    return min(estimates, key=lambda estimate: estimate[1])
 
 
-def _extrapolated(f: Callable[[float], Any], x: float, h: float) -> tuple[float, float]:
+def _extrapolate(f: Callable[[float], Any], x: float, h: float) -> tuple[float, float]:
+    """Extrapolate differences with the steps h, h/1.6, h/1.6², ...; return the best, and its error.
+
+    Each `line` of the scheme begins with one difference and continues with its extrapolations.
+    """
     shrink = 1.6
     best, error = math.nan, math.inf
     previous: list[float] = []
     try:
         for _ in range(12):
-            row = [(float(f(x + h)) - float(f(x - h))) / (2 * h)]
+            line = [(float(f(x + h)) - float(f(x - h))) / (2 * h)]
             factor = shrink * shrink
             for older in previous:
-                row.append((row[-1] * factor - older) / (factor - 1))
+                line.append((line[-1] * factor - older) / (factor - 1))
                 factor *= shrink * shrink
-            for i in range(1, len(row)):
-                guess = max(abs(row[i] - row[i - 1]), abs(row[i] - previous[i - 1]))
+            for i in range(1, len(line)):
+                guess = max(abs(line[i] - line[i - 1]), abs(line[i] - previous[i - 1]))
                 if guess <= error:
-                    best, error = row[i], guess
-            if previous and abs(row[-1] - previous[-1]) >= 2 * error:
+                    best, error = line[i], guess
+            if previous and abs(line[-1] - previous[-1]) >= 2 * error:
                 break
-            previous, h = row, h / shrink
+            previous, h = line, h / shrink
     except (ArithmeticError, ValueError):
-        return math.nan, math.inf  # beyond the edge of the domain
+        return math.nan, math.inf  # outside the domain
     return best, error
 
 
 def complex_step(f: Callable[[complex], Any], x: float) -> float:
-    """Return f'(x) as the imaginary part of f(x + ih)/h: no subtraction, so no digits lost.
+    """Return f'(x) as the imaginary part of f(x + ih)/h, which loses no digits to subtraction.
 
-    Only for functions that are analytic in complex numbers.
+    `f` must be analytic and take complex numbers.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Functions to functions: grad, jvp, vjp, linearize, hvp, derivative.
+"""Transformations of functions: grad, jvp, vjp, linearize, hvp, derivative.
 
-Every call opens a level of its own, so any nesting is right by construction, and leaves nothing
-behind when the function raises. Names and signatures are those of JAX where JAX has them.
+Every call opens a level of its own, so derivatives can be nested in any order, and no state remains
+when the function raises. Names and signatures are those of JAX where JAX has them.
 """
 
 from __future__ import annotations
@@ -28,11 +28,21 @@ from simpleautodiff.transforms.arguments import (
     name_of,
     select,
 )
-from simpleautodiff.transforms.complex_derivative import check as check_holomorphic
-from simpleautodiff.transforms.kinks import KinkTape, check_choice, kinks_met, tell
-from simpleautodiff.transforms.pickling import remembered
-from simpleautodiff.transforms.recorded_call import Graph, as_number, checked, with_aux
-from simpleautodiff.transforms.results import number_result, plain_results
+from simpleautodiff.transforms.complex_derivative import check_holomorphic
+from simpleautodiff.transforms.kinks import (
+    KinkTape,
+    check_kinks_option,
+    collect_kinks,
+    report_kinks,
+)
+from simpleautodiff.transforms.pickling import remember_recipe
+from simpleautodiff.transforms.recorded_call import (
+    RecordedCall,
+    as_number,
+    check_argument,
+    split_aux,
+)
+from simpleautodiff.transforms.results import check_number, unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
@@ -40,7 +50,7 @@ from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
 F = Callable[..., Any]
 
 
-@remembered
+@remember_recipe
 def grad(
     f: F,
     argnums: Argnums = 0,
@@ -83,10 +93,10 @@ def grad(
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
 
-    return named(gradient, "grad", f, None if has_aux else argnums)
+    return name_after(gradient, "grad", f, None if has_aux else argnums)
 
 
-@remembered
+@remember_recipe
 def value_and_grad(
     f: F,
     argnums: Argnums = 0,
@@ -103,23 +113,23 @@ def value_and_grad(
     >>> ad.value_and_grad(lambda x: x**3)(2.0)
     (8.0, 12.0)
     """
-    check_choice(kinks)
+    check_kinks_option(kinks)
     argnums = argnums if argnum is None else argnum
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         with engine.recording:
             selection = select(f, argnums, args, kwargs)
             if kinks is None:
-                graph = Graph(f, selection, has_aux)
+                recorded = RecordedCall(f, selection, has_aux)
             else:
-                graph = Graph(f, selection, has_aux, tape := KinkTape())
-                tell(kinks, kinks_met(tape, [graph.result]), name_of(f))
-            result = number_result(graph.result, graph.tape, f)
-            gradient = graph.arguments(graph.slopes(result, once=True))
-        value = unwrap_foreign(result.value if graph.recorded(result) else result)
-        return ((value, graph.aux), gradient) if has_aux else (value, gradient)
+                recorded = RecordedCall(f, selection, has_aux, tape := KinkTape())
+                report_kinks(kinks, collect_kinks(tape, [recorded.result]), name_of(f))
+            result = check_number(recorded.result, recorded.tape, f)
+            gradient = recorded.rebuild_arguments(recorded.gradients(result, once=True))
+        value = unwrap_foreign(result.value if recorded.has_recorded(result) else result)
+        return ((value, recorded.aux), gradient) if has_aux else (value, gradient)
 
-    return named(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
+    return name_after(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
 
 
 def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
@@ -136,16 +146,17 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
     with engine.recording:
-        graph = Graph(f, Selection(primals), has_aux, kept=True)
-    value, results = plain_results(graph.result, graph.tape, f)
+        recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
+    value, results = unwrap_results(recorded.result, recorded.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
-        seeds = _like(seed, value, "the seed of a pullback")
-        pulled = graph.pull(list(zip(results, seeds, strict=True)))
-        adjoints: tuple[Any, ...] = graph.arguments([unshared(x, seeds) for x in pulled])
+        seeds = _match_leaves(seed, value, "the seed of a pullback")
+        pulled = recorded.pull(list(zip(results, seeds, strict=True)))
+        own = [copy_if_shared(x, seeds) for x in pulled]
+        adjoints: tuple[Any, ...] = recorded.rebuild_arguments(own)
         return adjoints
 
-    return (value, pullback, graph.aux) if has_aux else (value, pullback)
+    return (value, pullback, recorded.aux) if has_aux else (value, pullback)
 
 
 def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
@@ -161,16 +172,16 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     (10.0, 5.0, 2.0)
     """
     with engine.recording:
-        graph = Graph(f, Selection(primals), has_aux, kept=True)
-    value, results = plain_results(graph.result, graph.tape, f)
+        recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
+    value, results = unwrap_results(recorded.result, recorded.tape, f)
     _, rebuild = flatten(value)
 
     def f_jvp(*tangents: Any) -> Any:
-        leaves = _like(tangents, primals, "the tangents of a linearised function")
-        pushed = [unshared(x, leaves) for x in graph.push(leaves, results)]
+        leaves = _match_leaves(tangents, primals, "the tangents of a linearised function")
+        pushed = [copy_if_shared(x, leaves) for x in recorded.push(leaves, results)]
         return rebuild(map(unwrap_foreign, pushed))
 
-    return (value, f_jvp, graph.aux) if has_aux else (value, f_jvp)
+    return (value, f_jvp, recorded.aux) if has_aux else (value, f_jvp)
 
 
 def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
@@ -188,17 +199,17 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     check_function(f)
     _check_tuples("jvp", primals, tangents)
     leaves, rebuild = flatten(tuple(primals))
-    directions = _like(tuple(tangents), tuple(primals), "the tangents of jvp")
+    directions = _match_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
-        Jet(checked(leaf, f), [checked(direction, f)], level)
+        Jet(check_argument(leaf, f), [check_argument(direction, f)], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
     value, tangent, aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-@remembered
+@remember_recipe
 def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
     """Return the n-th derivative of a function of one number, in forward (Taylor) mode.
 
@@ -221,28 +232,28 @@ def derivative(f: F, n: int = 1, argnums: Argnums = 0) -> F:
             raise ArgumentError(
                 "derivative is with respect to one number; use grad or jacobian for several"
             )
-        x = checked(x, f)
+        x = check_argument(x, f)
         if n == 0:
             return call(f, selection, selection.trees)
-        nth = _along(f, selection, x, n, 1)
+        nth = _differentiate_along(f, selection, x, n, 1)
         if is_complex(plain(x)):
             _check_directions(f, selection, x, nth, n)
         return nth
 
     what = "derivative" if n == 1 else f"derivative {n}"
-    return named(nth_derivative, what, f, argnums if n == 1 else None)
+    return name_after(nth_derivative, what, f, argnums if n == 1 else None)
 
 
 def _check_directions(f: F, selection: Selection, x: Any, nth: Any, n: int) -> None:
-    """Refuse an n-th derivative in a complex number that depends on the direction."""
+    """Refuse a complex n-th derivative that depends on the direction."""
     for order in {1, n}:
-        along_1 = nth if order == n else _along(f, selection, x, order, 1)
-        along_i = _along(f, selection, x, order, 1j)
+        along_1 = nth if order == n else _differentiate_along(f, selection, x, order, 1)
+        along_i = _differentiate_along(f, selection, x, order, 1j)
         for a, b in zip(flatten(along_i)[0], flatten(along_1)[0], strict=True):
             check_holomorphic(a, 1j**order * b, f)
 
 
-def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> Any:
+def _differentiate_along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> Any:
     """Return the n-th derivative of `f` at x in a direction."""
     level = JetLevel(n)
     jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
@@ -250,20 +261,20 @@ def _along(f: F, selection: Selection, x: Any, n: int, direction: complex) -> An
 
 
 def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
-    """Run `f` on jets and return the value, the highest derivative, and what comes beside."""
+    """Run `f` on jets; return the value, the highest derivative, and the auxiliary output."""
     patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
     aux = None
     if has_aux:
-        result, aux = with_aux(result, level, f)
-    value, results = plain_results(result, level, f)
+        result, aux = split_aux(result, level, f)
+    value, results = unwrap_results(result, level, f)
     _, rebuild = flatten(value)
     highest = [
         as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else ZERO, leaf)
         for leaf in results
     ]
-    return value, rebuild(unwrap_foreign(unshared(x, ())) for x in highest), aux
+    return value, rebuild(unwrap_foreign(copy_if_shared(x, ())) for x in highest), aux
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -294,8 +305,8 @@ def stop_gradient(x: Any) -> Any:
     return map_leaves(_stop_gradient, x)
 
 
-def _like(tree: Any, like: Any, what: str) -> list[Any]:
-    """Return the numbers of a seed, which must have the structure and the shapes of `like`."""
+def _match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
+    """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
     leaves = [check_value(leaf, what) for leaf in matching_leaves(tree, like, what)]
     for leaf, model in zip(leaves, flatten(like)[0], strict=True):
         if shape_of(leaf) != shape_of(model):
@@ -313,29 +324,29 @@ def _check_tuples(name: str, primals: Any, tangents: Any) -> None:
         )
 
 
-def unshared(derivative: Any, given: Sequence[Any]) -> Any:
-    """Return a derivative as an array of its own: neither what was given, nor a view of it."""
+def copy_if_shared(derivative: Any, given: Sequence[Any]) -> Any:
+    """Copy a derivative if it is one of the `given` arrays, or a view."""
     if not isinstance(derivative, np.ndarray):
         return derivative
     shared = derivative.base is not None or any(derivative is array for array in given)
     return derivative.copy() if shared else derivative
 
 
-class First(NamedTuple):
-    """Of what a function is the first derivative: so that `source` can write down its sweep."""
+class FirstDerivative(NamedTuple):
+    """Which function was differentiated, and how; `source` writes the sweep down from this."""
 
     f: F
     argnums: Argnums
     what: str  # "grad", "value_and_grad" or "derivative"
 
 
-def named(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
-    """Name a function after what it is of; a first derivative says in which arguments, too."""
+def name_after(function: F, what: str, f: F, argnums: Argnums | None = None) -> F:
+    """Name a derivative after the function `f` that it is of; note the arguments of a first one."""
     patch_scipy()
     check_function(f)
-    function.__wrapped__ = f  # type: ignore[attr-defined]  # so that argnums finds its names
+    function.__wrapped__ = f  # type: ignore[attr-defined]  # where argnums looks parameters up
     function.__name__ = function.__qualname__ = f"{what} of {name_of(f)}"
     function.__doc__ = f"The {what} of {name_of(f)}, made by simpleautodiff."
     if argnums is not None:
-        function.first = First(f, argnums, what)  # type: ignore[attr-defined]
+        function.first = FirstDerivative(f, argnums, what)  # type: ignore[attr-defined]
     return function

@@ -1,7 +1,6 @@
 """All derivatives of all results: Jacobians and Hessians, of numbers and of arrays.
 
-The rows of the Jacobian of an array are swept together, as a batch; a bound on its memory divides
-the batch into chunks.
+The sweeps for all elements of an array are one batch of sweeps, in chunks that bound its memory.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import Argnums, select
-from simpleautodiff.transforms.complex_derivative import from_directions
-from simpleautodiff.transforms.grad import named
-from simpleautodiff.transforms.pickling import remembered
-from simpleautodiff.transforms.recorded_call import Graph
-from simpleautodiff.transforms.results import plain_results
+from simpleautodiff.transforms.complex_derivative import combine_directions
+from simpleautodiff.transforms.grad import name_after
+from simpleautodiff.transforms.pickling import remember_recipe
+from simpleautodiff.transforms.recorded_call import RecordedCall
+from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
-CHUNK = 2**27  # bytes that a batch of sweeps may take for the largest of the values
+CHUNK_BYTES = 2**27  # what a batch of sweeps may take for the largest value
 
 
-@remembered
+@remember_recipe
 def jacobian(
     f: F,
     argnums: Argnums = 0,
@@ -44,10 +43,11 @@ def jacobian(
 ) -> F:
     """Return the function that gives all derivatives of all results of `f`.
 
-    The Jacobian has the structure of the result, with the structure of the argument in each place.
-    `f` runs once; then one sweep per input (`mode="forward"`) or per output (`mode="reverse"`)
-    follows. `"auto"` takes the smaller number of sweeps. Sweeps for the elements of an array are
-    done together, `chunk_size` at a time; without it, as many as keep the memory moderate.
+    The Jacobian has the structure of the result, with each of its numbers replaced by the structure
+    of the argument. `f` runs once; then one sweep per input (`mode="forward"`) or per output
+    (`mode="reverse"`) follows. `"auto"` takes the smaller number of sweeps. Sweeps for the elements
+    of an array are done together, `chunk_size` at a time; by default as many as fit into a moderate
+    amount of memory.
     `argnum` is the same as `argnums`.
 
     Examples
@@ -62,65 +62,73 @@ def jacobian(
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         with engine.recording:
-            graph = Graph(f, select(f, argnums, args, kwargs), has_aux)
-        value, results = plain_results(graph.result, graph.tape, f)
-        fewer_inputs = _count(graph.inputs) < _count(results)
+            recorded = RecordedCall(f, select(f, argnums, args, kwargs), has_aux)
+        value, results = unwrap_results(recorded.result, recorded.tape, f)
+        fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
-        rows = (_rows_forward if forward else _rows_reverse)(graph, results, chunk_size)
+        parts = (_sweep_forward if forward else _sweep_reverse)(recorded, results, chunk_size)
         _, rebuild = flatten(value)
-        matrix = rebuild(graph.arguments(row) for row in rows)
-        return (matrix, graph.aux) if has_aux else matrix
+        matrix = rebuild(recorded.rebuild_arguments(part) for part in parts)
+        return (matrix, recorded.aux) if has_aux else matrix
 
-    return named(jacobian_of_f, "jacobian", f)
+    return name_after(jacobian_of_f, "jacobian", f)
 
 
-def _count(numbers: list[Any]) -> int:
-    """Count single numbers: one for each element of an array."""
+def _count_numbers(numbers: list[Any]) -> int:
+    """Count the numbers in a list of numbers and arrays."""
     return sum(math.prod(shape_of(number)) for number in numbers)
 
 
-def _rows_reverse(graph: Graph, results: list[Any], chunk_size: int | None) -> list[list[Any]]:
-    """Sweep back for each element of each result."""
-    rows = []
+def _sweep_reverse(
+    recorded: RecordedCall, results: list[Any], chunk_size: int | None
+) -> list[list[Any]]:
+    """Sweep back for each element of each result; return a list per result, of one per input."""
+    derivatives = []
     for result in results:
-        swept = _swept(graph, result, chunk_size, lambda unit, r=result: graph.slopes(r, unit))
+        swept = _sweep_elements(
+            recorded, result, chunk_size, lambda unit, r=result: recorded.gradients(r, unit)
+        )
         full = shape_of(result)
-        pairs = zip(swept, graph.inputs, strict=True)
-        rows.append([_shaped(part, (*full, *shape_of(node))) for part, node in pairs])
-    return rows
+        pairs = zip(swept, recorded.inputs, strict=True)
+        derivatives.append([_give_shape(part, (*full, *shape_of(node))) for part, node in pairs])
+    return derivatives
 
 
-def _rows_forward(graph: Graph, results: list[Any], chunk_size: int | None) -> list[list[Any]]:
-    """Sweep forward for each element of each input."""
+def _sweep_forward(
+    recorded: RecordedCall, results: list[Any], chunk_size: int | None
+) -> list[list[Any]]:
+    """Sweep forward for each element of each input; return a list per result, of one per input."""
     columns = []
-    for wrt in graph.inputs:
-        swept = _swept(graph, wrt, chunk_size, lambda unit, w=wrt: _along(graph, w, unit, results))
+    for wrt in recorded.inputs:
+        swept = _sweep_elements(
+            recorded, wrt, chunk_size, lambda unit, w=wrt: _push_element(recorded, w, unit, results)
+        )
         full = shape_of(wrt)
         if full:
             swept = [np.moveaxis(part, 0, -1) for part in swept]
         pairs = zip(swept, results, strict=True)
-        columns.append([_shaped(part, (*shape_of(result), *full)) for part, result in pairs])
-    return [list(row) for row in zip(*columns, strict=True)] if columns else [[] for _ in results]
+        columns.append([_give_shape(part, (*shape_of(result), *full)) for part, result in pairs])
+    return [list(part) for part in zip(*columns, strict=True)] if columns else [[] for _ in results]
 
 
-def _along(graph: Graph, wrt: Any, unit: Any, results: list[Any]) -> list[Any]:
-    """Return the derivatives of all results in one element of an input."""
+def _push_element(recorded: RecordedCall, wrt: Any, unit: Any, results: list[Any]) -> list[Any]:
+    """Return the derivatives of all results with respect to one element of an input."""
 
     def push(seed: Any) -> list[Any]:
-        return graph.push([seed if node is wrt else None for node in graph.inputs], results)
+        return recorded.push([seed if node is wrt else None for node in recorded.inputs], results)
 
     if not is_complex(plain(wrt)):
         return push(unit)
     both = zip(push(unit), push(unit * 1j), results, strict=True)
-    return [from_directions(one, other, result, graph.f) for one, other, result in both]
+    return [combine_directions(one, other, result, recorded.f) for one, other, result in both]
 
 
-def _swept(graph: Graph, of: Any, chunk_size: int | None, sweep: F) -> list[Any]:
-    """Sweep for every element of `of`, in chunks; the elements are along the first axis."""
+def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, sweep: F) -> list[Any]:
+    """Sweep for every element of `of`, in chunks; the sweeps lie along the first axis."""
     if not shape_of(of):
         return sweep(1)  # type: ignore[no-any-return]
     parts = []
-    for units in _units(plain(of), chunk_size or _chunk(graph)):
+    for units in _make_seeds(plain(of), chunk_size or _choose_chunk_size(recorded)):
         level = BatchLevel(len(units))
         with level:
             swept = sweep(Batch(mark_structural_zeros(units, of), level))
@@ -131,14 +139,14 @@ def _swept(graph: Graph, of: Any, chunk_size: int | None, sweep: F) -> list[Any]
     ]
 
 
-def _chunk(graph: Graph) -> int:
+def _choose_chunk_size(recorded: RecordedCall) -> int:
     """Return how many sweeps to do at a time."""
-    largest = max(math.prod(shape_of(node)) for node in graph.tape)
-    return max(1, CHUNK // (8 * max(largest, 1)))
+    largest = max(math.prod(shape_of(node)) for node in recorded.tape)
+    return max(1, CHUNK_BYTES // (8 * max(largest, 1)))
 
 
-def _units(like: Any, chunk: int) -> Iterator[Any]:
-    """Yield the seeds that pick out each element, chunk by chunk: zeros with a single 1."""
+def _make_seeds(like: Any, chunk: int) -> Iterator[Any]:
+    """Yield the seeds that select each element, zeros with a single 1, chunk by chunk."""
     size = math.prod(like.shape)
     for start in range(0, max(size, 1), chunk):
         count = min(chunk, size - start)
@@ -147,15 +155,15 @@ def _units(like: Any, chunk: int) -> Iterator[Any]:
         yield units.reshape(count, *like.shape)
 
 
-def _shaped(part: Any, new: tuple[int, ...]) -> Any:
-    """Return derivatives in the shape of the result, then of the input; an array of its own."""
-    part = reshape(part, new) if shape_of(part) != new else part
+def _give_shape(part: Any, full: tuple[int, ...]) -> Any:
+    """Return derivatives in the given shape, as an array that can be written to."""
+    part = reshape(part, full) if shape_of(part) != full else part
     if isinstance(part, np.ndarray) and not part.flags.writeable:
         return part.copy()
     return part
 
 
-@remembered
+@remember_recipe
 def jacfwd(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> F:
@@ -170,7 +178,7 @@ def jacfwd(
     return jacobian(f, argnums, has_aux, mode="forward", chunk_size=chunk_size)
 
 
-@remembered
+@remember_recipe
 def jacrev(
     f: F, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None
 ) -> F:
@@ -185,7 +193,7 @@ def jacrev(
     return jacobian(f, argnums, has_aux, mode="reverse", chunk_size=chunk_size)
 
 
-@remembered
+@remember_recipe
 def hessian(
     f: F,
     argnums: Argnums = 0,
@@ -205,5 +213,5 @@ def hessian(
     [[10.0, 4.0], [4.0, 0.0]]
     """
     argnums = argnums if argnum is None else argnum
-    slopes = jacrev(f, argnums, has_aux, chunk_size=chunk_size)
-    return named(jacfwd(slopes, argnums, has_aux, chunk_size=chunk_size), "hessian", f)
+    gradient = jacrev(f, argnums, has_aux, chunk_size=chunk_size)
+    return name_after(jacfwd(gradient, argnums, has_aux, chunk_size=chunk_size), "hessian", f)

@@ -1,4 +1,4 @@
-"""How functions were made by transformations, so that they can be made again elsewhere."""
+"""Pickle functions that transformations made, by the recipe from which to make them again."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ F = Callable[..., Any]
 T = TypeVar("T", bound=F)
 
 
-class Made(NamedTuple):
-    """How a function was made by a transformation: what is needed to make it again."""
+class Recipe(NamedTuple):
+    """The transformation that made a function, and its arguments."""
 
     transformation: F
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
 
 
-def remembered(transformation: T) -> T:
-    """Let the functions that a transformation makes know how they were made.
+def remember_recipe(transformation: T) -> T:
+    """Decorate a transformation, so that the functions it makes retain their recipe.
 
     Examples
     --------
-    >>> twice = remembered(lambda f: lambda x: 2 * f(x))
-    >>> recipe(twice(abs)).args
+    >>> twice = remember_recipe(lambda f: lambda x: 2 * f(x))
+    >>> find_recipe(twice(abs)).args
     (<built-in function abs>,)
     """
 
     @functools.wraps(transformation)
     def transform(*args: Any, **kwargs: Any) -> Any:
         function = transformation(*args, **kwargs)
-        function.made = Made(transform, args, kwargs), id(function)
+        function.recipe = Recipe(transform, args, kwargs), id(function)
         return function
 
     return transform  # type: ignore[return-value]
 
 
-def recipe(f: Any) -> Any:
-    """Return how a function was made, in the place of each that a transformation has made.
+def find_recipe(f: Any) -> Any:
+    """Return the recipe of a function, or the function itself if no transformation made it.
 
-    Unlike the functions themselves, that can be pickled.
+    Unlike the function, its recipe can be pickled.
 
     Examples
     --------
-    >>> recipe(abs)
+    >>> find_recipe(abs)
     <built-in function abs>
     """
-    made, of = getattr(f, "made", (None, 0))
-    if made is None or of != id(f):  # functools.wraps copies what it finds
+    recipe, owner = getattr(f, "recipe", (None, 0))
+    if recipe is None or owner != id(f):  # functools.wraps copies the attributes of another
         return f
-    kwargs = {name: recipe(arg) for name, arg in made.kwargs.items()}
-    return Made(made.transformation, tuple(map(recipe, made.args)), kwargs)
+    kwargs = {name: find_recipe(arg) for name, arg in recipe.kwargs.items()}
+    return Recipe(recipe.transformation, tuple(map(find_recipe, recipe.args)), kwargs)
 
 
-def followed(found: Any) -> Any:
-    """Return the function that a recipe is of.
+def follow_recipe(recipe: Any) -> Any:
+    """Make the function again that a recipe describes.
 
     Examples
     --------
-    >>> followed(recipe(remembered(lambda f: lambda x: 2 * f(x))(abs)))(-3)
+    >>> follow_recipe(find_recipe(remember_recipe(lambda f: lambda x: 2 * f(x))(abs)))(-3)
     6
     """
-    if not isinstance(found, Made):
-        return found
-    kwargs = {name: followed(arg) for name, arg in found.kwargs.items()}
-    return found.transformation(*map(followed, found.args), **kwargs)
+    if not isinstance(recipe, Recipe):
+        return recipe
+    kwargs = {name: follow_recipe(arg) for name, arg in recipe.kwargs.items()}
+    return recipe.transformation(*map(follow_recipe, recipe.args), **kwargs)

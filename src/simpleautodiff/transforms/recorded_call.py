@@ -1,4 +1,4 @@
-"""A function that ran once, with all that it recorded: it can be swept any number of times."""
+"""One call of a function, recorded on a tape that can be swept any number of times."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
 from simpleautodiff.transforms.arguments import Selection, call, name_of
-from simpleautodiff.transforms.complex_derivative import from_gradients
-from simpleautodiff.transforms.results import still_open
+from simpleautodiff.transforms.complex_derivative import combine_gradients
+from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.functions import (
     check_value,
     has_dtype,
@@ -32,10 +32,11 @@ F = Callable[..., Any]
 _FLOAT = np.dtype(float)
 
 
-class Graph:
-    """What running a function once recorded; it can be swept any number of times.
+class RecordedCall:
+    """The graph that one call of a function recorded; it can be swept any number of times.
 
-    What is done later to others' arrays does not reach one that is to be `kept`.
+    With `retain` it outlives the call, so it copies the caller's arrays: later writes to them do
+    not change it.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class Graph:
         selection: Selection,
         has_aux: bool = False,
         tape: Tape | None = None,
-        kept: bool = False,
+        retain: bool = False,
     ) -> None:
         patch_scipy()
         self.f = f
@@ -52,26 +53,26 @@ class Graph:
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
-        keeper = None if kept else self.tape  # views of arguments that are locked see later writes
+        owner = None if retain else self.tape  # a locked argument can still change through a view
         with self.tape:
             for leaf in leaves:
-                value = leaf if type(leaf) is float else checked(leaf, f, keeper)
+                value = leaf if type(leaf) is float else check_argument(leaf, f, owner)
                 self.inputs.append(self.tape.record(None, (), value))
             self.result = call(f, selection, self.rebuild(iter(self.inputs)))
-        self.inputs = self.tape[: len(leaves)]  # as they were, should the function write to them
+        self.inputs = self.tape[: len(leaves)]  # the function may have written to them
         self.aux: Any = None
         self.single = selection.single
         if has_aux:
-            self.result, self.aux = with_aux(self.result, self.tape, f)
-        if kept:
+            self.result, self.aux = split_aux(self.result, self.tape, f)
+        if retain:
             self.tape.own()
-            self.aux = map_leaves(_copied, self.aux)
+            self.aux = map_leaves(_copy_array, self.aux)
 
     def __del__(self) -> None:
-        self.tape.clear()  # nodes know their tape and the tape its nodes: undo the circle
+        self.tape.clear()  # break the reference cycle between the tape and its nodes
 
-    def recorded(self, result: Any) -> bool:
-        """Tell whether `result` depends on the inputs, as far as the tape knows."""
+    def has_recorded(self, result: Any) -> bool:
+        """Tell whether `result` is a node of this tape."""
         return isinstance(result, Node) and result.level is self.tape
 
     def pull(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
@@ -80,10 +81,11 @@ class Graph:
         pairs = zip(adjoints, self.inputs, strict=True)
         return [as_number(adjoint, node.value) for adjoint, node in pairs]
 
-    def slopes(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
-        """Return the derivative of a result in every input; `unit` chooses an element of it.
+    def gradients(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
+        """Return the derivative of a result with respect to every input.
 
-        `once` says that this is the last sweep, so that it may use up the graph.
+        The seed `unit` selects an element of the result. `once` says that this is the last sweep,
+        which may release the graph on its way.
         """
         is_float = type(result) is Node and type(result.value) is float
         if is_float or not is_complex(plain(result)):
@@ -91,16 +93,16 @@ class Graph:
         of_real = self.pull([(result, unit * (1 + 0j))])
         of_imaginary = self.pull([(result, unit * -1j)])
         parts = zip(of_real, of_imaginary, self.inputs, strict=True)
-        return [from_gradients(u, v, node.value, self.f) for u, v, node in parts]
+        return [combine_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
-        """Sweep back from seeded results; return the adjoints of the inputs, None for none."""
+        """Sweep back from seeded results; return the adjoints of the inputs, None where it is 0."""
         recorded = []
         for result, seed in seeds:
-            if seed is not ZERO and self.recorded(result):
+            if seed is not ZERO and self.has_recorded(result):
                 like = result.value
                 if type(like) is not float and has_dtype(plain(like)):
-                    seed = to_type_of(seed, plain(like))  # a plain 1 is no float32 once copied
+                    seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
         return self.tape.pull(recorded, self.inputs, once)
 
@@ -108,22 +110,21 @@ class Graph:
         """Sweep forward from seeded inputs and return the tangents of the results."""
         pairs = zip(self.inputs, tangents, strict=True)
         seeds = [(node, tangent) for node, tangent in pairs if tangent is not None]
-        recorded = [result for result in results if self.recorded(result)]
+        recorded = [result for result in results if self.has_recorded(result)]
         found = iter(self.tape.push(seeds, recorded))
-        return [as_number(next(found) if self.recorded(r) else ZERO, r) for r in results]
+        return [as_number(next(found) if self.has_recorded(r) else ZERO, r) for r in results]
 
-    def arguments(self, numbers: list[Any]) -> Any:
-        """Put one number per input into the structure of the arguments, each of its own."""
+    def rebuild_arguments(self, numbers: list[Any]) -> Any:
+        """Put one number per input into the structure of the arguments; none shares memory."""
         if any([type(number) is not float for number in numbers]):
-            numbers = _apart(
-                [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
-            )
+            numbers = [x if type(x) is np.ndarray else twin(unwrap_foreign(x)) for x in numbers]
+            numbers = _copy_overlapping(numbers)
         trees = self.rebuild(iter(numbers))
         return trees[0] if self.single else trees
 
 
-def with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
-    """Split what a function with auxiliary output returned; the latter without nodes."""
+def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
+    """Split `(result, auxiliary)`, and replace the nodes in the auxiliary output by values."""
     if not isinstance(result, tuple) or len(result) != 2:
         raise ResultError(
             f"has_aux=True needs {name_of(f)} to return (result, auxiliary); it returned {result!r}"
@@ -137,10 +138,10 @@ def with_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
 
 def as_number(derivative: Any, like: Any) -> Any:
-    """Return a derivative in the kind of number it belongs to.
+    """Return a derivative in the number type and dtype of `like`.
 
-    Seeds and constants of rules are whole numbers, which are exact in every kind; what was not
-    reached is 0.
+    Seeds and constants of rules are integers, which are exact in every type. The derivative of a
+    node that the sweep did not reach is 0.
     """
     if type(derivative) is float and type(like) is float:
         return derivative
@@ -149,49 +150,49 @@ def as_number(derivative: Any, like: Any) -> Any:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    derivative, like = still_open(derivative, "the derivative"), plain(like)
+    derivative, like = check_open(derivative, "the derivative"), plain(like)
     if isinstance(derivative, Traced):
-        return _node_in_kind(derivative, like)
+        return _cast_node(derivative, like)
     return to_type_of(derivative, like)
 
 
-def _node_in_kind(derivative: Any, like: Any) -> Any:
-    """Return a derivative that is a node in the precision of what it belongs to."""
-    kind = getattr(like, "dtype", None)
-    if kind is None or kind == derivative.dtype or kind.kind != derivative.dtype.kind:
+def _cast_node(derivative: Any, like: Any) -> Any:
+    """Return a derivative that is itself a node in the dtype of `like`."""
+    dtype = getattr(like, "dtype", None)
+    if dtype is None or dtype == derivative.dtype or dtype.kind != derivative.dtype.kind:
         return derivative
-    return derivative.astype(kind)
+    return derivative.astype(dtype)
 
 
-def _copied(x: Any) -> Any:
+def _copy_array(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
 
 
-def _apart(numbers: list[Any]) -> list[Any]:
-    """Copy an array that lies in another derivative: who writes to one shall not change two."""
-    seen: dict[int, list[Any]] = {}  # derivatives, by the array in whose memory they lie
-    apart = []
+def _copy_overlapping(numbers: list[Any]) -> list[Any]:
+    """Copy arrays that share memory with another, so that writing to one does not change both."""
+    seen: dict[int, list[Any]] = {}  # derivatives, by the id of the array that owns their memory
+    copied = []
     for number in numbers:
         if isinstance(number, np.ndarray):
             number = engine.release(number)
-            others = seen.setdefault(id(_owner(number)), [])
+            others = seen.setdefault(id(_find_owner(number)), [])
             if any([np.may_share_memory(number, other) for other in others]):
                 number = number.copy()
             else:
                 others.append(number)
-        apart.append(number)
-    return apart
+        copied.append(number)
+    return copied
 
 
-def _owner(array: Any) -> Any:
-    """Return the array whose memory another one lies in."""
+def _find_owner(array: Any) -> Any:
+    """Return the array that owns the memory of a view."""
     while isinstance(array.base, np.ndarray):
         array = array.base
     return array
 
 
-def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
-    """Return an argument as it is recorded: a number or an array that nobody changes."""
+def check_argument(argument: Any, f: F, tape: Tape | None = None) -> Any:
+    """Return an argument as it is recorded: a number, or an array that is copied or locked."""
     if type(argument) is float:
         return argument
     value = argument
@@ -199,7 +200,7 @@ def checked(argument: Any, f: F, tape: Tape | None = None) -> Any:
         value = check_value(argument, f"an argument of {name_of(f)}")
         inner = concrete(value)
         if isinstance(inner, (np.ndarray, np.generic)) and inner.dtype.kind in "biu":
-            value = value.astype(float)  # the examples of a batch
+            value = value.astype(float)  # a batch of integers or bools
     if not isinstance(value, np.ndarray):
         return twin(value)
     return value.copy() if tape is None else tape.retain(value)

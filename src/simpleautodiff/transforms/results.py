@@ -1,4 +1,4 @@
-"""What a function may return to a transformation."""
+"""Check what a function returned to a transformation, and take the nodes out of it."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import flatten, paths
 
 
-def number_result(result: Any, level: Level, f: Callable[..., Any]) -> Any:
-    """Return the result of `f` if it is one number; say what to do if it is not."""
+def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
+    """Return the result of `f` if it is one number; raise an error that helps if it is not."""
     if isinstance(result, Traced) and not shape(plain(result)):
-        return _checked(result, "", level, f)
-    many = shape(plain(result))
-    if many or isinstance(result, (list, tuple, dict)):
-        what = f"n array of shape {many}" if many else f" {type(result).__name__} of {len(result)}"
+        return _check_leaf(result, "", level, f)
+    full = shape(plain(result))
+    if full or isinstance(result, (list, tuple, dict)):
+        what = f"n array of shape {full}" if full else f" {type(result).__name__} of {len(result)}"
         raise ResultError(
             f"grad needs one number, but {name_of(f)} returned a{what}. "
             "Use jacobian for all derivatives of all results, or return their sum."
         )
-    return _checked(result, "", level, f)
+    return _check_leaf(result, "", level, f)
 
 
-def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
-    """Return the result of `f` with plain numbers, and its leaves as they were recorded."""
+def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
+    """Return the result of `f` without nodes, and its leaves as they were recorded."""
     leaves, rebuild = flatten(result)
     if not leaves:
         raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
     for leaf, path in zip(leaves, paths(result), strict=True):
-        _checked(leaf, path, level, f)
+        _check_leaf(leaf, path, level, f)
     values = [
         leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
     ]
@@ -45,8 +45,8 @@ def plain_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any
     return rebuild(iter(values)), leaves
 
 
-def still_open(number: Any, what: str) -> Any:
-    """Return `number` unless it is a node of a derivative that has already been computed."""
+def check_open(number: Any, what: str) -> Any:
+    """Return `number`; refuse a node of a derivative that has already been computed."""
     if isinstance(number, Traced) and not number.level.open:
         raise TraceError(
             f"{what} contains {number!r}, a node of another derivative that has already been "
@@ -56,11 +56,11 @@ def still_open(number: Any, what: str) -> Any:
     return number
 
 
-def _checked(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
+def _check_leaf(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
     if isinstance(leaf, Traced):
         inner = leaf.value if leaf.level is level else leaf
         if isinstance(inner, Traced):
-            still_open(inner, f"the result{path} of {name_of(f)}")
+            check_open(inner, f"the result{path} of {name_of(f)}")
         return leaf
     what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, (bool, np.bool_)):

@@ -1,4 +1,4 @@
-"""`vmap`: a function of one example becomes a function of many."""
+"""`vmap`: turn a function of one example into a function of a batch of examples."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from simpleautodiff.errors import ArgumentError, InputError
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
-from simpleautodiff.transforms.grad import named
-from simpleautodiff.transforms.pickling import remembered
+from simpleautodiff.transforms.grad import name_after
+from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves, parts_of, paths
 
 F = Callable[..., Any]
 
 
-@remembered
+@remember_recipe
 def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None) -> F:
     """Return the function that applies `f` to every example along an axis, all at once.
 
@@ -34,33 +34,34 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
         A function of one example: numbers, arrays, or nested structures of them.
     in_axes
         The axis of the arguments along which the examples lie: one for all, or a tuple with one for
-        each argument, which may be nested as the argument is. None: the same for every example.
+        each argument, which may be nested as the argument is. An argument with the axis None is
+        the same for every example.
     out_axes
-        The axis of the results along which the examples shall lie; one for all, or nested.
+        The axis of the results along which the examples lie: one for all, or nested as they are.
     chunk_size
-        How many examples at a time, to bound the memory; without it all at once.
+        How many examples to compute at a time, to bound the memory; by default all of them.
 
     Examples
     --------
     >>> import numpy as np
     >>> import simpleautodiff as ad
     >>> slope = ad.grad(lambda w, x: np.tanh(w @ x))
-    >>> w, rows = np.ones(2), np.array([[0.0, 0.0], [0.5, -0.5], [1.0, 1.0]])
-    >>> ad.vmap(slope, in_axes=(None, 0))(w, rows).round(3)
+    >>> w, xs = np.ones(2), np.array([[0.0, 0.0], [0.5, -0.5], [1.0, 1.0]])
+    >>> ad.vmap(slope, in_axes=(None, 0))(w, xs).round(3)
     array([[ 0.   ,  0.   ],
            [ 0.5  , -0.5  ],
            [ 0.071,  0.071]])
     """
     check_function(f)
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
-        raise ArgumentError(f"chunk_size is a whole number of examples, at least 1: {chunk_size!r}")
+        raise ArgumentError(f"chunk_size is an integer, at least 1; got {chunk_size!r}")
 
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
         leaves = [wrap_foreign(leaf) if is_foreign(leaf) else leaf for leaf in leaves]
-        axes = _axes(in_axes, args, "in_axes") + [0] * len(flatten(kwargs)[0])
+        axes = _match_axes(in_axes, args, "in_axes") + [0] * len(flatten(kwargs)[0])
         names = paths((args, kwargs))
-        size = _size(leaves, axes, names, f)
+        size = _count_examples(leaves, axes, names, f)
         step = chunk_size or max(size, 1)
         results = []
         for start in range(0, max(size, 1), step):
@@ -69,9 +70,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
                 for leaf, axis in zip(leaves, axes, strict=True)
             ]
             results.append(_run(f, part, axes, rebuild, min(step, size - start), out_axes))
-        return results[0] if len(results) == 1 else _joined(results, out_axes)
+        return results[0] if len(results) == 1 else _join_chunks(results, out_axes)
 
-    return named(mapped, "vmap", f)
+    return name_after(mapped, "vmap", f)
 
 
 def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
@@ -79,11 +80,11 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
     whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
     if whole is not None:
         results, rebuild_results = flatten(whole)
-        places = _axes(out_axes, whole, "out_axes")
-        if None not in places:
-            for x, axis in zip(results, places, strict=True):
-                _check_out(axis, shape_of(x), f)
-            pairs = zip(results, places, strict=True)
+        result_axes = _match_axes(out_axes, whole, "out_axes")
+        if None not in result_axes:
+            for x, axis in zip(results, result_axes, strict=True):
+                _check_out_axis(axis, shape_of(x), f)
+            pairs = zip(results, result_axes, strict=True)
             return rebuild_results(
                 iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
             )
@@ -96,15 +97,15 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
     with level:
         result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
     results, rebuild_results = flatten(result)
-    places = _axes(out_axes, result, "out_axes")
-    pairs = zip(results, places, strict=True)
-    return rebuild_results(iter([_out(leaf, axis, level, f) for leaf, axis in pairs]))
+    result_axes = _match_axes(out_axes, result, "out_axes")
+    pairs = zip(results, result_axes, strict=True)
+    return rebuild_results(iter([_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs]))
 
 
-def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
-    """Return a result with the examples along an axis; None says that it is the same for all."""
+def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
+    """Return a result with the examples along an axis; None: it is the same for every example."""
     if axis is not None:
-        _check_out(axis, (level.size, *shape_of(leaf)), f)
+        _check_out_axis(axis, (level.size, *shape_of(leaf)), f)
         whole = unwrap_foreign(unbatch(leaf, axis, level))
         shared = isinstance(whole, np.ndarray) and (whole.base is not None)
         return whole.copy() if shared else twin(whole)
@@ -116,8 +117,8 @@ def _out(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     return leaf
 
 
-def _check_out(axis: int, full: tuple[int, ...], f: F) -> None:
-    """Refuse an axis that a result, of a shape with the examples in front, does not have."""
+def _check_out_axis(axis: int, full: tuple[int, ...], f: F) -> None:
+    """Refuse an axis that does not exist in `full`, the shape with the examples in front."""
     if not -len(full) <= axis < len(full):
         raise InputError(
             f"out_axes={axis}: a result of {name_of(f)} has the shape {full[1:]} for one example, "
@@ -132,9 +133,9 @@ def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:
     return getitem(leaf, (slice(None),) * (axis % rank) + (slice(start, stop),))
 
 
-def _joined(results: list[Any], out_axes: Any) -> Any:
+def _join_chunks(results: list[Any], out_axes: Any) -> Any:
     parts = [flatten(result)[0] for result in results]
-    axes = _axes(out_axes, results[0], "out_axes")
+    axes = _match_axes(out_axes, results[0], "out_axes")
     columns = zip(zip(*parts, strict=True), axes, strict=True)
     joined = [
         column[0] if axis is None else concatenate_(list(column), axis) for column, axis in columns
@@ -142,8 +143,8 @@ def _joined(results: list[Any], out_axes: Any) -> Any:
     return flatten(results[0])[1](iter(joined))
 
 
-def _axes(axes: Any, tree: Any, what: str) -> list[Any]:
-    """Return one axis for each leaf; an axis that stands for a whole structure counts for all."""
+def _match_axes(axes: Any, tree: Any, what: str) -> list[Any]:
+    """Return one axis for each leaf; an axis given for a structure applies to all its leaves."""
     if axes is None or (hasattr(axes, "__index__") and not isinstance(axes, bool)):
         return [axes] * len(flatten(tree)[0])
     inside, parts = parts_of(axes), parts_of(tree)
@@ -154,11 +155,11 @@ def _axes(axes: Any, tree: Any, what: str) -> list[Any]:
             f"{given!r}"
         )
     both = zip(inside, parts, strict=True)
-    return [axis for (_, a), (_, part) in both for axis in _axes(a, part, what)]
+    return [axis for (_, a), (_, part) in both for axis in _match_axes(a, part, what)]
 
 
-def _size(leaves: list[Any], axes: list[Any], names: list[str], f: F) -> int:
-    """Return how many examples there are; all arguments have to agree."""
+def _count_examples(leaves: list[Any], axes: list[Any], names: list[str], f: F) -> int:
+    """Return the number of examples, in which all arguments have to agree."""
     sizes: dict[str, int] = {}
     for leaf, axis, name in zip(leaves, axes, names, strict=True):
         if axis is None:

@@ -22,8 +22,8 @@ from simpleautodiff.errors import (
     DomainError,
     RuleError,
     ValueKindError,
-    at_line,
-    like_numpys,
+    cite_line,
+    match_numpy_error,
 )
 from simpleautodiff.values.libraries import (
     LIBRARIES,
@@ -93,7 +93,7 @@ def check_value(value: Any, what: str) -> Any:
         raise ValueKindError(
             f"{what} is a sparse matrix, which has derivative rules in products with arrays, "
             f"A @ x and x @ A, alone. For (k * A) @ x write k * (A @ x); for all else use "
-            f"A.toarray(){at_line()}"
+            f"A.toarray(){cite_line()}"
         )
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -101,7 +101,7 @@ def check_value(value: Any, what: str) -> Any:
         str: "Convert it first: float(text).",
         type(None): "Did a function forget to return its result?",
     }.get(kind, "Pass a number, or a list, tuple or dict of numbers to grad and its relatives.")
-    raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{at_line()}")
+    raise ValueKindError(f"{what} is {value!r}, which is not a number. {fix}{cite_line()}")
 
 
 def as_argument(x: Any, setting: bool) -> Any:
@@ -115,7 +115,8 @@ def _check_array(array: Any, what: str) -> Any:
     """Return an array that can be differentiated; integers become floats."""
     if isinstance(array, (np.ma.MaskedArray, np.matrix)):
         raise ValueKindError(
-            f"{what} is a {type(array).__name__}; pass an ordinary array: np.asarray(x){at_line()}"
+            f"{what} is a {type(array).__name__}; pass an ordinary array: "
+            f"np.asarray(x){cite_line()}"
         )
     array = np.asarray(array)
     if array.dtype.kind in "biu":
@@ -123,7 +124,7 @@ def _check_array(array: Any, what: str) -> Any:
     if array.dtype.kind not in "fc":
         raise ValueKindError(
             f"{what} is an array of {array.dtype}, which has no arithmetic to differentiate. "
-            f"Make it an array of numbers: np.array(..., dtype=float){at_line()}"
+            f"Make it an array of numbers: np.array(..., dtype=float){cite_line()}"
         )
     return array[()] if array.ndim == 0 else array
 
@@ -327,7 +328,7 @@ def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) ->
     Number types without inf (Fraction, Decimal) get a `DomainError` with `complaint`.
     """
     if not all(isinstance(arg, (int, float, complex)) for arg in args):
-        raise DomainError(f"{complaint}, and Python's numbers of this kind stop there{at_line()}")
+        raise DomainError(f"{complaint}, and Python's numbers of this kind stop there{cite_line()}")
     try:
         with np.errstate(all="ignore"):
             result = function(
@@ -335,7 +336,7 @@ def as_numpy_would(function: Function, args: tuple[Any, ...], complaint: str) ->
             )
     except OverflowError:
         raise DomainError(
-            f"{complaint}: the numbers are too large for a float{at_line()}"
+            f"{complaint}: the numbers are too large for a float{cite_line()}"
         ) from None
     except (ArithmeticError, ValueError):
         return math.nan  # a user's own function that rejects NumPy's floats, too
@@ -347,7 +348,7 @@ def numpy_error(error: Exception, args: tuple[Any, ...]) -> tuple[type[AutodiffE
     shapes = " and ".join(str(arg.shape) for arg in args if isinstance(arg, np.ndarray))
     if not shapes and not isinstance(error, (np.linalg.LinAlgError, FloatingPointError)):
         return None
-    return like_numpys(error), f"arrays of shape {shapes}" if shapes else "a single number"
+    return match_numpy_error(error), f"arrays of shape {shapes}" if shapes else "a single number"
 
 
 def is_finite(value: Any) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.errors import MissingExtraError, RuleError, ValueKindError, at_line
+from simpleautodiff.errors import MissingExtraError, RuleError, ValueKindError, cite_line
 
 _ARRAY_LIBRARIES = {"torch", "jax", "jaxlib", "cupy", "dask", "array_api_strict"}
 _STANDARD_NAMES = {  # the standard's name for a ufunc of NumPy
@@ -95,7 +95,7 @@ class Foreign:
         if any(not isinstance(n, int) for n in array.shape):
             raise ValueKindError(
                 f"an array of unknown shape {array.shape} cannot be differentiated; call "
-                f".compute_chunk_sizes() on it first{at_line()}"
+                f".compute_chunk_sizes() on it first{cite_line()}"
             )
 
     @property
@@ -121,7 +121,7 @@ class Foreign:
             return np.dtype(name)
         except TypeError:
             raise ValueKindError(
-                f"NumPy has no dtype {name}; convert the array to float32 first{at_line()}"
+                f"NumPy has no dtype {name}; convert the array to float32 first{cite_line()}"
             ) from None
 
     @property
@@ -286,7 +286,7 @@ class Foreign:
         if method != "__call__" or any(value is not None for value in kwargs.values()):
             raise RuleError(
                 f"arrays of {self.library} have no np.{ufunc.__name__}.{method} with "
-                f"{', '.join(kwargs) or 'these arguments'}{at_line()}"
+                f"{', '.join(kwargs) or 'these arguments'}{cite_line()}"
             )
         function = self._function(ufunc)
         result = function(*self.promote(inputs, ufunc.__name__))

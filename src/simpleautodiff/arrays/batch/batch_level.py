@@ -24,7 +24,7 @@ from simpleautodiff.arrays.writes.views import note, twin
 from simpleautodiff.arrays.writes.writable import get_item
 from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.rules.array.indexing import flat_places, getitem, scatter, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, lead, reshape, shape_of, shifted
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -89,7 +89,7 @@ class BatchLevel(OpaqueLevel):
             some, more = rebuild(iter(one))
             results.append(function(*some, **more))
         if not results:
-            raise LostDerivativeError(f"an empty batch has no example to go by{at_line()}")
+            raise LostDerivativeError(f"an empty batch has no example to go by{cite_line()}")
         parts = [flatten(result)[0] for result in results]
         joined = [Batch(stack(column), self) for column in zip(*parts, strict=True)]
         return flatten(results[0])[1](iter(joined))
@@ -142,7 +142,7 @@ class Batch(Opaque):
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
             f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
             f"array made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
-            f"of a plain array{at_line()}"
+            f"of a plain array{cite_line()}"
         )
 
     def __bool__(self) -> bool:
@@ -221,7 +221,7 @@ def _general_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> An
         raise LostDerivativeError(
             "a mask that chooses more elements in one example of a batch than in another: use all "
             "elements, and np.where(mask, new, old), or np.sum(x, where=mask); y[mask] = number "
-            f"is such a choice, too{at_line()}"
+            f"is such a choice, too{cite_line()}"
         ) from None
 
 

@@ -11,7 +11,7 @@ from simpleautodiff.arrays.reductions import axes_of, axis_of
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype, widen
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.primitive import Kink
-from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
@@ -97,7 +97,7 @@ def _slopes(f: Any, spacing: Any, axis: int, edge_order: int) -> Any:
     if shape_of(spacing) not in ((), (n,)):
         raise InputError(
             f"np.gradient: coordinates of shape {shape_of(spacing)} do not fit the {n} numbers "
-            f"along axis {axis} of an array of shape {shape_of(f)}{at_line()}"
+            f"along axis {axis} of an array of shape {shape_of(f)}{cite_line()}"
         )
     d = diff(spacing) if shape_of(spacing) else broadcast_to(spacing, (n - 1,))
     before, after = d[:-1], d[1:]
@@ -143,7 +143,7 @@ def interp(
     if len(shape_of(xp)) != 1 or shape_of(fp) != shape_of(xp) or not shape_of(xp)[0]:
         raise InputError(
             "np.interp needs vectors of equal length for xp and fp, one point at least, not "
-            f"arrays of shape {shape_of(xp)} and {shape_of(fp)}{at_line()}"
+            f"arrays of shape {shape_of(xp)} and {shape_of(fp)}{cite_line()}"
         )
     if period is not None:
         x, xp, fp = _periodic(x, xp, fp, period)

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import as_array, implements, is_batch
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -117,7 +117,7 @@ def svd(
     if full_matrices and shape_of(a)[-1] != shape_of(a)[-2]:
         raise RuleError(
             "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
-            f"what is left, so they have no derivative. Pass full_matrices=False{at_line()}"
+            f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
         )
     return SVDResult(u, s, flip(v))
 
@@ -149,7 +149,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     if mode not in ("reduced", "r") and not (mode == "complete" and m <= n):
         raise RuleError(
             f"np.linalg.qr of a node with mode={mode!r}: the columns it adds to Q are any basis of "
-            f"what is left, so they have no derivative. Pass mode='reduced'{at_line()}"
+            f"what is left, so they have no derivative. Pass mode='reduced'{cite_line()}"
         )
     square = getitem(a, (..., slice(0, m))) if m < n else a
     q, r = factors.qr_parts(factors.qr(square), square)
@@ -176,7 +176,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
     if len(shape_of(b)) not in (1, 2) or shape_of(b)[0] != shape_of(a)[0]:
         raise InputError(
             f"least squares need a right side of {shape_of(a)[0]} numbers, or rows, not an array "
-            f"of shape {shape_of(b)}{at_line()}"
+            f"of shape {shape_of(b)}{cite_line()}"
         )
     m, n = shape_of(a)[-2:]
     eps = float(np.finfo(dtype_of(a)).eps)
@@ -187,7 +187,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, int, Any]:
         raise DomainError(
             f"np.linalg.lstsq: the matrix has the rank {rank}, not {min(m, n)}; the solution jumps "
             f"where the rank changes, and has no derivative. np.linalg.pinv(a) @ b keeps the rank"
-            f"{at_line()}"
+            f"{cite_line()}"
         )
     x = matmul(factors.pinv(a, cut), b)
     rest = b - matmul(a, x)

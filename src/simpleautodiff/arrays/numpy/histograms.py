@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import implements, no_rule
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import InputError, at_line
+from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import scatter
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
@@ -25,7 +25,7 @@ def _sum_by_bin(
     if math.prod(shape_of(w)) != len(points[0]):
         raise InputError(
             f"{name} needs a weight for each of {len(points[0])} points, not weights of shape "
-            f"{shape_of(w)}{at_line()}"
+            f"{shape_of(w)}{cite_line()}"
         )
     shape = tuple(len(edge) - 1 for edge in edges)
     indices, inside = [], np.ones(len(points[0]), bool)

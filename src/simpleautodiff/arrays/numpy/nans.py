@@ -19,7 +19,7 @@ from simpleautodiff.arrays.reductions import (
 )
 from simpleautodiff.arrays.registry import Function, implements
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.complex_parts import imag, real
@@ -34,7 +34,7 @@ def nan_to_num(
     if not copy:
         raise RuleError(
             "np.nan_to_num(x, copy=False) of a node is not recorded; write x[...] = "
-            f"np.nan_to_num(x){at_line()}"
+            f"np.nan_to_num(x){cite_line()}"
         )
     if is_complex(plain(x)):
         parts = [nan_to_num(part, nan, posinf, neginf) for part in (real(x), imag(x))]

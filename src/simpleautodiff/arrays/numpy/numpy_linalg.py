@@ -15,7 +15,7 @@ from simpleautodiff.arrays.registry import FUNCTIONS, as_array, can_decide, impl
 from simpleautodiff.arrays.shaping import moveaxis, stack, swapaxes
 from simpleautodiff.arrays.ufuncs import vecdot
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.decompositions import log_det
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import getitem
@@ -60,7 +60,7 @@ def cross_of_three(x1: Any, x2: Any, axis: int = -1) -> Any:
     if lengths != [3, 3]:
         raise InputError(
             f"np.linalg.cross needs vectors of three numbers, not of {lengths[0]} and "
-            f"{lengths[1]}; put a 0 behind two{at_line()}"
+            f"{lengths[1]}; put a 0 behind two{cite_line()}"
         )
     return cross(x1, x2, axis=axis)
 
@@ -202,7 +202,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     """Return a norm of vectors or of matrices; at 0 its derivative is 0."""
     axes = axes_of(x, axis)
     if axis is not None and len(axes) > 2:
-        raise InputError(f"np.linalg.norm takes one axis or two, not {axis}{at_line()}")
+        raise InputError(f"np.linalg.norm takes one axis or two, not {axis}{cite_line()}")
     if ord is None or (ord in (2, "f", "fro") and len(axes) == (1 if ord == 2 else 2)):
         return _length(x, axis, keepdims)
     if len(axes) == 1:
@@ -294,7 +294,7 @@ def matrix_power(a: Any, n: int) -> Any:
 def multi_dot(arrays: Sequence[Any]) -> Any:
     """Multiply several matrices; the first and the last may be vectors."""
     if len(arrays) < 2:
-        raise InputError(f"np.linalg.multi_dot needs two arrays at least{at_line()}")
+        raise InputError(f"np.linalg.multi_dot needs two arrays at least{cite_line()}")
     result = as_array(arrays[0])
     for array in arrays[1:]:
         result = dot(result, array)

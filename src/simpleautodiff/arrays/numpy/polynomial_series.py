@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.arrays.numpy.factorizations import lstsq
 from simpleautodiff.arrays.registry import Function, as_array, is_batch
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
@@ -165,7 +165,7 @@ def _mul(original: Function) -> Function:
 def _fit(family: Family) -> Function:
     def fit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None) -> Any:
         if not isinstance(deg, int):
-            raise RuleError(f"a fit to nodes takes all degrees up to one number{at_line()}")
+            raise RuleError(f"a fit to nodes takes all degrees up to one number{cite_line()}")
         x, y = _floats(x), _floats(y)
         matrix = _vander(family)(x, deg)
         if w is not None:
@@ -204,5 +204,5 @@ def evaluate_series(series: Any, arg: Any) -> Any:
     name = type(series).__module__.rpartition(".")[2]
     family = next((family for family in FAMILIES if family.module == name), None)
     if family is None:
-        raise RuleError(f"a series of type {type(series).__name__} has no rule{at_line()}")
+        raise RuleError(f"a series of type {type(series).__name__} has no rule{cite_line()}")
     return _val(family)(offset + scale * arg, series.coef)

@@ -10,7 +10,7 @@ from simpleautodiff.arrays.numpy.calculus import convolve
 from simpleautodiff.arrays.numpy.factorizations import eigvals, lstsq
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, widen
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import InputError, at_line
+from simpleautodiff.errors import InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, set_item
 from simpleautodiff.rules.array.linear_systems import inv
@@ -88,7 +88,9 @@ def _count_leading_zeros(p: Any) -> int:
 def polyder(p: Any, m: int = 1) -> Any:
     """Differentiate a polynomial."""
     if m < 0:
-        raise InputError(f"np.polyder differentiates m times; m is {m}. See np.polyint{at_line()}")
+        raise InputError(
+            f"np.polyder differentiates m times; m is {m}. See np.polyint{cite_line()}"
+        )
     p = widen(p) if m else p
     for _ in range(m):
         powers = np.arange(len(p) - 1, 0, -1).astype(dtype_of(p))
@@ -146,7 +148,7 @@ def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:
         raise InputError(
             f"np.polyfit needs a degree of 0, 1, 2, ..., a vector x, and as many numbers (or rows) "
             f"y and weights, not the degree {deg} and arrays of shape {shape_of(x)}, "
-            f"{shape_of(y)}{''.join(f', {shape}' for shape in shapes[2:])}{at_line()}"
+            f"{shape_of(y)}{''.join(f', {shape}' for shape in shapes[2:])}{cite_line()}"
         )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import as_array
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 
@@ -21,7 +21,7 @@ def _parts(key: Any) -> list[Any]:
     if any(isinstance(part, str) for part in parts):
         raise RuleError(
             "np.r_ and np.c_ of nodes take no directions in a string; write np.concatenate or "
-            f"np.stack{at_line()}"
+            f"np.stack{cite_line()}"
         )
     made = [np.r_[part] if isinstance(part, slice) else part for part in parts]
     own = [part if type(part) in _WEAK else dtype_of(part) for part in map(as_array, made)]
@@ -47,14 +47,14 @@ def call_vectorized(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     if vectorized.signature is not None or kwargs or vectorized.excluded:
         raise RuleError(
             "np.vectorize of nodes takes no signature, excluded or named arguments; "
-            f"simpleautodiff.vmap(f)(x) calls f for all rows at once{at_line()}"
+            f"simpleautodiff.vmap(f)(x) calls f for all rows at once{cite_line()}"
         )
     arrays = np.broadcast_arrays(*args)
     shape = shape_of(arrays[0])
     flat = [reshape(array, (-1,)) for array in arrays]
     results = [vectorized.pyfunc(*one) for one in zip(*flat, strict=True)]
     if not results:
-        raise RuleError(f"np.vectorize of an empty array has no element to go by{at_line()}")
+        raise RuleError(f"np.vectorize of an empty array has no element to go by{cite_line()}")
     if isinstance(results[0], tuple):
         return tuple(_gather(column, shape) for column in zip(*results, strict=True))
     return _gather(results, shape)

@@ -21,7 +21,7 @@ from simpleautodiff.arrays.shaping import move_by_index, stack
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import make_like
 from simpleautodiff.core.level import Traced, concrete, plain
-from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
@@ -91,7 +91,7 @@ def _check_elementwise(function: Any, args: Any, kw: Any) -> None:
     if not np.allclose(whole, np.concatenate(parts, axis=-1), equal_nan=True):
         raise RuleError(
             "np.piecewise with a function that looks at several elements (their sum, say) cannot "
-            f"be run for many examples at once; write np.where(condition, f(x), g(x)){at_line()}"
+            f"be run for many examples at once; write np.where(condition, f(x), g(x)){cite_line()}"
         )
 
 
@@ -159,7 +159,7 @@ def _bound_indices(index: Any, n: int, mode: str) -> Any:
     outside = (index < 0) | (index >= n)
     if mode == "raise" and np.any(outside if can_decide(index) else concrete(outside)):
         raise InputError(
-            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{at_line()}"
+            f"np.choose has the choices 0 to {n - 1}; got {concrete(index)}{cite_line()}"
         )
     return np.clip(index, 0, n - 1)
 
@@ -216,7 +216,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 def _steps(num: int, endpoint: bool, like: Any, rank: int) -> Any:
     if operator.index(num) < 0:
-        raise InputError(f"the number of points is 0, 1, 2, ..., not {num}{at_line()}")
+        raise InputError(f"the number of points is 0, 1, 2, ..., not {num}{cite_line()}")
     steps = np.arange(num) / max(num - 1 if endpoint else num, 1)
     return steps.astype(dtype_of(like)).reshape((-1,) + (1,) * rank)
 
@@ -250,7 +250,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, axis: int = 0) -> Any:
     """Return numbers at equal ratios."""
     if not is_batch(start) and not is_batch(stop) and not np.all(plain(start) * plain(stop)):
-        raise InputError(f"np.geomspace has no ratios from, or to, 0{at_line()}")
+        raise InputError(f"np.geomspace has no ratios from, or to, 0{cite_line()}")
     start, stop = widen(start), widen(stop)
     ratio = stop / start
     steps = _steps(num, endpoint, ratio, len(shape_of(ratio)))
@@ -334,7 +334,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Any:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """Return the powers of a vector as columns."""
     if N is not None and operator.index(N) < 0:
-        raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{at_line()}")
+        raise InputError(f"np.vander has 0, 1, 2, ... columns, not {N}{cite_line()}")
     x = widen(x)
     powers = np.arange(shape_of(x)[0] if N is None else N)
     powers = powers if increasing else powers[::-1]

@@ -10,7 +10,7 @@ from simpleautodiff.arrays.reductions import axes_of, flatten_axes
 from simpleautodiff.arrays.registry import implements, is_batch
 from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem, ranked
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -71,11 +71,11 @@ def _fractional_indices(q: Any, n: int, method: str) -> Any:
     if isinstance(q, Traced):
         raise RuleError(
             "np.quantile has no derivative rule in q: it has kinks at every element. Pass q.value"
-            f"{at_line()}"
+            f"{cite_line()}"
         )
     if not n or np.any((np.asarray(q) < 0) | (np.asarray(q) > 1)):
         raise ArgumentError(
-            f"quantiles need elements, and q between 0 and 1; q is {q!r}{at_line()}"
+            f"quantiles need elements, and q between 0 and 1; q is {q!r}{cite_line()}"
         )
     return np.quantile(np.arange(float(n)), np.asarray(q, float), method=method)  # type: ignore[call-overload]
 
@@ -95,7 +95,7 @@ def _like(weights: Any, a: Any, axis: Any) -> Any:
 def _ranks_by_weight(x: Any, q: Any, weights: Any, method: str) -> Any:
     """Return the rank of the first element at which the cumulative weight reaches each quantile."""
     if method != "inverted_cdf":
-        raise ArgumentError(f"weights need method='inverted_cdf', as in NumPy{at_line()}")
+        raise ArgumentError(f"weights need method='inverted_cdf', as in NumPy{cite_line()}")
     order = _sorting_indices(x, 0)
     reached = np.cumsum(np.take_along_axis(weights, order, 0), axis=0, dtype=float)
     reached = reached / reached[-1]

@@ -12,7 +12,7 @@ from simpleautodiff.arrays.reductions import average
 from simpleautodiff.arrays.registry import as_array, implements, is_batch, to_dtype
 from simpleautodiff.arrays.shaping import diagonal
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, scatter
 from simpleautodiff.rules.array.products import matmul
@@ -63,7 +63,7 @@ def _weights(x: Any, fweights: Any, aweights: Any, ddof: int) -> tuple[Any, Any]
     times = 1.0 if fweights is None else as_array(fweights)
     weights = times if aweights is None else times * as_array(aweights)
     if not is_batch(weights) and np.any(plain(weights) < 0):
-        raise InputError(f"np.cov: weights cannot be negative{at_line()}")
+        raise InputError(f"np.cov: weights cannot be negative{cite_line()}")
     total = sum_over(weights, 0, False)
     if ddof and aweights is not None:
         return weights, total - ddof * sum_over(weights * as_array(aweights), 0, False) / total
@@ -90,9 +90,9 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
         raise InputError(
             "np.bincount needs a vector of integers from 0 on, and as many weights, not "
             f"arrays of shape {bins.shape} and {shape_of(weights)} with the least number "
-            f"{bins.min(initial=0)}{at_line()}"
+            f"{bins.min(initial=0)}{cite_line()}"
         )
     if operator.index(minlength) < 0:
-        raise InputError(f"np.bincount: minlength is {minlength}, less than 0{at_line()}")
+        raise InputError(f"np.bincount: minlength is {minlength}, less than 0{cite_line()}")
     size = max(int(bins.max(initial=-1)) + 1, minlength)
     return scatter(weights, (bins,), (size,))

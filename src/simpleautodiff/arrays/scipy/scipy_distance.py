@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, to_dtype
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
@@ -89,7 +89,7 @@ def _find_metric(metric: Any, given: dict[str, Any]) -> Function:
     if name not in METRICS or (name == "mahalanobis" and given.get("VI") is None):
         raise RuleError(
             f"distances of nodes with the metric {metric!r} have no derivative rule; those with "
-            f"{', '.join(METRICS)} (this one with VI=) have one{at_line()}"
+            f"{', '.join(METRICS)} (this one with VI=) have one{cite_line()}"
         )
     return lambda u, v: METRICS[name](u, v, **given)
 

@@ -15,7 +15,7 @@ from simpleautodiff.arrays.numpy import factorizations as factors
 from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.arrays.scipy.scipy_linalg import reject_settings, solve_triangular
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import RuleError, at_line
+from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import cholesky, flip
@@ -149,7 +149,7 @@ def qr(
     if mode == "raw" or (mode == "full" and m > n):
         raise RuleError(
             f"scipy.linalg.qr of a node with mode={mode!r}: the columns it adds to Q are any basis "
-            f"of what is left, so they have no derivative. Pass mode='economic'{at_line()}"
+            f"of what is left, so they have no derivative. Pass mode='economic'{cite_line()}"
         )
     q, r = factors.qr(a)
     if mode != "r":

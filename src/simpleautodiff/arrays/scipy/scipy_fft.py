@@ -14,7 +14,7 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import numpy_fft as fourier
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function
-from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.fourier import UNDOES, waves
 from simpleautodiff.rules.array.shapes import shape_of
@@ -107,7 +107,7 @@ def _transform_to_waves(
     if wave_type not in (1, 2, 3, 4) or norm not in fourier.SWAPPED:
         raise ArgumentError(
             f"scipy.fft.{name}: the type is 1, 2, 3 or 4, not {wave_type!r}, and norm is "
-            f"'backward', 'ortho' or 'forward', not {norm!r}{at_line()}"
+            f"'backward', 'ortho' or 'forward', not {norm!r}{cite_line()}"
         )
     longer = _LONGER.get((name, wave_type), 0)
     scale = {"ortho": 0.0, "forward": -0.5}.get(norm or "backward", 0.5)

@@ -11,7 +11,7 @@ from simpleautodiff.arrays.numpy.calculus import diff, trapezoid
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import ArgumentError, at_line
+from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, cumsum, getitem
 from simpleautodiff.rules.array.products import matmul
@@ -37,7 +37,7 @@ def _table(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, int]:
     x = _floats(x)
     x = x if len(shape_of(x)) == 1 else np.moveaxis(x, axis, -1)
     if shape_of(x)[-1] != n:
-        raise ArgumentError(f"x has {shape_of(x)[-1]} points, y has {n}{at_line()}")
+        raise ArgumentError(f"x has {shape_of(x)[-1]} points, y has {n}{cite_line()}")
     return last, diff(x), axis
 
 

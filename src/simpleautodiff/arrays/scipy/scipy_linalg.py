@@ -13,7 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import InputError, RuleError, at_line
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
@@ -33,7 +33,7 @@ def reject_settings(name: str, **given: Any) -> None:
         if value is not default:
             raise RuleError(
                 f"scipy.linalg.{name} of a node has no rule for {setting}={value!r}; leave it at "
-                f"{default!r}{at_line()}"
+                f"{default!r}{cite_line()}"
             )
 
 
@@ -41,7 +41,7 @@ def _check_equal(name: str, a: Any, q: Any) -> None:
     if shape_of(a) != shape_of(q):
         raise InputError(
             f"scipy.linalg.{name} needs matrices of one shape, not {shape_of(a)} and {shape_of(q)}"
-            f"{at_line()}"
+            f"{cite_line()}"
         )
 
 
@@ -163,7 +163,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> A
     if is_batch(a):
         raise RuleError(
             "scipy.linalg.lu_factor takes one matrix at a time, not a batch; use np.linalg.solve, "
-            f"np.linalg.inv or np.linalg.det, which take many{at_line()}"
+            f"np.linalg.inv or np.linalg.det, which take many{cite_line()}"
         )
     pivots = scipy_linalg("lu_factor")(plain(a))[1]
     return matrices.lu(a, _order(pivots)), pivots
@@ -186,7 +186,7 @@ def lu_solve(
     if shape_of(b)[:1] != shape_of(lu)[:1]:
         raise InputError(
             f"scipy.linalg.lu_solve: a right side of shape {shape_of(b)} does not fit the factors "
-            f"of shape {shape_of(lu)}{at_line()}"
+            f"of shape {shape_of(lu)}{cite_line()}"
         )
     order = _order(plain(pivots))
     if trans:

@@ -14,7 +14,7 @@ from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_signal import floats
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.convolution import backwards, convolve_all
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem
@@ -33,7 +33,7 @@ _EDGES = {  # scipy.ndimage's mode -> np.pad's
 def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
     """Correlate with weights of the same rank, whose centre is shifted by `origin`."""
     if mode not in _EDGES:
-        raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{at_line()}")
+        raise ArgumentError(f"mode is one of {', '.join(_EDGES)}, not {mode!r}{cite_line()}")
     sizes = shape_of(weights)
     starts = [
         n // 2 + int(shift)
@@ -59,7 +59,7 @@ def _cast_weights(kernel: Any, x: Any) -> Any:
 
 def _check_no_output(output: Any) -> None:
     if output is not None:
-        raise RuleError(f"filters of nodes have no rule for output={at_line()}")
+        raise RuleError(f"filters of nodes have no rule for output={cite_line()}")
 
 
 @implements_scipy("ndimage.correlate")
@@ -144,7 +144,7 @@ def gaussian_filter1d(
     if isinstance(sigma, Traced):
         raise RuleError(
             "a Gaussian filter has a derivative rule in its input alone; pass sigma.value"
-            f"{at_line()}"
+            f"{cite_line()}"
         )
     reach = int(truncate * float(sigma) + 0.5) if radius is None else radius
     settings = {"order": order, "truncate": truncate, "radius": radius}

@@ -10,7 +10,7 @@ import numpy as np
 from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function, as_array, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import ArgumentError, InputError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.convolution import (
     backwards,
     convolve_all,
@@ -47,7 +47,7 @@ def _trim_to_mode(full: Any, first: Any, second: Any, mode: str, even: int = 0) 
     if mode == "full":
         return full
     if mode not in ("same", "valid"):
-        raise ArgumentError(f"mode is 'full', 'same' or 'valid', not {mode!r}{at_line()}")
+        raise ArgumentError(f"mode is 'full', 'same' or 'valid', not {mode!r}{cite_line()}")
     pairs = [*zip(shape_of(first), shape_of(second), strict=True)]
     if mode == "same":
         kept = [((m - 1 + even) // 2, n) for n, m in pairs]
@@ -63,7 +63,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
     if len(shape_of(a)) != len(shape_of(b)):
         raise ArgumentError(
             f"a convolution takes arrays of the same rank, not of the shapes {shape_of(a)} and "
-            f"{shape_of(b)}{at_line()}"
+            f"{shape_of(b)}{cite_line()}"
         )
     return _trim_to_mode(convolve_all(a, b, method), a, b, mode) if shape_of(a) else a * b
 
@@ -80,7 +80,7 @@ def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any
     if axes is not None and {*axes_of(in1, axes)} != {*range(len(shape_of(in1)))}:
         raise RuleError(
             "scipy.signal.fftconvolve of a node has no rule for some of the axes; "
-            f"np.fft.ifft(np.fft.fft(a, n) * np.fft.fft(b, n)) has one{at_line()}"
+            f"np.fft.ifft(np.fft.fft(a, n) * np.fft.fft(b, n)) has one{cite_line()}"
         )
     return convolve(in1, in2, mode, "fft")
 
@@ -99,7 +99,7 @@ def convolve2d(
 def _convolve_with_edges(in1: Any, in2: Any, mode: str, boundary: str, fillvalue: Any) -> Any:
     """Return the full convolution of matrices, of which the first is extended beyond its edges."""
     if boundary not in _PADDED:
-        raise ArgumentError(f"boundary is 'fill', 'wrap' or 'symm', not {boundary!r}{at_line()}")
+        raise ArgumentError(f"boundary is 'fill', 'wrap' or 'symm', not {boundary!r}{cite_line()}")
     if mode == "valid" or (boundary == "fill" and not fillvalue):
         return convolve(in1, in2)
     widths = [(m - 1, m - 1) for m in shape_of(as_array(in2))]
@@ -130,7 +130,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     if not is_batch(a) and plain(a)[0] == 0:
         raise InputError(
             "scipy.signal.lfilter divides by a[0], which is 0; leave the zeros before the first "
-            f"number of a away{at_line()}"
+            f"number of a away{cite_line()}"
         )
     b, a = b / a[0], a / a[0]
     (axis,) = axes_of(x, axis)
@@ -176,7 +176,7 @@ def _final_state(b: Any, a: Any, x: Any, y: Any, state: Any) -> Any:
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """Filter by second-order sections, one after the other."""
     if zi is not None:
-        raise RuleError(f"scipy.signal.sosfilt of a node has no rule for zi{at_line()}")
+        raise RuleError(f"scipy.signal.sosfilt of a node has no rule for zi{cite_line()}")
     for section in floats(sos):
         x = lfilter(section[:3], section[3:], x, axis)
     return x
@@ -242,7 +242,7 @@ def filtfilt(b: Any, a: Any, x: Any, axis: int = -1, **settings: Any) -> Any:
     if isinstance(b, Traced) or isinstance(a, Traced):
         raise RuleError(
             "scipy.signal.filtfilt has a derivative rule in x alone; scipy.signal.lfilter has one "
-            f"in b and a, too{at_line()}"
+            f"in b and a, too{cite_line()}"
         )
     function = scipy_signal("filtfilt")
     return _apply_by_matrix(lambda one: function(b, a, one, axis=0, **settings), x, axis)

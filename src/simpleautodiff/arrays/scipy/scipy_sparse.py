@@ -8,7 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import as_array, implements_scipy
-from simpleautodiff.errors import ArgumentError, RuleError, at_line
+from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -35,7 +35,7 @@ def multiply(matrix: Any, x: Any) -> Any:
     if len(shape_of(x)) > 2 or shape_of(x)[0] != matrix.shape[1]:
         raise ArgumentError(
             f"a sparse matrix of shape {matrix.shape} cannot be multiplied with an array of shape "
-            f"{shape_of(x)}{at_line()}"
+            f"{shape_of(x)}{cite_line()}"
         )
     return sparse.sparse_matmul(data, x, pattern)
 
@@ -51,7 +51,7 @@ def refuse(matrix: Any, x: Any) -> Any:
     """Raise the error for a sparse matrix of nodes, with advice."""
     raise RuleError(
         "a sparse matrix has plain elements, so it is not multiplied with a node element by "
-        f"element. For (k * A) @ x write k * (A @ x), else use A.toarray(){at_line()}"
+        f"element. For (k * A) @ x write k * (A @ x), else use A.toarray(){cite_line()}"
     )
 
 
@@ -60,7 +60,7 @@ def _constants(matrix: Any) -> Any:
     if not is_sparse(matrix) or matrix.ndim != 2 or matrix.dtype.kind not in "biufc":
         raise RuleError(
             "only a sparse matrix of SciPy, of two dimensions and of plain numbers, has a "
-            f"derivative rule{at_line()}"
+            f"derivative rule{cite_line()}"
         )
     return sparse.parts(matrix)
 
@@ -124,7 +124,7 @@ def solve_banded(
     if shape_of(ab)[0] != lower + upper + 1:
         raise ArgumentError(
             f"scipy.linalg.solve_banded: {lower} diagonals below and {upper} above need "
-            f"{lower + upper + 1} rows of ab, not {shape_of(ab)[0]}{at_line()}"
+            f"{lower + upper + 1} rows of ab, not {shape_of(ab)[0]}{cite_line()}"
         )
     return sparse.solve_band(_float(ab), _float(b), lower, upper)
 

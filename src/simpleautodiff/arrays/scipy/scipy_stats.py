@@ -14,7 +14,7 @@ from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Kink
-from simpleautodiff.errors import ArgumentError, InputError, at_line
+from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.linear_systems import cholesky
 from simpleautodiff.rules.array.products import swap
@@ -81,7 +81,7 @@ def _bind(shapes: tuple[str, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     names = (*shapes, "loc", "scale")
     given = dict(zip(names, args, strict=False)) | kwargs
     if len(args) > len(names) or set(given) - set(names) or set(shapes) - set(given):
-        raise ArgumentError(f"the arguments after x are {', '.join(names)}{at_line()}")
+        raise ArgumentError(f"the arguments after x are {', '.join(names)}{cite_line()}")
     return given
 
 
@@ -262,16 +262,16 @@ def _shares(x: Any, alpha: Any) -> Any:
     if len(shape_of(alpha)) != 1 or shape_of(x)[:1] != shape_of(alpha):
         raise InputError(
             f"scipy.stats.dirichlet: shares of shape {shape_of(x)} do not fit alpha of shape "
-            f"{shape_of(alpha)}{at_line()}"
+            f"{shape_of(alpha)}{cite_line()}"
         )
     if not is_batch(alpha) and np.any(plain(alpha) <= 0):
-        raise InputError(f"scipy.stats.dirichlet: alpha must be greater than 0{at_line()}")
+        raise InputError(f"scipy.stats.dirichlet: alpha must be greater than 0{cite_line()}")
     if not is_batch(x):
         number = plain(x)
         if np.any(number < 0) or np.any(np.abs(np.sum(number, axis=0) - 1) > 1e-9):
             raise InputError(
                 "scipy.stats.dirichlet: x must be shares, none below 0, that add up to 1; write "
-                f"x / np.sum(x, axis=0){at_line()}"
+                f"x / np.sum(x, axis=0){cite_line()}"
             )
     return x
 

@@ -42,7 +42,7 @@ from simpleautodiff.arrays.writes.writable import (
 from simpleautodiff.core.level import Traced, Written, concrete
 from simpleautodiff.core.node import Constant, Hand, Node
 from simpleautodiff.core.tape import Tape
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
 from simpleautodiff.rules.array.indexing import batches_in, getitem, is_basic
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, transpose
 from simpleautodiff.rules.scalar.complex_parts import imag, real
@@ -68,11 +68,11 @@ def writable(self: Traced) -> Writable:
 def _check(x: Traced) -> None:
     """Reject what cannot be written to."""
     if not shape_of(x):
-        raise scipy_error() or ArgumentError(f"{x!r} is a single number, not an array{at_line()}")
+        raise scipy_error() or ArgumentError(f"{x!r} is a single number, not an array{cite_line()}")
     if isinstance(x.level, Hand):
         raise LostDerivativeError(
             "a node typed by hand is not written to, because others were computed from it. Write "
-            f"into a copy: y = x.copy(), then y[...] = ...{at_line()}"
+            f"into a copy: y = x.copy(), then y[...] = ...{cite_line()}"
         )
 
 

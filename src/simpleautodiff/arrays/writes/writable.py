@@ -18,7 +18,7 @@ from simpleautodiff.arrays.shaping import layout_of, stack
 from simpleautodiff.arrays.writes.example_indices import is_single, put_each, take_each
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
-from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, at_line
+from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
     batches_in,
@@ -121,7 +121,7 @@ def cast_to_dtype(self: Writable, value: Any) -> Any:
     if not np.can_cast(given, wanted, "same_kind"):
         raise LostDerivativeError(
             f"numbers of type {given} cannot be written into an array of {wanted}; make it with "
-            f"np.zeros_like(x, dtype={given}){at_line()}"
+            f"np.zeros_like(x, dtype={given}){cite_line()}"
         )
     return value.astype(wanted) if hasattr(value, "astype") else value
 
@@ -237,7 +237,7 @@ def make_view(
 def _refuse_write(base: Any, new: Any) -> Any:
     raise ReadOnlyError(
         "this view is read-only, as NumPy's is (broadcast_to, diagonal): several of its elements "
-        f"may be the same. Write to the array itself, or to a copy{at_line()}"
+        f"may be the same. Write to the array itself, or to a copy{cite_line()}"
     )
 
 

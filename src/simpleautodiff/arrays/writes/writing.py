@@ -46,7 +46,7 @@ from simpleautodiff.arrays.writes.writable import (
 )
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.core.node import Node
-from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, at_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import batches_in, flat_places, is_basic, set_item
 from simpleautodiff.rules.array.shapes import shape_of
@@ -122,7 +122,7 @@ def _check_dtype(self: Writable, value: Any) -> None:
     if integers and isinstance(value, Traced) and dtype_of(value).kind not in "biu":
         raise LostDerivativeError(
             f"an array of integers would round what is written to it; make it an array of "
-            f"floats{at_line()}"
+            f"floats{cite_line()}"
         )
 
 
@@ -132,7 +132,7 @@ def _has_repeats(self: Writable, index: Any) -> bool:
 
 def _set_imaginary(self: Writable, new: Any) -> None:
     if dtype(self).kind != "c":
-        raise ArgumentError(f"real numbers have no imaginary part that could be set{at_line()}")
+        raise ArgumentError(f"real numbers have no imaginary part that could be set{cite_line()}")
     _set(imaginary_part(self), ..., new)
 
 
@@ -156,7 +156,7 @@ def _refuse(name: str) -> Callable[..., Any]:
     def refuse(self: Writable, *args: Any, **kwargs: Any) -> Any:
         raise LostDerivativeError(
             f"y.{name}(...) changes an array in place in a way that is not recorded; write with "
-            f"y[...] = ..., or use np.{name}{at_line()}"
+            f"y[...] = ..., or use np.{name}{cite_line()}"
         )
 
     return refuse
@@ -217,7 +217,7 @@ def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
         if shape_of(new) != shape(self):
             raise ArgumentError(
                 f"an array of shape {shape(self)} cannot be changed in place to shape "
-                f"{shape_of(new)}{at_line()}"
+                f"{shape_of(new)}{cite_line()}"
             )
         self.current = new
         return self

@@ -35,7 +35,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 )
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import at_line
+from simpleautodiff.errors import cite_line
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -146,7 +146,7 @@ class SymbolLevel(OpaqueLevel):
         expected = bool(truth.concrete)
         if truth.place not in self._asked:
             self._asked[truth.place] = expected
-            self.guards.append(Guard(truth.place, expected, at_line(), number))
+            self.guards.append(Guard(truth.place, expected, cite_line(), number))
         return expected
 
     def _concrete(self, tree: Any) -> Any:

@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import TraceError, at_line
+from simpleautodiff.errors import TraceError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.row import TABLE
 
@@ -138,7 +138,7 @@ engine.scalars.add(FloatSymbol)
 def not_recorded(what: str, instead: str = "") -> NotRecordedError:
     """Return the error of what cannot be recorded, with another way to say it."""
     way = f"; use {instead}" if instead else ""
-    return NotRecordedError(f"{what} cannot be recorded{way}{at_line()}")
+    return NotRecordedError(f"{what} cannot be recorded{way}{cite_line()}")
 
 
 # The quick ways of Python's operators. ------------------------------------------------------------

@@ -13,7 +13,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.display.code.conditions import attach_condition, condition_of
-from simpleautodiff.transforms.kinks import LocatedTape
+from simpleautodiff.transforms.located_tapes import LocatedTape
 
 
 class Change(NamedTuple):

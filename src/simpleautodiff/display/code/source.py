@@ -28,9 +28,9 @@ from simpleautodiff.program.program import input_names
 from simpleautodiff.program.python_code import module_text
 from simpleautodiff.rules.array.dtypes import astype
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of, select
-from simpleautodiff.transforms.grad import First, run_jets
-from simpleautodiff.transforms.recorded_call import Graph
-from simpleautodiff.transforms.results import plain_results
+from simpleautodiff.transforms.grad import FirstDerivative, run_jets
+from simpleautodiff.transforms.recorded_call import RecordedCall
+from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex, optional, shape, to_type_of
 from simpleautodiff.values.pytree import flatten, parts_of, paths
 
@@ -176,7 +176,7 @@ def _record_source(signature: Signature) -> Source:
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
             inputs = tape[: len(inputs)]  # as they were, even if the function writes to them
-            _, results = plain_results(result, tape, function)
+            _, results = unwrap_results(result, tape, function)
         text = Statements(tape, inputs, signature.variables, results)
         return _source(signature, text, result)
     finally:
@@ -197,7 +197,7 @@ def _run(function: Callable[..., Any], args: tuple[Any, ...], tape: SourceTape) 
     return result
 
 
-def _forward(first: First, selection: Selection, tape: SourceTape) -> Any:
+def _forward(first: FirstDerivative, selection: Selection, tape: SourceTape) -> Any:
     """Sweep forward from the one number that is differentiated."""
     x = selection.trees[0]
     if not selection.single or type(x) is not Node or shape(plain(x)):
@@ -213,18 +213,20 @@ def _forward(first: First, selection: Selection, tape: SourceTape) -> Any:
     return tangent
 
 
-def _backward(first: First, selection: Selection, tape: SourceTape) -> Any:
+def _backward(first: FirstDerivative, selection: Selection, tape: SourceTape) -> Any:
     """Sweep back from the result."""
-    graph = Graph(first.f, selection, tape=WatchedTape(tape))
-    value = graph.result.value if graph.recorded(graph.result) else None
+    graph = RecordedCall(first.f, selection, tape=WatchedTape(tape))
+    value = graph.result.value if graph.has_recorded(graph.result) else None
     if type(value) is not Node or shape(plain(value)) or is_complex(plain(value)):
         return None
     tape.end, tape.accent = value, "bar"
     whole_numbers = all(type(plain(node)) is int for node in graph.inputs)
     seed = 1 if whole_numbers else to_type_of(1, plain(value))
-    slopes = graph.slopes(graph.result, tape.input(seed))
+    slopes = graph.gradients(graph.result, tape.input(seed))
     pairs = zip(slopes, graph.inputs, strict=True)
-    whole = graph.arguments([_convert_to_type(slope, plain(node.value)) for slope, node in pairs])
+    whole = graph.rebuild_arguments(
+        [_convert_to_type(slope, plain(node.value)) for slope, node in pairs]
+    )
     return (value, whole) if first.what == "value_and_grad" else whole
 
 

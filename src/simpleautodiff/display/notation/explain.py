@@ -23,7 +23,7 @@ from simpleautodiff.display.notation.formulas import (
 )
 from simpleautodiff.program.notation import Term, write_result, write_short
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
-from simpleautodiff.transforms.kinks import happens
+from simpleautodiff.transforms.kinks import is_at_kink
 
 
 class Words(str):
@@ -126,7 +126,7 @@ def _kinks(node: Node) -> list[str]:
     return [
         f"A kink of {node.operator}, {kink.text}: the derivative is a choice, {kink.choice}."
         for kink in node.primitive.kinks
-        if happens(node.primitive, kink, node.values())
+        if is_at_kink(node.primitive, kink, node.values())
     ]
 
 

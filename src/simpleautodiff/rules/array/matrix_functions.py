@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
-from simpleautodiff.errors import DomainError, at_line
+from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import inv, lined_up
 from simpleautodiff.rules.array.products import matmul, swap
@@ -49,7 +49,7 @@ def _matrix_function(name: str, *kinks: Kink) -> Wrapping:
     def value(a: Any) -> Any:
         result = scipy_linalg(name)(a.astype(np.promote_types(a.dtype, np.float64)))
         if np.iscomplexobj(result) and not np.iscomplexobj(a):
-            raise DomainError(f"{name} of this matrix is not real{at_line()}")
+            raise DomainError(f"{name} of this matrix is not real{cite_line()}")
         return np.asarray(result, a.dtype)
 
     def along(a: Any, e: Any) -> Any:
