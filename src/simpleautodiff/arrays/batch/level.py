@@ -24,8 +24,8 @@ from simpleautodiff.arrays.writes.writable import part_of
 from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
-from simpleautodiff.rules.array.indexing import flat_places, getitem, scatter, set_item
-from simpleautodiff.rules.array.shapes import broadcast_to, lead, reshape, shape_of, shifted
+from simpleautodiff.rules.array.indexing import flat_indices, getitem, scatter, set_item
+from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
@@ -62,7 +62,7 @@ class BatchLevel(ManyLevel):
     def _lined_up(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
         """Give all examples one rank, so that the axis of the batch is in front of all others."""
         ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
-        return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+        return [pad_rank(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Apply a function of NumPy that has no derivative, such as a comparison."""
@@ -163,7 +163,7 @@ def _along_axes(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
         kwargs["axis"], *args = args  # type: ignore[assignment]
     axis = kwargs.pop("axis", -1 if function is np.argsort else None)
     value = x.value if axis is not None else reshape(x.value, (len(x.value), math.prod(x.shape)))
-    axis = 1 if axis is None else shifted(axis, len(x.shape))
+    axis = 1 if axis is None else shift_axes(axis, len(x.shape))
     return Batch(function(value, axis, *args, **kwargs), x.level)
 
 
@@ -190,7 +190,7 @@ def _overwritten(level: BatchLevel, x: Any, value: Any, index: Any) -> Any:
     """Write elements at places that differ from example to example."""
     full = shape_of(x)
     x, places = _spread(x, level), _own_places(level, index, full, True)
-    value = lead(value.value, len(shape_of(places)) - 1) if _is_batch(value, level) else value
+    value = pad_rank(value.value, len(shape_of(places)) - 1) if _is_batch(value, level) else value
     return Batch(reshape(set_item(reshape(x, (-1,)), value, places), (level.size, *full)), level)
 
 
@@ -215,7 +215,7 @@ def _simple_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
 
 def _counted_places(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
     try:
-        return level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+        return level.one_by_one(lambda one: flat_indices(one, full), (index,)).value
     except ArgumentError:
         raise LostDerivativeError(
             "a mask that chooses more elements in one example of a batch than in another: use all "

@@ -16,7 +16,7 @@ from simpleautodiff.arrays.numpy.reductions import axes_of
 from simpleautodiff.arrays.registry import Function
 from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
-from simpleautodiff.rules.array.fourier import UNDOES, waves
+from simpleautodiff.rules.array.fourier import INVERSE_TYPE, waves
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.complex_parts import conj
 
@@ -121,7 +121,7 @@ def _transform(name: str, back: bool) -> tuple[Function, Function]:
     def one(x: Any, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any) -> Any:
         (axis,) = axes_of(x, axis)
         x = fourier.resized(x, n, axis)
-        kind = UNDOES.get(type, type) if back else type
+        kind = INVERSE_TYPE.get(type, type) if back else type
         norm = fourier.SWAPPED.get(norm, norm) if back else norm
         return _into_waves(name, x, kind, axis, norm, orthogonalize)
 
