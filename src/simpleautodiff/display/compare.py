@@ -17,7 +17,7 @@ from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
 from simpleautodiff.program.program import record
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
-from simpleautodiff.transforms.finite_difference import complex_step, difference
+from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import optional, shape
@@ -299,7 +299,7 @@ def _differences(point: Point) -> Way:
         warnings.simplefilter("ignore", DomainWarning)
         for i in range(point.rows):
             for j in range(point.columns):
-                values[i, j] = difference(counted(_along(point, i, j)), 0.0)[0]
+                values[i, j] = estimate_derivative(counted(_along(point, i, j)), 0.0)[0]
     share = point.inputs * point.results / (point.rows * point.columns)
     operations = round(calls * share) * _count(point, point.f)
     return Way("differences", values, None, operations, 0)

@@ -24,16 +24,16 @@ class Masked(PartialAdjoint):
     derivative is inf or nan.
     """
 
-    __slots__ = ("array", "keep")
+    __slots__ = ("array", "mask")
 
-    def __init__(self, array: Any, keep: Any) -> None:
+    def __init__(self, array: Any, mask: Any) -> None:
         self.array = array
-        self.keep = keep
+        self.mask = mask
 
     def __add__(self, other: Any) -> Any:
         """Add an adjoint; the sum of two masked ones has the elements of either."""
         if type(other) is Masked:
-            return Masked(self.array + other.array, self.keep | other.keep)
+            return Masked(self.array + other.array, self.mask | other.mask)
         return other + self.array
 
     def quietly(self) -> AbstractContextManager[Any]:
@@ -46,16 +46,16 @@ class Masked(PartialAdjoint):
             return self._move(derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):
             pulled = pull(derivative, self.array)
-            both = type(pulled) is Masked and pulled.keep.shape == self.keep.shape
-            return Masked(pulled.array, pulled.keep & self.keep) if both else pulled
-        if shape(plain(derivative)) == self.keep.shape:
-            derivative = where(self.keep, derivative, 0)
-        return Masked(self.array * derivative, self.keep)
+            both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
+            return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
+        if shape(plain(derivative)) == self.mask.shape:
+            derivative = where(self.mask, derivative, 0)
+        return Masked(self.array * derivative, self.mask)
 
     def fit(self, like: Any) -> Any:
         """Give it the shape of `like`."""
-        if self.keep.shape == shape(plain(like)):
-            return Masked(fit(self.array, like), self.keep)
+        if self.mask.shape == shape(plain(like)):
+            return Masked(fit(self.array, like), self.mask)
         return self._move(lambda bar: fit(bar, like))
 
     def filled(self) -> Any:
@@ -65,8 +65,8 @@ class Masked(PartialAdjoint):
     def _move(self, move: Callable[[Any], Any]) -> Any:
         """Move the elements, and the mask with them."""
         moved = filled(move(self.array))
-        keep = filled(move(self.keep.astype(float))) > 0
-        return Masked(moved, keep) if shape(plain(keep)) else moved
+        mask = filled(move(self.mask.astype(float))) > 0
+        return Masked(moved, mask) if shape(plain(mask)) else moved
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
@@ -91,14 +91,14 @@ def _where_rule(condition: Any, first: bool) -> Any:
     if not is_array(condition):
         return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
     nothing = getattr(condition, "nothing", 0)
-    keep = condition if first else ~condition
+    mask = condition if first else ~condition
 
     def push(dot: Any) -> Any:
         return where(condition, dot, nothing) if first else where(condition, nothing, dot)
 
     def pull(bar: Any) -> Masked:
         whole = shape(plain(bar))
-        return Masked(push(bar), keep if keep.shape == whole else np.broadcast_to(keep, whole))
+        return Masked(push(bar), mask if mask.shape == whole else np.broadcast_to(mask, whole))
 
     return Linear(push, pull if type(nothing) is int else push)
 

@@ -173,7 +173,7 @@ class _OneFunction(ByType):
 def _refuse_complex_rule(name: str, rule: Partial) -> Partial:
     """Make a local derivative that exists only for real arguments refuse complex ones."""
 
-    def checked(v: Any, *args: Any) -> Any:
+    def refuse_complex(v: Any, *args: Any) -> Any:
         if any(is_complex(plain(arg)) for arg in args):
             raise RuleError(
                 f"{name} has no complex derivative: it is not holomorphic. "
@@ -182,16 +182,16 @@ def _refuse_complex_rule(name: str, rule: Partial) -> Partial:
         return rule(v, *args) if callable(rule) else rule
 
     if callable(rule):
-        checked.__wrapped__ = rule  # type: ignore[attr-defined]  # its parameters say which values it reads
-    return checked
+        refuse_complex.__wrapped__ = rule  # type: ignore[attr-defined]  # its parameters say which values it reads
+    return refuse_complex
 
 
 def _refuse_complex(name: str, define: Function) -> Function:
     """Make a definition that compares or rounds refuse complex arguments."""
 
-    def checked(*args: Any) -> Any:
+    def refuse_complex(*args: Any) -> Any:
         if any(is_complex(arg) for arg in args):
             raise TypeError(f"{name} is a function of real numbers")
         return define(*args)
 
-    return checked
+    return refuse_complex

@@ -30,12 +30,12 @@ def _take_block(packed: Any, start: int, stop: int) -> Any:
     return getitem(packed, (..., slice(start, stop), slice(None)))
 
 
-def _diagonal(x: Any) -> Any:
+def _take_diagonal(x: Any) -> Any:
     """Return the diagonal as a 1 × n matrix."""
     return sum_over(x * np.eye(shape_of(x)[-1], dtype=real_dtype(x)), -2, True)
 
 
-def _on_diagonal(values: Any) -> Any:
+def _make_diagonal(values: Any) -> Any:
     """Return the diagonal matrix of the values in a 1 × n matrix."""
     return values * np.eye(shape_of(values)[-1], dtype=real_dtype(values))
 
@@ -80,14 +80,14 @@ def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
     inner = matmul(matmul(flip(u), dot), v)
     gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
     left, right = inner * s, inner * swap(s)
-    rotation = (inner - flip(inner)) / 2 * _on_diagonal(inverse)
+    rotation = (inner - flip(inner)) / 2 * _make_diagonal(inverse)
     du = matmul(u, gaps * (left + flip(left)) + rotation)
     dv = matmul(v, gaps * (right + flip(right)))
     if m > k:
         du = du + _project_out(u, matmul(dot, v)) * inverse
     if n > k:
         dv = dv + _project_out(v, matmul(flip(dot), u)) * inverse
-    return concatenate([du, real(_diagonal(inner)), dv], -2)
+    return concatenate([du, real(_take_diagonal(inner)), dv], -2)
 
 
 def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
@@ -96,9 +96,9 @@ def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
     gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
     left, right = gaps * matmul(swap(u), bar_u), gaps * matmul(swap(v), bar_v)
-    rotation = matmul(swap(u), bar_u) * _on_diagonal(inverse)
+    rotation = matmul(swap(u), bar_u) * _make_diagonal(inverse)
     inner = (left + flip(left)) * s + (right + flip(right)) * swap(s)
-    inner = inner + (rotation - flip(rotation)) / 2 + _on_diagonal(real(bar_s))
+    inner = inner + (rotation - flip(rotation)) / 2 + _make_diagonal(real(bar_s))
     pulled = matmul(matmul(conj(u), inner), swap(v))
     if m > k:
         pulled = pulled + matmul(_project_out(conj(u), bar_u * inverse), swap(v))
@@ -142,7 +142,7 @@ def split_qr(packed: Any, a: Any) -> tuple[Any, Any]:
     return _take_block(packed, 0, m), swap(_take_block(packed, m, m + n))
 
 
-def _keep_below(x: Any) -> Any:
+def _take_below(x: Any) -> Any:
     """Set what is not below the diagonal to 0."""
     n = shape_of(x)[-1]
     return where(np.tri(n, n, -1, bool), x, 0.0)
@@ -150,14 +150,14 @@ def _keep_below(x: Any) -> Any:
 
 def _skew(x: Any) -> Any:
     """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
-    low = _keep_below(x)
+    low = _take_below(x)
     skew = low - flip(low)
-    return skew + _on_diagonal(1j * imag(_diagonal(x))) if is_complex(plain(x)) else skew
+    return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(plain(x)) else skew
 
 
 def _skew_back(g: Any) -> Any:
-    pulled = _keep_below(g - flip(g))
-    return pulled + _on_diagonal(1j * imag(_diagonal(g))) if is_complex(plain(g)) else pulled
+    pulled = _take_below(g - flip(g))
+    return pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(plain(g)) else pulled
 
 
 def _solve_right(x: Any, r: Any) -> Any:
@@ -213,13 +213,13 @@ def _eig_push(dot: Any, packed: Any) -> Any:
     w, v = split_eig(packed)
     inner = solve(v, matmul(dot, v))
     rotated = matmul(v, _invert_or_zero(w - swap(w)) * inner)
-    return concatenate([_diagonal(inner), rotated], -2)
+    return concatenate([_take_diagonal(inner), rotated], -2)
 
 
 def _eig_pull(bar: Any, packed: Any) -> Any:
     w, v = split_eig(packed)
     bar_w, bar_v = split_eig(bar)
-    inner = _on_diagonal(bar_w) + _invert_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
+    inner = _make_diagonal(bar_w) + _invert_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
     return matmul(solve(swap(v), inner), swap(v))
 
 

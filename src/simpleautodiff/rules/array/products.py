@@ -161,7 +161,7 @@ def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tupl
 def _einsum_pull_diagonal(
     bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]
 ) -> Any:
-    """Handle a repeated letter, as in the trace ``ii``: only the diagonal counts."""
+    """Handle a repeated letter, as in the trace ``ii``: the derivative is 0 off the diagonal."""
     own = terms[k]
     free = iter(letter for letter in _LETTERS if letter not in "".join(terms) + output)
     distinct: dict[str, str] = {}

@@ -220,7 +220,7 @@ def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
             lambda bar: _spread(bar / count, x, axis, keepdims) * chosen,
         )
 
-    def tied(x: Any, axis: Any, keepdims: bool) -> Any:
+    def has_ties(x: Any, axis: Any, keepdims: bool) -> Any:
         extreme = value(x, axis=axis, keepdims=True)
         return np.any(np.sum(x == extreme, axis=axis) > 1)
 
@@ -236,7 +236,7 @@ def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         latex=rf"\{name} {{0}}",
         arrays=True,
         reason=f"the result is the {word} element; equal ones share the derivative equally",
-        kinks=[Kink(f"several equal {word} elements", tied, "they share equally")],
+        kinks=[Kink(f"several equal {word} elements", has_ties, "they share equally")],
         real=True,
         settings=(1, 2),
         batch=lambda size, which, *given: batch(size, *given),

@@ -96,7 +96,7 @@ def _power(x: Any, y: Any) -> Any:
     return result
 
 
-def _in_exponent(v: Any, x: Any, y: Any) -> Any:
+def _differentiate_in_exponent(v: Any, x: Any, y: Any) -> Any:
     """Return ∂(x^y)/∂y = v log x; it is 0 where 0 is raised to a positive power."""
 
     def slope() -> Any:
@@ -105,7 +105,7 @@ def _in_exponent(v: Any, x: Any, y: Any) -> Any:
     return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
 
 
-def _in_base(_v: Any, x: Any, y: Any) -> Any:
+def _differentiate_in_base(_v: Any, x: Any, y: Any) -> Any:
     """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is."""
     if type(y) is int or type(y) is float:
         return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
@@ -114,8 +114,8 @@ def _in_base(_v: Any, x: Any, y: Any) -> Any:
 
 power = row(
     "power",
-    _in_base,
-    lambda v, x, y: _in_exponent(v, x, y),
+    _differentiate_in_base,
+    lambda v, x, y: _differentiate_in_exponent(v, x, y),
     value=_power,
     numpy=["power", "float_power"],
     text="{0}^{1}",

@@ -62,7 +62,7 @@ kv: Wrapping = scipy_row(
 )
 
 
-def _far(n: Any, x: Any) -> Any:
+def _is_far(n: Any, x: Any) -> Any:
     """Tell where x is so much larger than the order n that the recurrence would cancel."""
     return (np.abs(plain(x)) > 50) & (plain(n) >= 0) & (plain(n) <= 8)
 
@@ -80,7 +80,7 @@ def _ive_slope(v: Any, n: Any, x: Any) -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
         return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
 
-    return choose(_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
+    return choose(_is_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
 
 
 def _kve_slope(v: Any, n: Any, x: Any) -> Any:
@@ -90,7 +90,7 @@ def _kve_slope(v: Any, n: Any, x: Any) -> Any:
         tricomi = hyperu(n + 1.5, 2 * n + 2, 2 * x)
         return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * (2 * x) ** n * tricomi
 
-    return choose(_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
+    return choose(_is_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
 
 
 ive: Wrapping = scipy_row(
