@@ -96,7 +96,7 @@ def find_batches(index: Any) -> list[Traced]:
 
 
 def _index_batch(index: Any) -> tuple[Any, ...]:
-    """Turn a basic index into one example into the index into a batch."""
+    """Return the index of a batch that applies a basic index to every example."""
     return (slice(None), *(index if isinstance(index, tuple) else (index,)))
 
 
