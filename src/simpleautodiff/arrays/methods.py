@@ -33,7 +33,7 @@ from simpleautodiff.errors import (
     PlainAttributeError,
     cite_line,
 )
-from simpleautodiff.rules.array.indexing import batches_in, flat_places, getitem
+from simpleautodiff.rules.array.indexing import find_batches, flat_indices, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, transpose
 from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
@@ -44,8 +44,8 @@ def _index(self: Any, index: Any) -> Any:
     if type(index) is int or type(index) is slice:
         return getitem(self, index) if shape_of(self) else _index_number(self, index)
     index = map_leaves(_plain, index) if isinstance(index, (tuple, list)) else _plain(index)
-    if isinstance(index, tuple) and batches_in(index):
-        part = getitem(reshape(self, (-1,)), flat_places(index, shape_of(self)))
+    if isinstance(index, tuple) and find_batches(index):
+        part = getitem(reshape(self, (-1,)), flat_indices(index, shape_of(self)))
         if is_single(index) and shape_of(part):
             note(part, self, lambda array: get_item(array, index))
         return part

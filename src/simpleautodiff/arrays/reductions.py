@@ -14,7 +14,7 @@ from simpleautodiff.errors import ArgumentError, InputError, cite_line
 from simpleautodiff.rules.array.dtypes import astype, dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, cumsum, getitem
 from simpleautodiff.rules.array.shapes import (
-    kept,
+    keep_dims,
     max_over,
     min_over,
     reshape,
@@ -65,7 +65,7 @@ def flatten_axes(a: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     rest = [i for i in range(len(full)) if i not in axes]
     size = int(np.prod([full[i] for i in axes], dtype=int))
     moved = transpose(a, (*axes, *rest)) if full else a
-    return reshape(moved, (size, *[full[i] for i in rest])), kept(full, axes)
+    return reshape(moved, (size, *[full[i] for i in rest])), keep_dims(full, axes)
 
 
 @implements(np.sum)

@@ -34,7 +34,7 @@ from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
-from simpleautodiff.rules.row import UFUNCS, with_kinks
+from simpleautodiff.rules.row import UFUNCS, add_kinks
 from simpleautodiff.rules.scalar.arithmetic import floor_divide, mod, mul, power
 from simpleautodiff.rules.scalar.complex_parts import conj
 from simpleautodiff.rules.scalar.piecewise import absolute, sign, trunc
@@ -54,7 +54,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
     return _ldexp(x, -exponent, _split), exponent
 
 
-_split = with_kinks(
+_split = add_kinks(
     mul, Kink("|x| a power of two", lambda x, factor: abs(x * factor) == 0.5, "as to its right")
 )
 

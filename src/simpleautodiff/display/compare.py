@@ -17,7 +17,7 @@ from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
 from simpleautodiff.program.program import record
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
-from simpleautodiff.transforms.finite_difference import complex_step, difference
+from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.functions import optional, shape
@@ -301,7 +301,9 @@ def _differences(point: ComparisonPoint) -> Method:
         warnings.simplefilter("ignore", DomainWarning)
         for i in range(point.rows):
             for j in range(point.columns):
-                values[i, j] = difference(count_calls(_restrict_to_line(point, i, j)), 0.0)[0]
+                values[i, j] = estimate_derivative(
+                    count_calls(_restrict_to_line(point, i, j)), 0.0
+                )[0]
     share = point.inputs * point.results / (point.rows * point.columns)
     operations = round(calls * share) * _count(point, point.f)
     return Method("differences", values, None, operations, 0)

@@ -18,7 +18,7 @@ from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, Resu
 from simpleautodiff.program.program import Program, trace
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
-from simpleautodiff.transforms.finite_difference import complex_step, difference
+from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import derivative, grad, jvp
 from simpleautodiff.transforms.kinks import is_at_kink
 from simpleautodiff.values.pytree import flatten, paths
@@ -169,7 +169,7 @@ def _check_along(
         return Check(
             direction, order, forward, reverse, complex_step(along, 0.0), "complex step", 0.0
         )
-    reference, error = difference(derivative(along, order - 1), 0.0, scale)
+    reference, error = estimate_derivative(derivative(along, order - 1), 0.0, scale)
     return Check(direction, order, forward, reverse, reference, "differences", error)
 
 
@@ -271,7 +271,7 @@ def _wrong_array_rule(program: Program, node: Node, index: int) -> str:
         return np.sum(weights * row.compute(*args))
 
     given = float(np.sum(weights * change))
-    expected, error = difference(along, 0.0)
+    expected, error = estimate_derivative(along, 0.0)
     return _describe_disagreement(
         program, node, index, given, expected, error, "", " in a random direction"
     )
@@ -303,7 +303,7 @@ def _disagreement(
     values = node.values()
     if isinstance(given, Linear) or given is ZERO:  # ZERO is declared: floor, stop_gradient
         return ""
-    expected, error = difference(
+    expected, error = estimate_derivative(
         lambda x: function(*values[:index], x, *values[index + 1 :]), float(values[index])
     )
     return _describe_disagreement(program, node, index, given, expected, error, prefix, "")

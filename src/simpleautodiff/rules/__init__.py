@@ -1,28 +1,28 @@
 """The table of primitives: the only place where derivatives are written down.
 
 A row's `partials` are written with recorded operations (the wrapping functions and operators), so
-every derivative can be differentiated again. Constants in rows are whole numbers: those are exact
-in every kind of number, and keep a float32 a float32.
+every derivative can be differentiated again. Constants in rows are integers, because integers are
+exact in every number type and do not turn a float32 into a float64.
 """
 
 from simpleautodiff.rules.array import (
-    convolution as convolve,
-    decompositions as factors,
-    dtypes as kinds,
+    convolution,
+    decompositions,
+    dtypes,
     fourier,
     indexing,
-    linear_systems as linalg,
-    matrix_functions as matrices,
-    products as contract,
+    linear_systems,
+    matrix_functions,
+    products,
     shapes,
-    sparse_products as sparse,
+    sparse_products,
 )
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.rules.scalar import (
     arithmetic,
     bessel,
-    complex_parts as complexes,
-    exponential as elementary,
+    complex_parts,
+    exponential,
     information,
     piecewise,
     probability,
@@ -34,21 +34,21 @@ __all__ = [
     "TABLE",
     "arithmetic",
     "bessel",
-    "complexes",
-    "contract",
-    "convolve",
-    "elementary",
-    "factors",
+    "complex_parts",
+    "convolution",
+    "decompositions",
+    "dtypes",
+    "exponential",
     "fourier",
     "indexing",
     "information",
-    "kinds",
-    "linalg",
-    "matrices",
+    "linear_systems",
+    "matrix_functions",
     "piecewise",
     "probability",
+    "products",
     "shapes",
-    "sparse",
+    "sparse_products",
     "special",
     "trigonometric",
 ]

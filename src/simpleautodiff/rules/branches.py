@@ -1,4 +1,4 @@
-"""Branches: `where`, choosing between local derivatives, and adjoints of what was chosen."""
+"""Branches: `where`, the choice between local derivatives, and adjoints of chosen elements."""
 
 from __future__ import annotations
 
@@ -18,93 +18,93 @@ from simpleautodiff.values.functions import is_array, lift, shape
 
 @final
 class Masked(PartialAdjoint):
-    """An adjoint of an array of which only some elements exist: those a `where` had chosen.
+    """An adjoint of an array of which only some elements exist: those that a `where` chose.
 
-    The others are structural zeros. An elementwise rule leaves them alone, whatever its own value
-    there: no 0 × inf.
+    The others are structural zeros. They stay 0 in an elementwise rule even where the local
+    derivative is inf or nan.
     """
 
-    __slots__ = ("array", "keep")
+    __slots__ = ("array", "mask")
 
-    def __init__(self, array: Any, keep: Any) -> None:
+    def __init__(self, array: Any, mask: Any) -> None:
         self.array = array
-        self.keep = keep
+        self.mask = mask
 
     def __add__(self, other: Any) -> Any:
-        """Add an adjoint; only two masked ones stay masked, where neither has elements."""
+        """Add an adjoint; the sum of two masked ones has the elements of either."""
         if type(other) is Masked:
-            return Masked(self.array + other.array, self.keep | other.keep)
+            return Masked(self.array + other.array, self.mask | other.mask)
         return other + self.array
 
     def quietly(self) -> AbstractContextManager[Any]:
-        """Silence NumPy, whose warnings may be about elements that do not exist."""
+        """Silence NumPy's warnings, which may concern elements that do not exist."""
         return np.errstate(all="ignore")
 
     def pulled_by(self, derivative: Any) -> Any:
-        """Carry it back through a local derivative; what does not exist still does not."""
+        """Carry it back through a local derivative; structural zeros remain."""
         if isinstance(derivative, Linear) and derivative.moves:
-            return self._moved(derivative.pull)
+            return self._move(derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):
             pulled = pull(derivative, self.array)
-            both = type(pulled) is Masked and pulled.keep.shape == self.keep.shape
-            return Masked(pulled.array, pulled.keep & self.keep) if both else pulled
-        if shape(plain(derivative)) == self.keep.shape:
-            derivative = where(self.keep, derivative, 0)
-        return Masked(self.array * derivative, self.keep)
+            both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
+            return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
+        if shape(plain(derivative)) == self.mask.shape:
+            derivative = where(self.mask, derivative, 0)
+        return Masked(self.array * derivative, self.mask)
 
     def fit(self, like: Any) -> Any:
-        """Give it the shape of what it belongs to."""
-        if self.keep.shape == shape(plain(like)):
-            return Masked(fit(self.array, like), self.keep)
-        return self._moved(lambda bar: fit(bar, like))
+        """Give it the shape of `like`."""
+        if self.mask.shape == shape(plain(like)):
+            return Masked(fit(self.array, like), self.mask)
+        return self._move(lambda bar: fit(bar, like))
 
     def filled(self) -> Any:
-        """Return the array, which has zeros where nothing counts."""
+        """Return the array, with zeros for the structural zeros."""
         return self.array
 
-    def _moved(self, move: Callable[[Any], Any]) -> Any:
+    def _move(self, move: Callable[[Any], Any]) -> Any:
         """Move the elements, and the mask with them."""
         moved = filled(move(self.array))
-        keep = filled(move(self.keep.astype(float))) > 0
-        return Masked(moved, keep) if shape(plain(keep)) else moved
+        mask = filled(move(self.mask.astype(float))) > 0
+        return Masked(moved, mask) if shape(plain(mask)) else moved
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
 
-    For single numbers only the chosen one is computed, and may be `ZERO`. For arrays both are, the
-    choice is made element by element, and what is not chosen has the derivative 0, or what the
-    condition says stands for it (`nothing`).
+    For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
+    computed and the choice is made element by element. There `ZERO` stands for 0, or for the
+    attribute `nothing` of the condition if it has one.
     """
     if is_array(condition):
         with np.errstate(all="ignore"):
             nothing = getattr(condition, "nothing", 0)
-            return where(condition, *[_number(value, nothing) for value in (yes, no)])
+            return where(condition, *[_evaluate_number(value, nothing) for value in (yes, no)])
     if not type(condition).__module__.startswith("sympy") or condition in (True, False):
-        return _value(yes) if condition else _value(no)
+        return _evaluate(yes) if condition else _evaluate(no)
     piecewise = sympy_function("Piecewise")
-    return piecewise((_number(yes, 0), condition), (_number(no, 0), True))
+    return piecewise((_evaluate_number(yes, 0), condition), (_evaluate_number(no, 0), True))
 
 
 def _where_rule(condition: Any, first: bool) -> Any:
-    """Return the local derivative of where(condition, x, y) in x, or in y."""
+    """Return the local derivative of where(condition, x, y) in x if `first`, else in y."""
     if not is_array(condition):
         return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
     nothing = getattr(condition, "nothing", 0)
-    keep = condition if first else ~condition
+    mask = condition if first else ~condition
 
     def push(dot: Any) -> Any:
         return where(condition, dot, nothing) if first else where(condition, nothing, dot)
 
     def pull(bar: Any) -> Masked:
         whole = shape(plain(bar))
-        return Masked(push(bar), keep if keep.shape == whole else np.broadcast_to(keep, whole))
+        return Masked(push(bar), mask if mask.shape == whole else np.broadcast_to(mask, whole))
 
     return Linear(push, pull if type(nothing) is int else push)
 
 
 def half(x: Any) -> Any:
-    """Return 1/2 as a number that mixes with `x`: exact for Fractions, Decimals and the like."""
+    """Return 1/2 in a number type that mixes with that of `x`, exact for Fraction and Decimal."""
     number = plain(x)
     if isinstance(number, (float, int, np.generic, np.ndarray)):
         return 0.5
@@ -112,19 +112,19 @@ def half(x: Any) -> Any:
 
 
 def sympy_function(name: str) -> Callable[..., Any]:
-    """Return a function of SymPy, which is loaded if one of its symbols is here."""
+    """Return a function of SymPy, which is imported already if there is a symbol."""
     import sympy
 
     function: Callable[..., Any] = getattr(sympy, name)
     return function
 
 
-def _value(value: Any) -> Any:
+def _evaluate(value: Any) -> Any:
     return value() if isinstance(value, FunctionType) else value
 
 
-def _number(value: Any, nothing: Any) -> Any:
-    value = _value(value)
+def _evaluate_number(value: Any, nothing: Any) -> Any:
+    value = _evaluate(value)
     return nothing if value is ZERO else value
 
 
@@ -146,5 +146,5 @@ where: Wrapping = row(
     settings=(0,),
     text="where({0}, {1}, {2})",
     latex=r"({1} \text{{ if }} {0} \text{{ else }} {2})",
-    reason="only the branch that was taken counts; the other has the derivative 0, known as such",
+    reason="the branch that was taken has the derivative 1; the other is a structural zero",
 )

@@ -1,4 +1,4 @@
-"""How a row is written: `sin = row("sin", ...)` enters it in the table and gives its function."""
+"""Enter rows in the table: `sin = row("sin", ...)` adds the row and returns its function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from simpleautodiff.values.functions import (
 )
 
 Wrapping = Callable[..., Any]
-UFUNCS: dict[Any, Wrapping] = {}  # a ufunc of NumPy -> the function that answers for nodes
+UFUNCS: dict[Any, Wrapping] = {}  # a ufunc of NumPy -> the function that NumPy calls for nodes
 
 
 def row(
@@ -62,41 +62,43 @@ def row(
     name, partials
         The paper's operator, and ∂v/∂argument for each argument from `(v, *arguments)`.
     text, latex, reason
-        How it prints, and the derivative in one sentence.
+        How it is printed, and the derivative in one sentence.
     value
-        What computes it for every kind of number; without it the kind's own library is asked for
-        `name`, or for what `names` says it calls it ("" says: not there).
+        The function that computes it for every number type. Without it the library of the type is
+        searched for `name`, or for the name that `names` gives for that library ("" if the library
+        has no such function).
     define
-        What computes it where the library has nothing.
+        The function that computes it where the library of the type has none.
     numpy
-        The ufuncs this row answers, if not `np.<name>`.
+        The ufuncs that this row implements for nodes, if not `np.<name>`.
     domain, kinks
-        Where it has a value, and where its derivative is a choice.
+        Where it has a value, and where its derivative is not unique.
     real
         Say that the derivative exists for real numbers only.
     settings
-        The positions of arguments that are no numbers.
+        The positions of arguments that are not numbers, such as an axis.
     arrays
         Say that it acts on whole arrays rather than on each number.
     holomorphic
         Say that it has a complex derivative.
     batch
-        What computes it for a batch: from the size of the batch, which arguments have an axis of
-        that size in front, and the arguments. One that acts on each number needs none.
+        The function that computes it for a batch, from the size of the batch, a tuple of bools that
+        tells which arguments have the axis of the batch in front, and the arguments. Elementwise
+        primitives need none.
     floats
-        Say that SciPy computes it, for floats and arrays of them alone.
+        Say that SciPy computes it, only for floats and arrays of floats.
     listed
-        Enter it in the table; not for one of many of a kind, as einsum with three operands.
+        Enter it in the table. False for one of a family, such as einsum with three operands.
     """
     if real and define:
-        define = _of_reals(name, define)
+        define = _refuse_complex(name, define)
     by_type: ByType | None = None
     if listed:
-        by_type = _Always(name, {}, value) if value else ByType(name, names or {}, define)
+        by_type = _OneFunction(name, {}, value) if value else ByType(name, names or {}, define)
     compute = value if value and not floats else dispatch_on_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
-        tuple(_rule_of_reals(name, partial) for partial in partials) if real else partials,
+        tuple(_refuse_complex_rule(name, partial) for partial in partials) if real else partials,
         compute,
         text,
         latex,
@@ -128,7 +130,7 @@ def wrap_documented(primitive: Primitive) -> Wrapping:
     wrapping: Any = wrap(primitive)
     if primitive.by_type is not None:
         primitive.by_type.defer(Traced, wrapping)
-    names = argument_names(primitive.arity)
+    names = name_arguments(primitive.arity)
     wrapping.__name__ = wrapping.__qualname__ = {"abs": "absolute"}.get(
         primitive.name, primitive.name
     )
@@ -139,8 +141,8 @@ def wrap_documented(primitive: Primitive) -> Wrapping:
     return wrapping  # type: ignore[no-any-return]
 
 
-def argument_names(arity: int) -> list[str]:
-    """Name the arguments of a primitive: x, y, z, or x1, x2, ... where there are more."""
+def name_arguments(arity: int) -> list[str]:
+    """Name the arguments of a primitive: x, y, z, or x1, x2, ... if there are more than three."""
     return list("xyz"[:arity]) if arity <= 3 else [f"x{i + 1}" for i in range(arity)]
 
 
@@ -152,26 +154,26 @@ def _document(primitive: Primitive, names: list[str]) -> str:
     return "\n".join(lines)
 
 
-def with_kinks(wrapping: Wrapping, *kinks: Kink) -> Wrapping:
-    """Return a row for a use in which its derivative is a choice at more points than else.
+def add_kinks(wrapping: Wrapping, *kinks: Kink) -> Wrapping:
+    """Return the wrapping function of a row with additional kinks, for one use of it.
 
-    So programs that go by plain numbers (sorting, interpolation) tell where these may change.
+    Functions that branch on plain numbers, such as sorting, so report where their branch changes.
     """
     primitive: Primitive = wrapping.primitive  # type: ignore[attr-defined]
     return partial(apply, replace(primitive, kinks=(*primitive.kinks, *kinks)))
 
 
-class _Always(ByType):
-    """One function for every kind of number."""
+class _OneFunction(ByType):
+    """One function for every number type, except types with a registered function."""
 
     def look_up(self, kind: type) -> Function | None:
         return find_registered(self.find[0], kind) or self.find[2]
 
 
-def _rule_of_reals(name: str, rule: Partial) -> Partial:
-    """Refuse complex arguments in a local derivative that exists for real ones only."""
+def _refuse_complex_rule(name: str, rule: Partial) -> Partial:
+    """Make a local derivative that exists only for real arguments refuse complex ones."""
 
-    def checked(v: Any, *args: Any) -> Any:
+    def refuse_complex(v: Any, *args: Any) -> Any:
         if any(is_complex(plain(arg)) for arg in args):
             raise RuleError(
                 f"{name} has no complex derivative: it is not holomorphic. "
@@ -180,16 +182,16 @@ def _rule_of_reals(name: str, rule: Partial) -> Partial:
         return rule(v, *args) if callable(rule) else rule
 
     if callable(rule):
-        checked.__wrapped__ = rule  # type: ignore[attr-defined]  # what it reads is said there
-    return checked
+        refuse_complex.__wrapped__ = rule  # type: ignore[attr-defined]  # its parameters say which values it reads
+    return refuse_complex
 
 
-def _of_reals(name: str, define: Function) -> Function:
-    """Refuse complex arguments in a definition that compares or rounds."""
+def _refuse_complex(name: str, define: Function) -> Function:
+    """Make a definition that compares or rounds refuse complex arguments."""
 
-    def checked(*args: Any) -> Any:
+    def refuse_complex(*args: Any) -> Any:
         if any(is_complex(arg) for arg in args):
             raise TypeError(f"{name} is a function of real numbers")
         return define(*args)
 
-    return checked
+    return refuse_complex

@@ -1,4 +1,4 @@
-"""How a row is written whose values SciPy computes: for floats, and arrays of them."""
+"""Enter rows whose values SciPy computes, for floats and arrays of floats."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from simpleautodiff.values.functions import Function, optional
 
 @functools.cache
 def scipy_special(name: str) -> Any:
-    """Return a function of scipy.special, which is loaded when one of its values is needed."""
+    """Return a function of scipy.special, which is imported when it is first needed."""
     return getattr(optional("scipy.special", f"{name} of a float"), name)
 
 
-def floats(
+def scipy_row(
     name: str,
     *partials: Partial,
     reason: str,
@@ -28,12 +28,12 @@ def floats(
     domain: Domain = REALS,
     kinks: tuple[Kink, ...] = (),
 ) -> Wrapping:
-    """Enter a function of scipy.special in the table, or one that `value` computes from arrays."""
+    """Enter the function of scipy.special with this name, or one that `value` computes."""
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return row(
         name,
         *partials,
-        value=_in_kind(value or (lambda *xs: scipy_special(name)(*xs))),
+        value=_restore_dtype(value or (lambda *xs: scipy_special(name)(*xs))),
         numpy=(),
         text=f"{name}({slots})",
         latex=rf"\operatorname{{{{{name}}}}}({slots})".replace("_", r"\_"),
@@ -44,28 +44,28 @@ def floats(
     )
 
 
-def _in_kind(function: Function) -> Function:
-    """Give the result the kind of the arguments: a float for floats, float32 for float32."""
+def _restore_dtype(function: Function) -> Function:
+    """Give the result the dtype of the arguments: a float for floats, float32 for float32."""
 
     def compute(*xs: Any) -> Any:
         given = [x for x in xs if hasattr(x, "dtype")]
-        kinds = [x.dtype for x in given if x.dtype.kind == "f"]
-        with np.errstate(all="ignore"):  # SciPy's own give inf and nan without a word
-            result = function(*map(_in_64_bits, xs))
-        if kinds:
-            return result.astype(np.result_type(*kinds))
+        dtypes = [x.dtype for x in given if x.dtype.kind == "f"]
+        with np.errstate(all="ignore"):  # SciPy's functions return inf and nan without warning
+            result = function(*map(_to_float64, xs))
+        if dtypes:
+            return result.astype(np.result_type(*dtypes))
         return result if given else result.item()
 
     return compute
 
 
-def _in_64_bits(x: Any) -> Any:
-    """Return a longdouble as SciPy takes it."""
+def _to_float64(x: Any) -> Any:
+    """Return a longdouble as float64, which SciPy takes."""
     return x.astype(np.float64) if getattr(x, "dtype", None) == np.longdouble else x
 
 
-def no_rule(name: str, argument: str) -> Callable[..., Any]:
-    """Return the rule of an argument in which a function has no derivative in closed form."""
+def refuse_rule(name: str, argument: str) -> Callable[..., Any]:
+    """Return the rule of an argument whose derivative has no closed form: it raises an error."""
 
     def refuse(v: Any, *args: Any) -> Any:
         raise RuleError(
@@ -77,8 +77,8 @@ def no_rule(name: str, argument: str) -> Callable[..., Any]:
     return refuse
 
 
-def by_order(first: str, second: str, every: str) -> Function:
-    """Compute by SciPy's own function for the orders 0 and 1, where it has one."""
+def compute_by_order(first: str, second: str, every: str) -> Function:
+    """Use SciPy's special functions for the orders 0 and 1, and the general one otherwise."""
 
     def compute(n: Any, x: Any) -> Any:
         if not isinstance(n, (int, float)) or n not in (0, 1):

@@ -10,7 +10,7 @@ from typing import Any
 from simpleautodiff.errors import DomainWarning
 
 
-def difference(
+def estimate_derivative(
     f: Callable[[float], Any], x: float, scale: float | None = None
 ) -> tuple[float, float]:
     """Return f'(x) by central differences extrapolated to h = 0 (Ridders), and an error estimate.
@@ -22,7 +22,7 @@ def difference(
     Examples
     --------
     >>> import math
-    >>> slope, error = difference(math.sin, 1.0)
+    >>> slope, error = estimate_derivative(math.sin, 1.0)
     >>> abs(slope - math.cos(1.0)) < 1e-10 and error < 1e-8
     True
     """

@@ -96,7 +96,7 @@ class RecordedCall:
         return [combine_gradients(u, v, node.value, self.f) for u, v, node in parts]
 
     def sweep_back(self, seeds: list[tuple[Any, Any]], once: bool = False) -> list[Any]:
-        """Sweep back from seeded results; return the adjoints of the inputs, None where it is 0."""
+        """Sweep back from seeded results; return the adjoints of the inputs, None for a zero."""
         recorded = []
         for result, seed in seeds:
             if seed is not ZERO and self.has_recorded(result):

@@ -25,8 +25,8 @@ from simpleautodiff.arrays.writes.writable import get_item
 from simpleautodiff.core.level import Level, apply, plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, cite_line
-from simpleautodiff.rules.array.indexing import flat_places, getitem, scatter, set_item
-from simpleautodiff.rules.array.shapes import broadcast_to, lead, reshape, shape_of, shifted
+from simpleautodiff.rules.array.indexing import flat_indices, getitem, scatter, set_item
+from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, shape_of, shift_axes
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
@@ -63,7 +63,7 @@ class BatchLevel(OpaqueLevel):
     def _align_ranks(self, values: list[Any], which: tuple[bool, ...]) -> list[Any]:
         """Give all examples the same rank, so that the batch axis is in front of all others."""
         ranks = [len(shape_of(x)) - b for x, b in zip(values, which, strict=True)]
-        return [lead(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
+        return [pad_rank(x, max(ranks)) if b else x for x, b in zip(values, which, strict=True)]
 
     def elementwise(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """Apply an elementwise function without a derivative, such as a comparison."""
@@ -164,7 +164,7 @@ def _reduce_plainly(function: Any, x: Batch, *args: Any, **kwargs: Any) -> Any:
         kwargs["axis"], *args = args  # type: ignore[assignment]
     axis = kwargs.pop("axis", -1 if function is np.argsort else None)
     value = x.value if axis is not None else reshape(x.value, (len(x.value), math.prod(x.shape)))
-    axis = 1 if axis is None else shifted(axis, len(x.shape))
+    axis = 1 if axis is None else shift_axes(axis, len(x.shape))
     return Batch(function(value, axis, *args, **kwargs), x.level)
 
 
@@ -191,7 +191,7 @@ def _set_item_per_example(level: BatchLevel, x: Any, value: Any, index: Any) -> 
     """Write elements at indices that differ between examples."""
     full = shape_of(x)
     x, indices = _broadcast(x, level), _flat_indices(level, index, full, True)
-    value = lead(value.value, len(shape_of(indices)) - 1) if _is_batch(value, level) else value
+    value = pad_rank(value.value, len(shape_of(indices)) - 1) if _is_batch(value, level) else value
     return Batch(reshape(set_item(reshape(x, (-1,)), value, indices), (level.size, *full)), level)
 
 
@@ -216,7 +216,7 @@ def _integer_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> An
 
 def _general_indices(level: BatchLevel, index: Any, full: tuple[int, ...]) -> Any:
     try:
-        return level.one_by_one(lambda one: flat_places(one, full), (index,)).value
+        return level.one_by_one(lambda one: flat_indices(one, full), (index,)).value
     except ArgumentError:
         raise LostDerivativeError(
             "a mask that chooses more elements in one example of a batch than in another: use all "

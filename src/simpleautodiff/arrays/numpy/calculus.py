@@ -17,7 +17,7 @@ from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
-from simpleautodiff.rules.row import with_kinks
+from simpleautodiff.rules.row import add_kinks
 from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.complex_parts import conj
 
@@ -124,7 +124,7 @@ def _edge(y: Any, d: Any, order: int) -> Any:
     )
 
 
-_between = with_kinks(
+_between = add_kinks(
     div,
     Kink(
         "x at a point of the table",
@@ -214,7 +214,7 @@ def _reshape_with_kinks(axis: int, discont: float | None, period: float) -> Any:
         steps = np.abs(np.diff(angles, axis=axis))
         return np.any((steps % period == period / 2) & (steps >= (discont or 0)))
 
-    return with_kinks(reshape, Kink("steps of half a period", happens, "as if it did not jump"))
+    return add_kinks(reshape, Kink("steps of half a period", happens, "as if it did not jump"))
 
 
 @implements(np.unwrap)

@@ -10,7 +10,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import diagonal, stack
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.rules.array.products import einsum_of, matmul
+from simpleautodiff.rules.array.products import make_einsum, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
 from simpleautodiff.rules.scalar.complex_parts import conj
 
@@ -77,7 +77,7 @@ def einsum(*operands: Any, dtype: Any = None) -> Any:
         subscripts.replace(" ", ""), [len(shape_of(x)) for x in arrays]
     )
     terms, arrays = _drop_broadcast_axes(terms, arrays)
-    result = einsum_of(len(arrays))(",".join(terms) + "->" + output, *arrays)
+    result = make_einsum(len(arrays))(",".join(terms) + "->" + output, *arrays)
     return result if dtype is None else to_dtype(result, dtype)
 
 

@@ -86,7 +86,7 @@ def _symmetrize(a: Any, half: str) -> Any:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, v = factors.eig_parts(factors.eig(a))
+    w, v = factors.split_eig(factors.eig(a))
     v = v / np.sqrt(sum_over(squared_size(v), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
@@ -100,7 +100,7 @@ def eig(a: Any) -> EigResult:
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
-    return getitem(factors.eig_parts(factors.eig(a))[0], (..., 0, slice(None)))
+    return getitem(factors.split_eig(factors.eig(a))[0], (..., 0, slice(None)))
 
 
 @implements(np.linalg.svd)
@@ -110,7 +110,7 @@ def svd(
     """Return U, the singular values and V conjugate transposed."""
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    u, s, v = factors.svd_parts(factors.svd(a), a)
+    u, s, v = factors.split_svd(factors.svd(a), a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s
@@ -152,7 +152,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
             f"what is left, so they have no derivative. Pass mode='reduced'{cite_line()}"
         )
     square = getitem(a, (..., slice(0, m))) if m < n else a
-    q, r = factors.qr_parts(factors.qr(square), square)
+    q, r = factors.split_qr(factors.qr(square), square)
     if m < n:
         rest = matmul(flip(q), getitem(a, (..., slice(m, n))))
         r = concatenate([r, rest], len(shape_of(a)) - 1)

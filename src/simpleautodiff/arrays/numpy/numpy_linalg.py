@@ -29,7 +29,7 @@ from simpleautodiff.rules.array.linear_systems import (
 )
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import (
-    kept,
+    keep_dims,
     max_over,
     min_over,
     reshape,
@@ -251,7 +251,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     else:
         raise RuleError(f"np.linalg.norm of a node has no rule for matrices with ord={ord!r}")
     result = reduce(values, -1, False)
-    return reshape(result, kept(shape_of(x), axes)) if keepdims else result
+    return reshape(result, keep_dims(shape_of(x), axes)) if keepdims else result
 
 
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:

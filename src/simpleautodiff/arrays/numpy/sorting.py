@@ -12,7 +12,7 @@ from simpleautodiff.arrays.shaping import move_by_index
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
-from simpleautodiff.rules.array.indexing import getitem, ranked
+from simpleautodiff.rules.array.indexing import getitem, getitem_by_rank
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where as where_row
 
@@ -20,7 +20,7 @@ from simpleautodiff.rules.branches import where as where_row
 def take_along(a: Any, order: Any, axis: int) -> Any:
     """Take elements along an axis by the indices `order`."""
     take = lambda numbers: np.take_along_axis(numbers, order, axis)  # noqa: E731
-    return move_by_index(take, a, look_up=ranked(axis))
+    return move_by_index(take, a, look_up=getitem_by_rank(axis))
 
 
 def _sorting_indices(a: Any, axis: int) -> Any:

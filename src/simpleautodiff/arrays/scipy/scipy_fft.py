@@ -16,7 +16,7 @@ from simpleautodiff.arrays.reductions import axes_of
 from simpleautodiff.arrays.registry import Function
 from simpleautodiff.errors import ArgumentError, cite_line
 from simpleautodiff.rules.array.dtypes import real_dtype
-from simpleautodiff.rules.array.fourier import UNDOES, waves
+from simpleautodiff.rules.array.fourier import INVERSE_TYPE, waves
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.complex_parts import conj
 
@@ -129,7 +129,7 @@ def _transform(name: str, back: bool) -> tuple[Function, Function]:
     def one(x: Any, type: int, n: int | None, axis: int, norm: Any, orthogonalize: Any) -> Any:
         (axis,) = axes_of(x, axis)
         x = fourier.resize_axis(x, n, axis)
-        wave_type = UNDOES.get(type, type) if back else type
+        wave_type = INVERSE_TYPE.get(type, type) if back else type
         norm = fourier.SWAPPED.get(norm, norm) if back else norm
         return _transform_to_waves(name, x, wave_type, axis, norm, orthogonalize)
 

@@ -15,7 +15,7 @@ from simpleautodiff.arrays.registry import Function, implements_scipy
 from simpleautodiff.arrays.scipy.scipy_signal import floats
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
-from simpleautodiff.rules.array.convolution import backwards, convolve_all
+from simpleautodiff.rules.array.convolution import convolve_all, reverse_axes
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -44,7 +44,7 @@ def _filter(x: Any, weights: Any, mode: str, cval: float, origin: Any) -> Any:
     around = np.pad(x, widths, _EDGES[mode], **settings)  # type: ignore[call-overload]
     inside = zip(sizes, shape_of(x), strict=True)
     kept = tuple(slice(n - 1, n - 1 + m) for n, m in inside)
-    return getitem(convolve_all(around, backwards(weights), "auto"), kept)
+    return getitem(convolve_all(around, reverse_axes(weights), "auto"), kept)
 
 
 def _repeat_per_axis(given: Any, n: int) -> list[Any]:
@@ -91,7 +91,7 @@ def convolve(
     sizes = shape_of(kernel)
     shifts = _repeat_per_axis(origin, len(sizes))
     moved = [-shift - (n % 2 == 0) for n, shift in zip(sizes, shifts, strict=True)]
-    return correlate(input, backwards(kernel), output, mode, cval, moved)
+    return correlate(input, reverse_axes(kernel), output, mode, cval, moved)
 
 
 def _make_1d_filter(implementation: Function) -> Function:

@@ -12,10 +12,10 @@ from simpleautodiff.arrays.registry import Function, as_array, implements_scipy,
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.convolution import (
-    backwards,
     convolve_all,
     moving_sum,
     recursion,
+    reverse_axes,
 )
 from simpleautodiff.rules.array.dtypes import dtype_of, real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -71,7 +71,7 @@ def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> An
 @implements_scipy("signal.correlate")
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """Correlate two arrays: convolve with the reversed conjugate of the second."""
-    return convolve(in1, backwards(conj(floats(in2))), mode, method)
+    return convolve(in1, reverse_axes(conj(floats(in2))), mode, method)
 
 
 @implements_scipy("signal.fftconvolve", "signal.oaconvolve")
@@ -113,7 +113,7 @@ def correlate2d(
     in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0
 ) -> Any:
     """Correlate two matrices: convolve with the reversed conjugate of the second."""
-    turned = backwards(conj(floats(in2)))
+    turned = reverse_axes(conj(floats(in2)))
     return _trim_to_mode(
         _convolve_with_edges(in1, turned, mode, boundary, fillvalue), in1, in2, mode, even=1
     )

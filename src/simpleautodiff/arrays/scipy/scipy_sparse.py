@@ -62,7 +62,7 @@ def _constants(matrix: Any) -> Any:
             "only a sparse matrix of SciPy, of two dimensions and of plain numbers, has a "
             f"derivative rule{cite_line()}"
         )
-    return sparse.parts(matrix)
+    return sparse.split_sparse(matrix)
 
 
 for _name in _SPARSE_CLASSES:
@@ -140,6 +140,6 @@ def solveh_banded(
 ) -> Any:
     """Solve a system with a symmetric banded matrix, given by half of its diagonals."""
     ab, n = _float(ab), shape_of(ab)[0] - 1
-    below = ab if lower else sparse.flip_band(ab, 0, n)
-    above = getitem(sparse.flip_band(below, n, 0), slice(0, n))
+    below = ab if lower else sparse.transpose_band(ab, 0, n)
+    above = getitem(sparse.transpose_band(below, n, 0), slice(0, n))
     return sparse.solve_band(concatenate([above, below], 0), _float(b), n, n)

@@ -20,7 +20,7 @@ from simpleautodiff.rules.array.linear_systems import cholesky
 from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
-from simpleautodiff.rules.row import with_kinks
+from simpleautodiff.rules.row import add_kinks
 from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.exponential import log, log1p, sigmoid, softplus
 from simpleautodiff.rules.scalar.information import xlog1py, xlogy
@@ -47,7 +47,7 @@ def _make_standardize(support: tuple[float, float]) -> Function:
     if support == EVERYWHERE:
         return div
     ends = lambda x, scale: x in (support[0] * scale, support[1] * scale)  # noqa: E731
-    return with_kinks(div, Kink("an end of the support", ends, "as inside of it"))
+    return add_kinks(div, Kink("an end of the support", ends, "as inside of it"))
 
 
 def _make_method(

@@ -9,10 +9,10 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import as_array
 from simpleautodiff.rules.array.indexing import (
-    batches_in,
-    flat_places,
+    find_batches,
+    flat_indices,
     getitem,
-    marks,
+    mark_index,
     set_item,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of
@@ -22,10 +22,10 @@ from simpleautodiff.rules.branches import where
 def put_each(array: Any, value: Any, index: Any) -> Any:
     """Return the array with `value` written at `index`; a mask that differs becomes a `where`."""
     full = shape_of(array)
-    masks = [part for part in batches_in(index) if part.dtype == np.bool_]  # type: ignore[attr-defined]
+    masks = [part for part in find_batches(index) if part.dtype == np.bool_]  # type: ignore[attr-defined]
     if masks and len(shape_of(value)) <= len(full) - max(len(shape_of(m)) for m in masks):
-        return where(marks(index, full), value, array)
-    places = flat_places(index, full)
+        return where(mark_index(index, full), value, array)
+    places = flat_indices(index, full)
     if has_repeats(places):
         return put_last(array, value, index)
     return reshape(set_item(reshape(array, (-1,)), value, places), full)
@@ -33,7 +33,7 @@ def put_each(array: Any, value: Any, index: Any) -> Any:
 
 def take_each(array: Any, index: Any) -> Any:
     """Return the elements that an index selects."""
-    return getitem(reshape(array, (-1,)), flat_places(index, shape_of(array)))
+    return getitem(reshape(array, (-1,)), flat_indices(index, shape_of(array)))
 
 
 def is_single(index: Any) -> bool:
@@ -47,7 +47,7 @@ def is_single(index: Any) -> bool:
 def has_repeats(places: Any) -> bool:
     """Tell whether an index occurs more than once, in any example."""
     count = math.prod(shape_of(places))
-    while batches_in(places):
+    while find_batches(places):
         places = places.value
     lines = np.sort(np.reshape(places, (-1, max(count, 1))), axis=-1)
     return bool(np.any(lines[:, 1:] == lines[:, :-1]))
@@ -66,7 +66,7 @@ def put_last(array: Any, value: Any, index: Any) -> Any:
 
 def _origins(index: Any, full: tuple[int, ...], given: tuple[int, ...]) -> Any:
     """Return which element of the written value each element retains; -1 if none."""
-    batches = batches_in(index)
+    batches = find_batches(index)
     if batches:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
         return level.one_by_one(lambda one: _origins(one, full, given), (index,))

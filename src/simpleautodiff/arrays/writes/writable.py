@@ -21,8 +21,8 @@ from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.errors import LostDerivativeError, ReadOnlyError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
-    batches_in,
-    flat_places,
+    find_batches,
+    flat_indices,
     getitem,
     is_basic,
     set_item,
@@ -165,7 +165,7 @@ def get_item(self: Writable, index: Any) -> Any:
     cell = as_cell(self, index)
     if cell is not None and len(cell) == len(shape(self)):
         return self.writes[cell] if cell in self.writes else _read(_find_readable(self, cell), cell)
-    if batches_in(index):
+    if find_batches(index):
         return _get_item_per_example(self, index)
     if not is_basic(index):
         return Writable(_read(self.current, index))
@@ -259,7 +259,7 @@ def repeat_for_flat(self: Writable, index: Any, value: Any) -> Any:
     """Return the values to write: x.flat repeats them cyclically, as in NumPy."""
     if self.as_view is None or self.as_view.read is not np.ravel or not shape_of(value):
         return value
-    target = shape_of(flat_places(index, shape(self)))
+    target = shape_of(flat_indices(index, shape(self)))
     return value if shape_of(value) == target else np.resize(value, target)
 
 

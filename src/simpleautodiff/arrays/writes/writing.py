@@ -48,7 +48,7 @@ from simpleautodiff.core.level import Traced, Written, plain, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError, LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
-from simpleautodiff.rules.array.indexing import batches_in, flat_places, is_basic, set_item
+from simpleautodiff.rules.array.indexing import find_batches, flat_indices, is_basic, set_item
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_array
 from simpleautodiff.values.pytree import map_leaves
@@ -107,7 +107,7 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
     _check_dtype(self, value)
     value = repeat_for_flat(self, index, value)
-    if batches_in(index):
+    if find_batches(index):
         self.current = put_each(self.current, value, index)
         return
     cell = as_cell(self, index)
@@ -127,7 +127,7 @@ def _check_dtype(self: Writable, value: Any) -> None:
 
 
 def _has_repeats(self: Writable, index: Any) -> bool:
-    return not is_basic(index) and has_repeats(flat_places(index, shape(self)))
+    return not is_basic(index) and has_repeats(flat_indices(index, shape(self)))
 
 
 def _set_imaginary(self: Writable, new: Any) -> None:

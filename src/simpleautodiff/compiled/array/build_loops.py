@@ -31,7 +31,7 @@ from simpleautodiff.compiled.recording.trace_program import Ref, places
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
-from simpleautodiff.rules.array.shapes import kept
+from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
 
@@ -227,7 +227,7 @@ class _Fusion:
         if line.name == "sum_to":
             small = (1,) * (len(shape) - len(line.args[1])) + tuple(line.args[1])
         else:
-            small = kept(shape, line.args[1])
+            small = keep_dims(shape, line.args[1])
         to = self._access(View(number, small, 0, steps(small)), shape, dtype)
         self.folds.append(Fold(ARRAY_OPERATIONS[line.name].fold, place, to))
 

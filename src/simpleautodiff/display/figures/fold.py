@@ -222,9 +222,9 @@ def _fold_calls(program: Program, steps: Sequence[Box], by: str, depth: int) -> 
             boxes += group
             continue
         parts = _fold_steps(program, group, by, depth + 1)
-        mark = ("call", call.function, call.place)
+        mark = ("call", call.function, call.location)
         title = "lambda" if call.function == "<lambda>" else f"{call.function}()"
-        boxes.append(_box("call", title, parts, mark, group[0].line and call.place[1]))
+        boxes.append(_box("call", title, parts, mark, group[0].line and call.location[1]))
     return boxes
 
 

@@ -1,7 +1,8 @@
-"""Rows: factors of matrices that come together: U, s, V; Q, R; eigenvalues and eigenvectors.
+"""Rows: decompositions of matrices: U, s, V; Q, R; eigenvalues and eigenvectors.
 
-What one decomposition gives is one array, each factor a block of its rows, so that it is computed
-once. Where singular values or eigenvalues are equal, their vectors are a choice and do not turn.
+A decomposition returns its factors packed into one array, one below the other, so that it is
+computed once. Where singular values or eigenvalues are equal, their vectors are not unique; the
+derivative by which these would rotate into each other is taken as 0.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import EQUAL, flip, inv, solve, some_equal
+from simpleautodiff.rules.array.linear_systems import EQUAL, flip, has_equal, inv, solve
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where
@@ -24,25 +25,28 @@ from simpleautodiff.rules.scalar.complex_parts import conj, imag, real
 from simpleautodiff.values.functions import is_complex
 
 
-def _rows(packed: Any, start: int, stop: int) -> Any:
+def _take_block(packed: Any, start: int, stop: int) -> Any:
+    """Return one factor of a decomposition that is packed into one array."""
     return getitem(packed, (..., slice(start, stop), slice(None)))
 
 
-def _diagonal(x: Any) -> Any:
-    """Return the diagonal as a matrix of one row."""
+def _take_diagonal(x: Any) -> Any:
+    """Return the diagonal as a 1 × n matrix."""
     return sum_over(x * np.eye(shape_of(x)[-1], dtype=real_dtype(x)), -2, True)
 
 
-def _on_diagonal(line: Any) -> Any:
-    return line * np.eye(shape_of(line)[-1], dtype=real_dtype(line))
+def _make_diagonal(values: Any) -> Any:
+    """Return the diagonal matrix of the values in a 1 × n matrix."""
+    return values * np.eye(shape_of(values)[-1], dtype=real_dtype(values))
 
 
-def _inverse_or_zero(x: Any) -> Any:
+def _invert_or_zero(x: Any) -> Any:
+    """Return 1/x, and 0 where x is 0."""
     zero = plain(x) == 0
     return where(zero, 0.0, 1 / where(zero, 1.0, x))
 
 
-def _outside(basis: Any, x: Any) -> Any:
+def _project_out(basis: Any, x: Any) -> Any:
     """Return the part of the columns of x that is orthogonal to those of the basis."""
     return x - matmul(basis, matmul(flip(basis), x))
 
@@ -52,50 +56,54 @@ def _outside(basis: Any, x: Any) -> Any:
 
 def _svd_value(a: Any) -> Any:
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    line = s[..., None, :].astype(u.dtype)
-    return np.concatenate([u, line, np.conj(np.swapaxes(vh, -1, -2))], -2)
+    values = s[..., None, :].astype(u.dtype)
+    return np.concatenate([u, values, np.conj(np.swapaxes(vh, -1, -2))], -2)
 
 
-def svd_parts(packed: Any, a: Any) -> tuple[Any, Any, Any]:
-    """Return U, the singular values as one row, and V."""
+def split_svd(packed: Any, a: Any) -> tuple[Any, Any, Any]:
+    """Return U, the singular values as a 1 × k matrix, and V."""
     m, n = shape_of(a)[-2:]
-    return _rows(packed, 0, m), _rows(packed, m, m + 1), _rows(packed, m + 1, m + 1 + n)
+    return (
+        _take_block(packed, 0, m),
+        _take_block(packed, m, m + 1),
+        _take_block(packed, m + 1, m + 1 + n),
+    )
 
 
 def _svd_gaps(s: Any) -> Any:
-    return _inverse_or_zero((s + swap(s)) * (s - swap(s)))
+    return _invert_or_zero((s + swap(s)) * (s - swap(s)))
 
 
 def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
-    u, s, v = svd_parts(packed, a)
+    u, s, v = split_svd(packed, a)
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
     inner = matmul(matmul(flip(u), dot), v)
-    gaps, inverse = _svd_gaps(s), _inverse_or_zero(s)
+    gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
     left, right = inner * s, inner * swap(s)
-    turn = (inner - flip(inner)) / 2 * _on_diagonal(inverse)
-    du = matmul(u, gaps * (left + flip(left)) + turn)
+    rotation = (inner - flip(inner)) / 2 * _make_diagonal(inverse)
+    du = matmul(u, gaps * (left + flip(left)) + rotation)
     dv = matmul(v, gaps * (right + flip(right)))
     if m > k:
-        du = du + _outside(u, matmul(dot, v)) * inverse
+        du = du + _project_out(u, matmul(dot, v)) * inverse
     if n > k:
-        dv = dv + _outside(v, matmul(flip(dot), u)) * inverse
-    return concatenate([du, real(_diagonal(inner)), dv], -2)
+        dv = dv + _project_out(v, matmul(flip(dot), u)) * inverse
+    return concatenate([du, real(_take_diagonal(inner)), dv], -2)
 
 
 def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
-    u, s, v = svd_parts(packed, a)
-    bar_u, bar_s, bar_v = svd_parts(bar, a)
+    u, s, v = split_svd(packed, a)
+    bar_u, bar_s, bar_v = split_svd(bar, a)
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
-    gaps, inverse = _svd_gaps(s), _inverse_or_zero(s)
+    gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
     left, right = gaps * matmul(swap(u), bar_u), gaps * matmul(swap(v), bar_v)
-    turn = matmul(swap(u), bar_u) * _on_diagonal(inverse)
+    rotation = matmul(swap(u), bar_u) * _make_diagonal(inverse)
     inner = (left + flip(left)) * s + (right + flip(right)) * swap(s)
-    inner = inner + (turn - flip(turn)) / 2 + _on_diagonal(real(bar_s))
+    inner = inner + (rotation - flip(rotation)) / 2 + _make_diagonal(real(bar_s))
     pulled = matmul(matmul(conj(u), inner), swap(v))
     if m > k:
-        pulled = pulled + matmul(_outside(conj(u), bar_u * inverse), swap(v))
+        pulled = pulled + matmul(_project_out(conj(u), bar_u * inverse), swap(v))
     if n > k:
-        pulled = pulled + matmul(conj(u), flip(_outside(conj(v), bar_v * inverse)))
+        pulled = pulled + matmul(conj(u), flip(_project_out(conj(v), bar_v * inverse)))
     return pulled
 
 
@@ -108,12 +116,12 @@ svd: Wrapping = row(
     latex=r"\operatorname{{svd}} {0}",
     arrays=True,
     holomorphic=False,
-    reason="a singular value moves by uᵀ dA v; singular vectors turn into each other",
+    reason="the change of a singular value is uᵀ dA v; singular vectors rotate into each other",
     batch=lambda size, which, a: svd(a),
     kinks=[
         Kink(
             "equal singular values, or 0",
-            lambda a: some_equal(np.linalg.svd(a)[1], 0.0),
+            lambda a: has_equal(np.linalg.svd(a)[1], 0.0),
             EQUAL.choice,
         )
     ],
@@ -128,46 +136,46 @@ def _qr_value(a: Any) -> Any:
     return np.concatenate([q, np.swapaxes(r, -1, -2)], -2)
 
 
-def qr_parts(packed: Any, a: Any) -> tuple[Any, Any]:
+def split_qr(packed: Any, a: Any) -> tuple[Any, Any]:
     """Return Q and R."""
     m, n = shape_of(a)[-2:]
-    return _rows(packed, 0, m), swap(_rows(packed, m, m + n))
+    return _take_block(packed, 0, m), swap(_take_block(packed, m, m + n))
 
 
-def _below(x: Any) -> Any:
-    """Keep what is below the diagonal."""
+def _take_below(x: Any) -> Any:
+    """Set what is not below the diagonal to 0."""
     n = shape_of(x)[-1]
     return where(np.tri(n, n, -1, bool), x, 0.0)
 
 
 def _skew(x: Any) -> Any:
     """Return the skew matrix whose lower half is that of x; its diagonal is imaginary."""
-    low = _below(x)
+    low = _take_below(x)
     skew = low - flip(low)
-    return skew + _on_diagonal(1j * imag(_diagonal(x))) if is_complex(plain(x)) else skew
+    return skew + _make_diagonal(1j * imag(_take_diagonal(x))) if is_complex(plain(x)) else skew
 
 
 def _skew_back(g: Any) -> Any:
-    pulled = _below(g - flip(g))
-    return pulled + _on_diagonal(1j * imag(_diagonal(g))) if is_complex(plain(g)) else pulled
+    pulled = _take_below(g - flip(g))
+    return pulled + _make_diagonal(1j * imag(_take_diagonal(g))) if is_complex(plain(g)) else pulled
 
 
-def _over(x: Any, r: Any) -> Any:
+def _solve_right(x: Any, r: Any) -> Any:
     """Return x R⁻¹."""
     return swap(solve(swap(r), swap(x)))
 
 
 def _qr_push(dot: Any, packed: Any, a: Any) -> Any:
-    q, r = qr_parts(packed, a)
-    x = _over(dot, r)
+    q, r = split_qr(packed, a)
+    x = _solve_right(dot, r)
     y = matmul(flip(q), x)
     rest = y - _skew(y)
     return concatenate([x - matmul(q, rest), swap(matmul(rest, r))], -2)
 
 
 def _qr_pull(bar: Any, packed: Any, a: Any) -> Any:
-    q, r = qr_parts(packed, a)
-    bar_q, bar_r = qr_parts(bar, a)
+    q, r = split_qr(packed, a)
+    bar_q, bar_r = split_qr(bar, a)
     g = matmul(bar_r, swap(r)) - matmul(swap(q), bar_q)
     x = bar_q + matmul(conj(q), g - _skew_back(g))
     return swap(solve(r, swap(x)))
@@ -182,7 +190,7 @@ qr: Wrapping = row(
     latex=r"\operatorname{{qr}} {0}",
     arrays=True,
     holomorphic=False,
-    reason="from Q R = A and Qᵀ Q = 1: Qᵀ dQ is skew, dR is upper triangular",
+    reason="Q R = A and Qᵀ Q = 1, so Qᵀ dQ is skew-symmetric and dR is upper triangular",
     batch=lambda size, which, a: qr(a),
 )
 
@@ -195,23 +203,23 @@ def _eig_value(a: Any) -> Any:
     return np.concatenate([w[..., None, :], v], -2)
 
 
-def eig_parts(packed: Any) -> tuple[Any, Any]:
-    """Return the eigenvalues as one row, and the eigenvectors as columns."""
+def split_eig(packed: Any) -> tuple[Any, Any]:
+    """Return the eigenvalues as a 1 × n matrix, and the eigenvectors as columns."""
     n = shape_of(packed)[-1]
-    return _rows(packed, 0, 1), _rows(packed, 1, n + 1)
+    return _take_block(packed, 0, 1), _take_block(packed, 1, n + 1)
 
 
 def _eig_push(dot: Any, packed: Any) -> Any:
-    w, v = eig_parts(packed)
+    w, v = split_eig(packed)
     inner = solve(v, matmul(dot, v))
-    turned = matmul(v, _inverse_or_zero(w - swap(w)) * inner)
-    return concatenate([_diagonal(inner), turned], -2)
+    rotated = matmul(v, _invert_or_zero(w - swap(w)) * inner)
+    return concatenate([_take_diagonal(inner), rotated], -2)
 
 
 def _eig_pull(bar: Any, packed: Any) -> Any:
-    w, v = eig_parts(packed)
-    bar_w, bar_v = eig_parts(bar)
-    inner = _on_diagonal(bar_w) + _inverse_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
+    w, v = split_eig(packed)
+    bar_w, bar_v = split_eig(bar)
+    inner = _make_diagonal(bar_w) + _invert_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
     return matmul(solve(swap(v), inner), swap(v))
 
 
@@ -223,10 +231,10 @@ eig: Wrapping = row(
     text="eig({0})",
     latex=r"\operatorname{{eig}} {0}",
     arrays=True,
-    reason="from A V = V W: V⁻¹ dA V moves the values, and turns the vectors into each other",
+    reason="with A V = V W, the diagonal of V⁻¹ dA V changes W, and the rest rotates the vectors",
     batch=lambda size, which, a: eig(a),
     kinks=[
-        Kink("equal eigenvalues", lambda a: some_equal(np.linalg.eigvals(a)), EQUAL.choice),
+        Kink("equal eigenvalues", lambda a: has_equal(np.linalg.eigvals(a)), EQUAL.choice),
     ],
 )
 
@@ -249,7 +257,7 @@ def _pinv_push(dot: Any, p: Any, a: Any) -> Any:
 
 def _pinv_pull(bar: Any, p: Any, a: Any) -> Any:
     bar = swap(bar)
-    right = bar - matmul(a, matmul(p, bar))  # the transpose of what stands right of dAᴴ ...
+    right = bar - matmul(a, matmul(p, bar))  # the transpose of the factor to the right of dAᴴ
     left = bar - matmul(matmul(bar, p), a)
     first = matmul(right, matmul(p, flip(p)))
     second = matmul(matmul(flip(p), p), left)
@@ -267,13 +275,13 @@ pinv: Wrapping = row(
     latex=r"{0}^+",
     arrays=True,
     holomorphic=False,
-    reason="as that of the inverse, and what leaves the range or the kernel; the rank is kept",
+    reason="the rule of the inverse, and terms for the range and the kernel; the rank is constant",
     batch=lambda size, which, a, cut: pinv(a, cut),
     kinks=[
         Kink(
             "less than full rank",
             lambda a, cut: np.any(np.linalg.matrix_rank(a, rtol=cut) < min(shape_of(a)[-2:])),
-            "as if the rank stayed as it is",
+            "as if the rank were constant",
         )
     ],
 )

@@ -1,4 +1,4 @@
-"""Rows: the same numbers in another kind, with more or fewer digits."""
+"""Rows: the conversion to another dtype."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from simpleautodiff.values.other_arrays import Foreign
 
 
 def dtype_of(x: Any) -> Any:
-    """Return NumPy's type of a number, an array, or a node of either."""
+    """Return the dtype of a number, an array, or a node of either."""
     x = plain(x)
     return x.dtype if type(x) is np.ndarray and x.dtype.isnative else np.result_type(x)
 
 
 def real_dtype(x: Any) -> Any:
-    """Return the type of the real part: float32 for complex64."""
+    """Return the dtype of the real part: float32 for complex64."""
     return dtype_of(x).type(0).real.dtype
 
 
@@ -44,6 +44,6 @@ astype: Wrapping = row(
     text="astype({0}, {1})",
     latex=r"{0}",
     arrays=True,
-    reason="the same number with more or fewer digits",
+    reason="the same numbers in another dtype",
     batch=lambda size, which, x, dtype: astype(x, dtype),
 )

@@ -1,8 +1,9 @@
-"""Rows: Fourier transforms along one axis, without factors.
+"""Rows: Fourier transforms along one axis, without normalisation.
 
-The matrix of a Fourier transform is symmetric, so that the transform is its own transpose. That of
-real numbers keeps half of the frequencies; each of the others counts twice on the way back. The
-matrices of transforms into cosines or sines, scaled well, are orthogonal: back is the inverse.
+The matrix of a Fourier transform is symmetric, so the transform is its own transpose. The transform
+of real numbers stores half of the frequencies; in its transpose those that stand for a conjugate,
+too, count twice. With the right scaling the matrix of a cosine or sine transform is orthogonal, so
+its transpose is its inverse.
 """
 
 from __future__ import annotations
@@ -36,25 +37,25 @@ fourier: Wrapping = row(
     text="fft({0}, {1})",
     latex=r"\operatorname{{fft}}({0})",
     arrays=True,
-    reason="every element counts in every frequency; the matrix is symmetric",
+    reason="every element contributes to every frequency; the matrix is symmetric",
     batch=lambda size, which, x, axis, back: fourier(x, axis + 1, back),
 )
 
 
-def _twice(n: int, axis: int, like: Any) -> Any:
-    """Return how often each of the n // 2 + 1 frequencies counts among all n."""
+def _count_frequencies(n: int, axis: int, like: Any) -> Any:
+    """Return how many of all n frequencies each of the n // 2 + 1 stored ones stands for."""
     count = np.full(n // 2 + 1, 2)
     count[0] = 1
     if n % 2 == 0:
         count[-1] = 1
-    places = [1] * len(shape_of(like))
-    places[axis] = -1
-    return count.reshape(places).astype(real_dtype(like))
+    new = [1] * len(shape_of(like))
+    new[axis] = -1
+    return count.reshape(new).astype(real_dtype(like))
 
 
 def _half_back(bar: Any, x: Any, axis: int) -> Any:
     n = shape_of(x)[axis]
-    return whole_transform(conj(bar) / _twice(n, axis, bar), axis, n)
+    return whole_transform(conj(bar) / _count_frequencies(n, axis, bar), axis, n)
 
 
 half_transform: Wrapping = row(
@@ -70,14 +71,14 @@ half_transform: Wrapping = row(
     latex=r"\operatorname{{rfft}}({0})",
     arrays=True,
     real=True,
-    reason="every real element counts in every frequency",
+    reason="every real element contributes to every frequency",
     batch=lambda size, which, x, axis: half_transform(x, axis + 1),
 )
 whole_transform: Wrapping = row(
     "whole_transform",
     lambda v, _z, axis, n: Linear(
         lambda dot: whole_transform(dot, axis, n),
-        lambda bar: conj(half_transform(bar, axis)) * _twice(n, axis, v),
+        lambda bar: conj(half_transform(bar, axis)) * _count_frequencies(n, axis, v),
     ),
     ZERO,
     ZERO,
@@ -88,10 +89,10 @@ whole_transform: Wrapping = row(
     latex=r"\operatorname{{irfft}}({0})",
     arrays=True,
     holomorphic=False,
-    reason="a frequency counts for itself and for its conjugate, which is not stored",
+    reason="a frequency contributes for itself and for its conjugate, which is not stored",
     batch=lambda size, which, z, axis, n: whole_transform(z, axis + 1, n),
 )
-UNDOES = {1: 1, 2: 3, 3: 2, 4: 4}  # the types that undo each other
+INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}  # the type of the inverse transform, by type
 
 
 def _waves(x: Any, axis: int, name: str, kind: int) -> Any:
@@ -105,7 +106,7 @@ waves: Wrapping = row(
     "waves",
     lambda _v, _x, axis, name, kind: Linear(
         lambda dot: waves(dot, axis, name, kind),
-        lambda bar: waves(bar, axis, name, UNDOES[kind]),
+        lambda bar: waves(bar, axis, name, INVERSE_TYPE[kind]),
     ),
     ZERO,
     ZERO,
@@ -116,6 +117,6 @@ waves: Wrapping = row(
     text="{2}({0}, type={3}, axis={1})",
     latex=r"\operatorname{{waves}}({0})",
     arrays=True,
-    reason="every element counts in every wave; the matrix is orthogonal",
+    reason="every element contributes to every wave; the matrix is orthogonal",
     batch=lambda size, which, x, axis, name, kind: waves(x, axis + 1, name, kind),
 )

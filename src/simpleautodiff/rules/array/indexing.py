@@ -1,4 +1,4 @@
-"""Rows: elements by their places: chosen, put, written, joined, added up one after the other."""
+"""Rows: elements by index: selecting, scattering, writing, joining; and cumulative sums."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.shapes import (
     broadcast_to,
     fit,
-    lead,
-    linear,
+    linear_row,
+    pad_rank,
     reshape,
     shape_of,
-    shifted,
+    shift_axes,
 )
-from simpleautodiff.rules.row import Wrapping, row, with_kinks
+from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
 
@@ -31,18 +31,18 @@ def _cumsum_back(bar: Any, _x: Any, axis: int) -> Any:
     return getitem(cumsum(getitem(bar, index), axis), index)
 
 
-cumsum: Wrapping = linear(
+cumsum: Wrapping = linear_row(
     "cumsum",
     np.cumsum,
     _cumsum_back,
     1,
-    "an element counts in every sum from its own on",
+    "an element is a term of every partial sum from its own position on",
     lambda size, x, axis: cumsum(x, axis + 1),
 )
 
 
 def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
-    """Put elements into an array of zeros; what falls on one place is added up."""
+    """Put elements into an array of zeros; those with the same index are added."""
     if type(x) is Foreign:
         return x.scatter(index, new)
     out = np.zeros(new, x.dtype if type(x) is np.ndarray else np.result_type(x))
@@ -54,7 +54,7 @@ def _scatter(x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 
 def is_basic(index: Any) -> bool:
-    """Tell whether an index is of whole numbers and slices, so that NumPy would give a view."""
+    """Tell whether an index has only integers and slices, so that NumPy would return a view."""
     if type(index) is int or type(index) is slice:
         return True
     parts = index if isinstance(index, tuple) else (index,)
@@ -66,28 +66,28 @@ def is_basic(index: Any) -> bool:
     )
 
 
-def flat_places(index: Any, full: tuple[int, ...]) -> Any:
-    """Return the places that an index chooses, counted through an array of a given shape."""
-    batches = batches_in(index)
+def flat_indices(index: Any, full: tuple[int, ...]) -> Any:
+    """Return the flat indices of the elements that an index selects in an array of shape `full`."""
+    batches = find_batches(index)
     if batches and isinstance(index, tuple):
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
-        return level.one_by_one(lambda one: flat_places(one, full), (index,))
-    places = np.arange(math.prod(full)).reshape(full)
-    return getitem(places, index) if batches else places[index]
+        return level.one_by_one(lambda one: flat_indices(one, full), (index,))
+    indices = np.arange(math.prod(full)).reshape(full)
+    return getitem(indices, index) if batches else indices[index]
 
 
-def marks(index: Any, full: tuple[int, ...]) -> Any:
-    """Return where in an array of a given shape an index chooses, as a mask."""
-    batches = batches_in(index)
+def mark_index(index: Any, full: tuple[int, ...]) -> Any:
+    """Return the mask of the elements that an index selects in an array of shape `full`."""
+    batches = find_batches(index)
     if batches:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
-        return level.one_by_one(lambda one: marks(one, full), (index,))
+        return level.one_by_one(lambda one: mark_index(one, full), (index,))
     mask = np.zeros(full, bool)
     mask[index] = True
     return mask
 
 
-def batches_in(index: Any) -> list[Traced]:
+def find_batches(index: Any) -> list[Traced]:
     """Return the parts of an index that differ from example to example."""
     parts = index if isinstance(index, tuple) else (index,)
     return [
@@ -95,52 +95,52 @@ def batches_in(index: Any) -> list[Traced]:
     ]
 
 
-def _behind(index: Any) -> tuple[Any, ...]:
-    """Return a basic index of one example as that of a batch."""
+def _index_batch(index: Any) -> tuple[Any, ...]:
+    """Return the index of a batch that applies a basic index to every example."""
     return (slice(None), *(index if isinstance(index, tuple) else (index,)))
 
 
-def _in_each(size: int, index: Any, full: tuple[int, ...]) -> Any:
-    """Return the places that an index of another batch chooses, counted through `size` arrays."""
-    places = flat_places(index, full)
-    starts = np.arange(size).reshape(-1, *(1,) * len(shape_of(places)))
-    return places + starts * math.prod(full)
+def _flat_batch_indices(size: int, index: Any, full: tuple[int, ...]) -> Any:
+    """Return the flat indices that a batched index selects in a stack of `size` arrays."""
+    indices = flat_indices(index, full)
+    starts = np.arange(size).reshape(-1, *(1,) * len(shape_of(indices)))
+    return indices + starts * math.prod(full)
 
 
 def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     if is_basic(index):
-        return getitem(x, _behind(index))
+        return getitem(x, _index_batch(index))
     full = shape_of(x)[1:]
-    if batches_in(index):
-        return getitem(reshape(x, (-1,)), _in_each(size, index, full))
-    return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_places(index, full)))
+    if find_batches(index):
+        return getitem(reshape(x, (-1,)), _flat_batch_indices(size, index, full))
+    return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_indices(index, full)))
 
 
 def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
     if is_basic(index):
-        return scatter(x, _behind(index), (size, *new))
-    if batches_in(index):
-        flat = scatter(x, _in_each(size, index, new), (size * math.prod(new),))
+        return scatter(x, _index_batch(index), (size, *new))
+    if find_batches(index):
+        flat = scatter(x, _flat_batch_indices(size, index, new), (size * math.prod(new),))
         return reshape(flat, (size, *new))
-    places = (slice(None), flat_places(index, new))
-    return reshape(scatter(x, places, (size, math.prod(new))), (size, *new))
+    indices = (slice(None), flat_indices(index, new))
+    return reshape(scatter(x, indices, (size, math.prod(new))), (size, *new))
 
 
-getitem: Wrapping = linear(
+getitem: Wrapping = linear_row(
     "getitem",
     lambda x, index: x[index],
     lambda bar, _x, index: scatter(bar, index, shape_of(_x)),
     1,
-    "the chosen elements; those not chosen do not count",
+    "the derivative is 1 for the selected elements and 0 for the others",
     _getitem_batch,
 )
 
 
-def _ties(x: Any, places: Any, axis: int) -> bool:
-    """Tell whether an element that was chosen along an axis is not the only one of its size."""
-    chosen = np.moveaxis(x[places], axis, -1)
+def _has_ties(x: Any, indices: Any, axis: int) -> bool:
+    """Tell whether an element that was selected along an axis equals another one there."""
+    chosen = np.moveaxis(x[indices], axis, -1)
     outer = chosen.shape[:-1]
-    lines = np.moveaxis(x.reshape(_with_axis(places.shape, axis, x.size)), axis, -1)
+    lines = np.moveaxis(x.reshape(_infer_axis(indices.shape, axis, x.size)), axis, -1)
     for line in np.ndindex(*outer):
         values, counts = np.unique(lines[line], return_counts=True)
         if np.any(np.isin(chosen[line], values[counts > 1])):
@@ -148,36 +148,36 @@ def _ties(x: Any, places: Any, axis: int) -> bool:
     return False
 
 
-def _with_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
-    """Return a shape whose given axis is as long as an array of that size needs."""
+def _infer_axis(shape: tuple[int, ...], axis: int, size: int) -> tuple[int, ...]:
+    """Return the shape with the length of one axis left to be inferred from the size."""
     new = [*shape]
     new[axis] = -1 if size else 0
     return tuple(new)
 
 
 @cache
-def ranked(axis: int) -> Wrapping:
-    """Return `getitem` as sorting uses it: of equal elements along the axis, which is a choice."""
-    choice = "each keeps its own derivative, in the order in which they stand"
-    return with_kinks(
-        getitem, Kink("equal elements", lambda x, places: _ties(x, places, axis), choice)
+def getitem_by_rank(axis: int) -> Wrapping:
+    """Return `getitem` for sorting along an axis, where the order of equal elements is a choice."""
+    choice = "each retains its own derivative, in the original order"
+    return add_kinks(
+        getitem, Kink("equal elements", lambda x, indices: _has_ties(x, indices, axis), choice)
     )
 
 
-roll: Wrapping = linear(
+roll: Wrapping = linear_row(
     "roll",
     np.roll,
     lambda bar, _x, shift, axis: roll(bar, tuple(-n for n in shift), axis),
     2,
-    "the same elements in other places",
-    lambda size, x, shift, axis: roll(x, shift, shifted(axis, len(shape_of(x)) - 1)),
+    "the same elements at other positions",
+    lambda size, x, shift, axis: roll(x, shift, shift_axes(axis, len(shape_of(x)) - 1)),
 )
-scatter: Wrapping = linear(
+scatter: Wrapping = linear_row(
     "scatter",
     _scatter,
     lambda bar, _x, index, _new: getitem(bar, index),
     2,
-    "each element counts where it was put",
+    "each element receives the adjoint at its index",
     _scatter_batch,
 )
 
@@ -191,8 +191,8 @@ def _set_item(x: Any, value: Any, index: Any) -> Any:
     return out
 
 
-def _written(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
-    """Return the local derivative of a written array in what was written."""
+def _written_rule(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
+    """Return the local derivative of the array after the write, in the value that was written."""
 
     def push(dot: Any) -> Any:
         return set_item(np.zeros(shape_of(_v), np.result_type(plain(_v))), dot, index)
@@ -203,14 +203,14 @@ def _written(_v: Any, _x: Any, _value: Any, index: Any) -> Linear:
 def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, index: Any) -> Any:
     x = x if which[0] else broadcast_to(x, (size, *shape_of(x)))
     full = shape_of(x)[1:]
-    places = flat_places(index, full)
-    value = lead(value, len(shape_of(places))) if which[1] else value
+    indices = flat_indices(index, full)
+    value = pad_rank(value, len(shape_of(indices))) if which[1] else value
     if is_basic(index):
-        return set_item(x, value, _behind(index))
-    if batches_in(index):
-        flat = set_item(reshape(x, (-1,)), value, _in_each(size, index, full))
+        return set_item(x, value, _index_batch(index))
+    if find_batches(index):
+        flat = set_item(reshape(x, (-1,)), value, _flat_batch_indices(size, index, full))
         return reshape(flat, (size, *full))
-    flat = set_item(reshape(x, (size, math.prod(full))), value, (slice(None), places))
+    flat = set_item(reshape(x, (size, math.prod(full))), value, (slice(None), indices))
     return reshape(flat, (size, *full))
 
 
@@ -219,60 +219,60 @@ set_item: Wrapping = row(
     lambda _v, _x, _value, index: Linear(
         lambda dot: set_item(dot, 0, index), lambda bar: set_item(bar, 0, index), True
     ),
-    _written,
+    _written_rule,
     ZERO,
     value=_set_item,
     numpy=(),
     text="{0} with [{2}] = {1}",
     latex=r"{0}[{2} \leftarrow {1}]",
     arrays=True,
-    reason="what was overwritten counts no more; what was written counts in its place",
+    reason="overwritten elements have the derivative 0; written ones receive the adjoints there",
     settings=(2,),
     batch=_set_item_batch,
 )
 
 
 def concatenate(parts: Sequence[Any], axis: int = 0) -> Any:
-    """Join arrays along an axis; each part counts in its own place."""
+    """Join arrays along an axis."""
     axis %= len(shape_of(parts[0]))
     ends = itertools.accumulate(shape_of(part)[axis] for part in parts)
-    return joining(len(parts))((axis, (0, *ends)), *parts)
+    return make_concatenate(len(parts))((axis, (0, *ends)), *parts)
 
 
-def _concatenate_batch(size: int, which: tuple[bool, ...], places: Any, *parts: Any) -> Any:
+def _concatenate_batch(size: int, which: tuple[bool, ...], setting: Any, *parts: Any) -> Any:
     full = [
         part if is_batched else broadcast_to(part, (size, *shape_of(part)))
         for part, is_batched in zip(parts, which[1:], strict=True)
     ]
-    return concatenate(full, places[0] + 1)
+    return concatenate(full, setting[0] + 1)
 
 
-_JOINS: dict[int, Wrapping] = {}
+_CONCATENATES: dict[int, Wrapping] = {}
 
 
-def joining(count: int) -> Wrapping:
-    """Return the primitive that joins `count` arrays."""
-    if count not in _JOINS:
-        _JOINS[count] = row(
+def make_concatenate(count: int) -> Wrapping:
+    """Return the row that joins `count` arrays, given the axis and the bounds of the parts."""
+    if count not in _CONCATENATES:
+        _CONCATENATES[count] = row(
             "concatenate",
             ZERO,
             *[_part_rule(k) for k in range(count)],
-            value=lambda places, *parts: np.concatenate(parts, places[0]),
+            value=lambda setting, *parts: np.concatenate(parts, setting[0]),
             numpy=(),
             text="concatenate({1}, ...)",
             latex=r"\operatorname{{concatenate}}(\ldots)",
             arrays=True,
-            reason="each part counts in its own place",
+            reason="each part receives its own section of the adjoint",
             settings=(0,),
             listed=False,
             batch=_concatenate_batch,
         )
-    return _JOINS[count]
+    return _CONCATENATES[count]
 
 
 def _part_rule(k: int) -> Callable[..., Linear]:
-    def rule(_v: Any, places: Any, *_parts: Any) -> Linear:
-        axis, bounds = places
+    def rule(_v: Any, setting: Any, *_parts: Any) -> Linear:
+        axis, bounds = setting
         index = (slice(None),) * axis + (slice(bounds[k], bounds[k + 1]),)
         return Linear(
             lambda dot: scatter(dot, index, shape_of(_v)), lambda bar: getitem(bar, index), True

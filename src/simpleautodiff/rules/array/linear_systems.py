@@ -1,4 +1,7 @@
-"""Rows: inverses, solutions and factors of matrices, or of stacks of them."""
+"""Rows: inverses, linear systems, determinants, Cholesky factors and symmetric eigenproblems.
+
+Each takes a matrix or a stack of matrices.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.products import matmul, swap
-from simpleautodiff.rules.array.shapes import lead, reshape, shape_of, sum_over
+from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real
@@ -28,15 +31,15 @@ inv: Wrapping = row(
     latex="{0}^{{-1}}",
     arrays=True,
     reason="from V A = 1 follows dV = -V dA V",
-    batch=lambda size, which, a: inv(a),  # stacks of matrices are batches of them
+    batch=lambda size, which, a: inv(a),  # a batch of matrices is a stack of matrices
 )
 
 
-def lined_up(which: tuple[bool, ...], *matrices: Any) -> list[Any]:
-    """Return batches of matrices with the axis of the batch before all others."""
+def align_batches(which: tuple[bool, ...], *matrices: Any) -> list[Any]:
+    """Give batches of matrices the same rank, with the axis of the batch in front."""
     pairs = [*zip(matrices, which, strict=False)]
     rank = max(len(shape_of(x)) - is_batched for x, is_batched in pairs)
-    return [lead(x, rank) if is_batched else x for x, is_batched in pairs]
+    return [pad_rank(x, rank) if is_batched else x for x, is_batched in pairs]
 
 
 def _solve_pull_matrix(bar: Any, v: Any, a: Any) -> Any:
@@ -56,7 +59,7 @@ solve: Wrapping = row(
     latex="{0}^{{-1}} {1}",
     arrays=True,
     reason="from A V = B follows A dV = dB - dA V",
-    batch=lambda size, which, a, b: solve(*lined_up(which, a, b)),
+    batch=lambda size, which, a, b: solve(*align_batches(which, a, b)),
 )
 
 
@@ -101,7 +104,7 @@ det_sign: Wrapping = row(
     text="sign(det({0}))",
     latex=r"\operatorname{{sign}} \det {0}",
     arrays=True,
-    reason="it stays what it is, but where the determinant is 0",
+    reason="the sign is constant wherever the determinant is not 0",
     batch=lambda size, which, a: det_sign(a),
 )
 
@@ -119,7 +122,7 @@ is_singular: Wrapping = row(
     text="is_singular({0})",
     latex=r"\operatorname{{rank}} {0} < n",
     arrays=True,
-    reason="whether a matrix cannot be inverted, as far as its digits go, stays what it is",
+    reason="the rank of a matrix, up to rounding, is piecewise constant",
     batch=lambda size, which, a: is_singular(a),
 )
 
@@ -130,7 +133,7 @@ def flip(x: Any) -> Any:
 
 
 def _lower(x: Any) -> Any:
-    """Keep the lower triangle, with half of the diagonal."""
+    """Return the lower triangle, with half of the diagonal; the rest is 0."""
     n = shape_of(x)[-1]
     return x * (np.tril(np.ones((n, n))) - 0.5 * np.eye(n)).astype(plain(x).dtype)
 
@@ -160,8 +163,8 @@ cholesky: Wrapping = row(
 )
 
 
-def some_equal(values: Any, *others: float) -> Any:
-    """Tell whether some of the values in a row, or these and others, are equal to rounding."""
+def has_equal(values: Any, *others: float) -> Any:
+    """Tell whether two values along the last axis, or one of these and another, nearly coincide."""
     values = np.concatenate([values, *[np.full((*values.shape[:-1], 1), x) for x in others]], -1)
     size = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
     gaps = np.abs(values[..., :, None] - values[..., None, :])
@@ -171,31 +174,31 @@ def some_equal(values: Any, *others: float) -> Any:
 
 EQUAL = Kink(
     "equal eigenvalues",
-    lambda a: some_equal(np.linalg.eigvalsh(a)),
-    "their vectors are those that NumPy gives; where they are exactly equal, they do not turn",
+    lambda a: has_equal(np.linalg.eigvalsh(a)),
+    "the vectors are those that NumPy returns; exactly equal values do not rotate theirs",
 )
 
 
-def _rotated(v: Any, dot: Any) -> Any:
-    """Return Vᵀ dA V: a symmetric perturbation as the eigenvectors see it."""
+def _rotate(v: Any, dot: Any) -> Any:
+    """Return Vᵀ dA V: the change of a symmetric matrix in the basis of the eigenvectors."""
     return matmul(matmul(flip(v), (dot + flip(dot)) / 2), v)
 
 
-def _line(w: Any) -> Any:
-    """Return vectors as matrices of one row."""
+def _as_one_row(w: Any) -> Any:
+    """Return vectors as 1 × n matrices."""
     return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
 
 
-def _gaps(w: Any) -> Any:
-    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal: there the vectors are a choice."""
-    gap = _line(w) - reshape(w, (*shape_of(w), 1))
+def _invert_gaps(w: Any) -> Any:
+    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal, whose vectors are not unique."""
+    gap = _as_one_row(w) - reshape(w, (*shape_of(w), 1))
     equal = plain(gap) == 0
     return where(equal, 0.0, 1 / where(equal, 1.0, gap))
 
 
 def _values_pull(bar: Any, a: Any) -> Any:
     v = eigenvectors(a)
-    return matmul(conj(v) * _line(bar), swap(v))
+    return matmul(conj(v) * _as_one_row(bar), swap(v))
 
 
 eigenvalues: Wrapping = row(
@@ -203,7 +206,7 @@ eigenvalues: Wrapping = row(
     lambda _w, a: Linear(
         lambda dot: real(
             sum_over(
-                _rotated(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
+                _rotate(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
                 -1,
                 False,
             )
@@ -215,14 +218,14 @@ eigenvalues: Wrapping = row(
     text="eigenvalues({0})",
     latex=r"\lambda({0})",
     arrays=True,
-    reason="an eigenvalue moves by vᵀ dA v, v being its eigenvector",
+    reason="the change of an eigenvalue is vᵀ dA v, where v is its eigenvector",
     batch=lambda size, which, a: eigenvalues(a),
     kinks=[EQUAL],
 )
 
 
 def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
-    middle = _gaps(eigenvalues(a)) * matmul(swap(v), bar)
+    middle = _invert_gaps(eigenvalues(a)) * matmul(swap(v), bar)
     pulled = matmul(matmul(conj(v), middle), swap(v))
     return (pulled + flip(pulled)) / 2
 
@@ -230,7 +233,7 @@ def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
 eigenvectors: Wrapping = row(
     "eigenvectors",
     lambda v, a: Linear(
-        lambda dot: matmul(v, _gaps(eigenvalues(a)) * _rotated(v, dot)),
+        lambda dot: matmul(v, _invert_gaps(eigenvalues(a)) * _rotate(v, dot)),
         lambda bar: _vectors_pull(bar, v, a),
     ),
     value=lambda a: np.linalg.eigh(a)[1],
@@ -238,7 +241,7 @@ eigenvectors: Wrapping = row(
     text="eigenvectors({0})",
     latex=r"V({0})",
     arrays=True,
-    reason="eigenvectors turn into each other by vᵢᵀ dA vⱼ / (wⱼ - wᵢ); not where wᵢ = wⱼ",
+    reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ, taken as 0 where wᵢ = wⱼ",
     batch=lambda size, which, a: eigenvectors(a),
     kinks=[EQUAL],
 )

@@ -1,4 +1,4 @@
-"""Rows: functions of matrices, triangular systems, factors, and the equation of Sylvester."""
+"""Rows: functions of matrices, triangular systems, LU factors, and Sylvester's equation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import inv, lined_up
+from simpleautodiff.rules.array.linear_systems import align_batches, inv
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.branches import where
@@ -20,18 +20,18 @@ from simpleautodiff.values.functions import optional
 
 
 def scipy_linalg(name: str) -> Any:
-    """Return a function of scipy.linalg, which is loaded when it is needed."""
+    """Return a function of scipy.linalg, which is imported when it is first needed."""
     return getattr(optional("scipy.linalg", f"{name} of an array"), name)
 
 
 def lower_part(x: Any, diagonal: int = 0) -> Any:
-    """Keep what is below a diagonal, and the diagonal."""
+    """Return the elements on and below a diagonal; the rest is 0."""
     rows, columns = shape_of(x)[-2:]
     return where(np.tri(rows, columns, diagonal, bool), x, 0.0)
 
 
 def upper_part(x: Any, diagonal: int = 0) -> Any:
-    """Keep what is above a diagonal, and the diagonal."""
+    """Return the elements on and above a diagonal; the rest is 0."""
     rows, columns = shape_of(x)[-2:]
     return where(np.tri(rows, columns, diagonal - 1, bool), 0.0, x)
 
@@ -39,11 +39,11 @@ def upper_part(x: Any, diagonal: int = 0) -> Any:
 # Functions of matrices. ---------------------------------------------------------------------------
 
 
-def _matrix_function(name: str, *kinks: Kink) -> Wrapping:
+def _matrix_function_row(name: str, *kinks: Kink) -> Wrapping:
     """Enter a function f of square matrices.
 
-    f of the block matrix [[A, E], [0, A]] has the derivative of f at A along E in its corner, so
-    the derivative is f itself of a larger matrix: all orders follow.
+    The upper right block of f([[A, E], [0, A]]) is the derivative of f at A along E. So the
+    derivative is f itself, of a larger matrix, and can be differentiated again.
     """
 
     def value(a: Any) -> Any:
@@ -66,26 +66,26 @@ def _matrix_function(name: str, *kinks: Kink) -> Wrapping:
         text=f"{name}({{0}})",
         latex=rf"\operatorname{{{{{name}}}}}({{0}})",
         arrays=True,
-        reason="f([[A, E], [0, A]]) has the derivative of f at A along E in its corner",
+        reason="the upper right block of f([[A, E], [0, A]]) is the derivative of f at A along E",
         kinks=kinks,
     )
     return wrapping
 
 
-expm = _matrix_function("expm")
-logm = _matrix_function("logm")
-sqrtm = _matrix_function(
+expm = _matrix_function_row("expm")
+logm = _matrix_function_row("logm")
+sqrtm = _matrix_function_row(
     "sqrtm",
     Kink(
         "less than full rank",
         lambda a: np.linalg.matrix_rank(a) < len(a),
-        "very large: it grows without end towards such a matrix",
+        "very large: it grows without bound near such a matrix",
     ),
 )
-sinm = _matrix_function("sinm")
-cosm = _matrix_function("cosm")
-sinhm = _matrix_function("sinhm")
-coshm = _matrix_function("coshm")
+sinm = _matrix_function_row("sinm")
+cosm = _matrix_function_row("cosm")
+sinhm = _matrix_function_row("sinhm")
+coshm = _matrix_function_row("coshm")
 
 # Triangular systems. ------------------------------------------------------------------------------
 
@@ -97,20 +97,20 @@ def _solve_triangular(a: Any, b: Any, lower: bool, unit: bool) -> Any:
     stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (np.broadcast_to(x, stack + x.shape[-2:]) for x in (a, b))
     result = np.empty(b.shape, np.result_type(a, b))
-    for place in np.ndindex(stack):
-        result[place] = solve(a[place], b[place], lower=lower, unit_diagonal=unit)
+    for index in np.ndindex(stack):
+        result[index] = solve(a[index], b[index], lower=lower, unit_diagonal=unit)
     return result
 
 
 def _triangular_batch(
     size: int, which: tuple[bool, ...], a: Any, b: Any, lower: bool, unit: bool
 ) -> Any:
-    """Solve system by system, with the axis of the batch before all others."""
-    return solve_triangular(*lined_up(which, a, b), lower, unit)
+    """Solve a stack of systems, with the axis of the batch in front."""
+    return solve_triangular(*align_batches(which, a, b), lower, unit)
 
 
 def _triangle(x: Any, lower: bool, unit: bool) -> Any:
-    """Keep what a triangular system reads of its matrix."""
+    """Return the part of a matrix that a triangular system reads; the rest is 0."""
     return lower_part(x, -int(unit)) if lower else upper_part(x, int(unit))
 
 
@@ -148,7 +148,7 @@ solve_triangular: Wrapping = row(
 
 
 def unit_lower(v: Any) -> Any:
-    """Return L of a matrix that holds L and U."""
+    """Return L from the matrix that stores L and U."""
     return lower_part(v, -1) + np.eye(shape_of(v)[-1], dtype=plain(v).dtype)
 
 
@@ -177,7 +177,7 @@ lu: Wrapping = row(
     text="lu({0}, {1})",
     latex=r"\operatorname{{lu}}({0}, {1})",
     arrays=True,
-    reason="with M = L⁻¹ dA U⁻¹, dL is L times its lower part and dU its upper part times U",
+    reason="with M = L⁻¹ dA U⁻¹: dL is L times the lower part of M, dU the upper part of M times U",
     settings=(1,),
 )
 

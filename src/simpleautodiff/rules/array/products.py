@@ -1,4 +1,4 @@
-"""Rows: products of arrays, all of them sums over products of elements."""
+"""Rows: products of arrays, which are sums of products of elements."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
-from simpleautodiff.rules.array.shapes import lead, reshape, shape_of, sum_to, transpose
+from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_to, transpose
 from simpleautodiff.rules.row import Wrapping, row
 
 
 def swap(x: Any) -> Any:
-    """Transpose the last two axes: a matrix, or each of a stack of them."""
+    """Transpose the last two axes: a matrix, or each matrix of a stack."""
     n = len(shape_of(x))
     return transpose(x, (*range(n - 2), n - 1, n - 2))
 
 
 def _as_matrices(a: Any, b: Any) -> tuple[Any, Any]:
-    """Give vectors the axis that matmul gives them: a row on the left, a column on the right."""
+    """Return vectors as the matrices that matmul takes them for: 1 × n on the left, n × 1 right."""
     if len(shape_of(a)) == 1:
         a = reshape(a, (1, *shape_of(a)))
     if len(shape_of(b)) == 1:
@@ -52,27 +52,29 @@ def _pull_right(bar: Any, a: Any, _b: Any) -> Any:
 
 
 def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
-    """Multiply batches of vectors or matrices; one matrix for all of them is one product."""
+    """Multiply batches of vectors or matrices; with one matrix for all, in a single product."""
     ranks = [len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True)]
     if which == (True, False) and ranks[0] == 1:
-        return matmul(a, b) if ranks[1] <= 2 else _stacked(a, b, which, ranks)
+        return matmul(a, b) if ranks[1] <= 2 else _multiply_stacks(a, b, which, ranks)
     if which == (False, True) and ranks == [2, 1]:
         return matmul(b, swap(a))
-    return _stacked(a, b, which, ranks)
+    return _multiply_stacks(a, b, which, ranks)
 
 
-def _stacked(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) -> Any:
-    """Multiply matrix by matrix, with the axis of the batch before all others."""
+def _multiply_stacks(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) -> Any:
+    """Multiply stacks of matrices, with the axis of the batch in front."""
     if ranks[0] == 1:
         a = reshape(a, (*shape_of(a)[:-1], 1, shape_of(a)[-1]))
     if ranks[1] == 1:
         b = reshape(b, (*shape_of(b), 1))
     rank = max(*ranks, 2)
-    a, b = (lead(x, rank) if is_batched else x for x, is_batched in zip((a, b), which, strict=True))
+    a, b = (
+        pad_rank(x, rank) if is_batched else x for x, is_batched in zip((a, b), which, strict=True)
+    )
     product = matmul(a, b)
     full = shape_of(product)
-    kept = full[:-2] + full[-2:-1] * (ranks[0] > 1) + full[-1:] * (ranks[1] > 1)
-    return reshape(product, kept)
+    new = full[:-2] + full[-2:-1] * (ranks[0] > 1) + full[-1:] * (ranks[1] > 1)
+    return reshape(product, new)
 
 
 matmul: Wrapping = row(
@@ -92,8 +94,8 @@ def _einsum_value(subscripts: str, *operands: Any) -> Any:
     return np.einsum(subscripts, *operands, optimize=len(operands) > 2)
 
 
-def einsum_of(count: int) -> Wrapping:
-    """Return the primitive of einsum with `count` operands."""
+def make_einsum(count: int) -> Wrapping:
+    """Return the row of einsum with `count` operands."""
     if count not in _EINSUMS:
         _EINSUMS[count] = row(
             "einsum",
@@ -104,7 +106,7 @@ def einsum_of(count: int) -> Wrapping:
             text="einsum({0}, {1}, ...)",
             latex=r"\operatorname{{einsum}}({0})",
             arrays=True,
-            reason="linear in each factor: the others stay as they are",
+            reason="it is linear in each factor, with the others held constant",
             settings=(0,),
             listed=False,
             batch=_einsum_batch,
@@ -113,11 +115,11 @@ def einsum_of(count: int) -> Wrapping:
 
 
 def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands: Any) -> Any:
-    """Give the batch a letter of its own."""
+    """Give the axis of the batch an unused letter."""
     inputs, output = subscripts.split("->")
     letter = next(c for c in _LETTERS if c not in subscripts)
     terms = [letter * b + term for b, term in zip(which[1:], inputs.split(","), strict=True)]
-    return einsum_of(len(operands))(",".join(terms) + "->" + letter + output, *operands)
+    return make_einsum(len(operands))(",".join(terms) + "->" + letter + output, *operands)
 
 
 _EINSUMS: dict[int, Wrapping] = {}
@@ -127,7 +129,7 @@ def _einsum_rule(k: int) -> Any:
     def rule(v: Any, subscripts: str, *operands: Any) -> Linear:
         inputs, output = subscripts.split("->")
         terms = inputs.split(",")
-        wrapping = einsum_of(len(operands))
+        wrapping = make_einsum(len(operands))
 
         def push(dot: Any) -> Any:
             return wrapping(subscripts, *operands[:k], dot, *operands[k + 1 :])
@@ -141,7 +143,7 @@ def _einsum_rule(k: int) -> Any:
 
 
 def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]) -> Any:
-    """Contract the adjoint with the other factors; axes that only this factor has are copied."""
+    """Contract the adjoint with the other factors, and broadcast it over this factor's own axes."""
     own = terms[k]
     if len(set(own)) != len(own):
         return _einsum_pull_diagonal(bar, terms, output, k, operands)
@@ -149,17 +151,17 @@ def _einsum_pull(bar: Any, terms: list[str], output: str, k: int, operands: tupl
     known = set(output).union(*others) if others else set(output)
     result = "".join(letter for letter in own if letter in known)
     rest = [x for i, x in enumerate(operands) if i != k]
-    pulled = einsum_of(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
+    pulled = make_einsum(len(rest) + 1)(",".join([output, *others]) + "->" + result, bar, *rest)
     sizes = dict(zip(own, shape_of(operands[k]), strict=True))
     spread = reshape(pulled, tuple(sizes[c] if c in known else 1 for c in own))
-    kind = getattr(plain(operands[k]), "dtype", float)
-    return spread * np.ones(shape_of(operands[k]), dtype=kind)
+    dtype = getattr(plain(operands[k]), "dtype", float)
+    return spread * np.ones(shape_of(operands[k]), dtype=dtype)
 
 
 def _einsum_pull_diagonal(
     bar: Any, terms: list[str], output: str, k: int, operands: tuple[Any, ...]
 ) -> Any:
-    """Handle a repeated letter, as in the trace ``ii``: only the diagonal counts."""
+    """Handle a repeated letter, as in the trace ``ii``: the derivative is 0 off the diagonal."""
     own = terms[k]
     free = iter(letter for letter in _LETTERS if letter not in "".join(terms) + output)
     distinct: dict[str, str] = {}

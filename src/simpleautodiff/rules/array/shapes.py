@@ -1,4 +1,4 @@
-"""Rows: moving the elements of arrays about, and adding them up. All are linear maps.
+"""Rows: linear maps that rearrange, copy or sum the elements of arrays; maxima and minima.
 
 The first argument is differentiated; the others are settings (axes, shapes, indices).
 """
@@ -26,7 +26,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return shape(plain(x))
 
 
-def linear(
+def linear_row(
     name: str,
     value: Callable[..., Any],
     pull: Callable[..., Any],
@@ -34,9 +34,9 @@ def linear(
     reason: str,
     batch: Callable[..., Any] | None = None,
 ) -> Wrapping:
-    """Enter a map that is linear in its first argument: forward it is itself, back it is `pull`.
+    """Enter a primitive that is linear in its first argument, with the transpose `pull`.
 
-    `batch` computes it from `(size, x, *settings)` where x has the axis of a batch in front.
+    `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front.
     """
     rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True)
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
@@ -57,19 +57,19 @@ def linear(
 
 
 def _sum_to(x: Any, new: tuple[int, ...]) -> Any:
-    """Add up what broadcasting from shape `new` had copied."""
+    """Sum over the axes along which shape `new` was broadcast to that of x."""
     if not new:
         return _sum(x, None, False)
-    lead = len(shape_of(x)) - len(new)
-    total = _sum(x, tuple(range(lead)), False) if lead else x
+    extra = len(shape_of(x)) - len(new)
+    total = _sum(x, tuple(range(extra)), False) if extra else x
     if 1 not in new:
         return total
     stretched = tuple([i for i, n in enumerate(new) if n == 1 and total.shape[i] != 1])
     return _sum(total, stretched, True) if stretched else total
 
 
-def lead(x: Any, rank: int) -> Any:
-    """Give each example of a batch, which has its axis in front, the rank by axes of length 1."""
+def pad_rank(x: Any, rank: int) -> Any:
+    """Give each example of a batch the rank by axes of length 1, behind the axis of the batch."""
     size, *one = shape_of(x)
     return reshape(x, (size, *(1,) * (rank - len(one)), *one)) if len(one) < rank else x
 
@@ -85,40 +85,40 @@ def _transpose_batch(size: int, x: Any, axes: tuple[int, ...] | None) -> Any:
     return transpose(x, (0, *[axis + 1 for axis in order]))
 
 
-def _counted(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a new shape with its -1 counted, which nothing tells for no examples at all."""
+def _infer_shape(new: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+    """Replace the -1 in a new shape, since NumPy cannot infer it in a batch without examples."""
     known = math.prod([n for n in new if n >= 0])
     return tuple([n if n >= 0 else math.prod(old) // max(known, 1) for n in new])
 
 
-broadcast_to: Wrapping = linear(
+broadcast_to: Wrapping = linear_row(
     "broadcast_to",
     np.broadcast_to,
     lambda bar, _x, _new: sum_to(bar, shape_of(_x)),
     1,
-    "each copy of an element counts, so the adjoint adds them up",
-    lambda size, x, new: broadcast_to(lead(x, len(new)), (size, *new)),
+    "an element is copied, so its adjoint is the sum of the adjoints of the copies",
+    lambda size, x, new: broadcast_to(pad_rank(x, len(new)), (size, *new)),
 )
-sum_to: Wrapping = linear(
+sum_to: Wrapping = linear_row(
     "sum_to",
     _sum_to,
     lambda bar, _x, _new: broadcast_to(bar, shape_of(_x)),
     1,
-    "every element that was added counts once",
+    "every element is added once, so it receives the adjoint of its sum",
     _sum_to_batch,
 )
-reshape: Wrapping = linear(
+reshape: Wrapping = linear_row(
     "reshape",
     np.reshape,
     lambda bar, _x, _new: reshape(bar, shape_of(_x)),
     1,
     "the same elements in another shape",
-    lambda size, x, new: reshape(x, (size, *_counted(new, shape_of(x)[1:]))),
+    lambda size, x, new: reshape(x, (size, *_infer_shape(new, shape_of(x)[1:]))),
 )
-transpose: Wrapping = linear(
+transpose: Wrapping = linear_row(
     "transpose",
     np.transpose,
-    lambda bar, _x, axes: transpose(bar, _inverse(axes)),
+    lambda bar, _x, axes: transpose(bar, _invert_axes(axes)),
     1,
     "the same elements with the axes in another order",
     _transpose_batch,
@@ -126,9 +126,9 @@ transpose: Wrapping = linear(
 
 
 def fit(derivative: Any, like: Any) -> Any:
-    """Give a derivative the shape of what it belongs to: broadcasting, done or undone.
+    """Give a derivative the shape of `like`, by broadcasting or by summing over broadcast axes.
 
-    That of a real number is real: of a complex adjoint only the real part counts.
+    The derivative with respect to a real number is real: the real part of a complex adjoint.
     """
     if type(derivative) is Bundle:
         return derivative
@@ -143,28 +143,28 @@ def fit(derivative: Any, like: Any) -> Any:
     return broadcast_to(derivative, want) if grows else sum_to(derivative, want)
 
 
-def _inverse(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
+def _invert_axes(axes: tuple[int, ...] | None) -> tuple[int, ...] | None:
     return None if axes is None else tuple(int(i) for i in np.argsort(axes))
 
 
 engine.fit = fit
 
 
-# NumPy's types take True or False for keepdims, but no bool: so these take any.
+# The annotations of NumPy accept the literals True and False for keepdims, but not bool: use Any.
 def _sum(x: Any, axis: Any, keepdims: Any) -> Any:
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
 def _spread(bar: Any, _x: Any, axis: Any, keepdims: bool) -> Any:
-    """Copy the adjoint of a sum to all elements that were added."""
+    """Copy the adjoint of a sum to all its terms."""
     full = shape_of(_x)
     if shape_of(bar) and not keepdims:
-        bar = reshape(bar, kept(full, axis))
+        bar = reshape(bar, keep_dims(full, axis))
     return broadcast_to(bar, full)
 
 
-def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
-    """Return the shape after a reduction that keeps its axes with length 1."""
+def keep_dims(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
+    """Return the shape of a reduction along `axis` with keepdims=True."""
     if axis is None:
         return (1,) * len(full)
     if type(axis) is int and 0 <= axis < len(full):
@@ -174,57 +174,57 @@ def kept(full: tuple[int, ...], axis: Any) -> tuple[int, ...]:
     return tuple(1 if i in reduced else n for i, n in enumerate(full))
 
 
-def shifted(axis: Any, rank: int) -> Any:
-    """Return the axes of one example, of the given rank, as those of a batch: one further back."""
+def shift_axes(axis: Any, rank: int) -> Any:
+    """Turn axes of one example, of the given rank, into axes of the batch: one higher."""
     if axis is None:
         return tuple(range(1, rank + 1))
     if not rank and axis in (0, -1):
-        return ()  # NumPy takes a single number for a row of one
+        return ()  # NumPy treats a single number like an array of one element
     if isinstance(axis, (tuple, list)):
-        return tuple([shifted(one, rank) for one in axis])
+        return tuple([shift_axes(one, rank) for one in axis])
     return normalize_axis_tuple(axis, rank)[0] + 1
 
 
-def _by_axis(reduction: Callable[..., Any]) -> Callable[..., Any]:
-    """Batch a reduction: along the axes of the examples."""
+def _batch_by_axis(reduction: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the rule that applies a reduction to a batch, along the axes of the examples."""
 
     def batch(size: int, x: Any, axis: Any, keepdims: bool) -> Any:
-        return reduction()(x, shifted(axis, len(shape_of(x)) - 1), keepdims)
+        return reduction()(x, shift_axes(axis, len(shape_of(x)) - 1), keepdims)
 
     return batch
 
 
-sum_over: Wrapping = linear(
+sum_over: Wrapping = linear_row(
     "sum",
     _sum,
     _spread,
     2,
     "a sum grows as much as each of its terms",
-    _by_axis(lambda: sum_over),
+    _batch_by_axis(lambda: sum_over),
 )
 
 
-def _shares(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
-    """Return which elements count in a maximum or minimum, and how many: they share equally."""
+def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
+    """Return the mask of the elements equal to the extreme, and their number."""
     x, v = plain(x), plain(v)
-    chosen = x == np.reshape(v, kept(shape_of(x), axis))
-    kind = getattr(x, "dtype", float)
-    return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(kind)
+    chosen = x == np.reshape(v, keep_dims(shape_of(x), axis))
+    dtype = getattr(x, "dtype", float)
+    return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(dtype)
 
 
-def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
+def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
     def rule(v: Any, x: Any, axis: Any, keepdims: bool) -> Linear:
-        chosen, many = _shares(x, v, axis, keepdims)
+        chosen, count = _find_extremes(x, v, axis, keepdims)
         return Linear(
-            lambda dot: sum_over(dot * chosen, axis, keepdims) / many,
-            lambda bar: _spread(bar / many, x, axis, keepdims) * chosen,
+            lambda dot: sum_over(dot * chosen, axis, keepdims) / count,
+            lambda bar: _spread(bar / count, x, axis, keepdims) * chosen,
         )
 
-    def tied(x: Any, axis: Any, keepdims: bool) -> Any:
+    def has_ties(x: Any, axis: Any, keepdims: bool) -> Any:
         extreme = value(x, axis=axis, keepdims=True)
         return np.any(np.sum(x == extreme, axis=axis) > 1)
 
-    batch = _by_axis(lambda: wrapping)
+    batch = _batch_by_axis(lambda: wrapping)
     wrapping = row(
         name,
         rule,
@@ -235,8 +235,8 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         text=f"{name}({{0}}, {{1}}, {{2}})",
         latex=rf"\{name} {{0}}",
         arrays=True,
-        reason=f"the {word} moves with the {word} element; equal ones share equally",
-        kinks=[Kink(f"several equal {word} elements", tied, "they share equally")],
+        reason=f"the result is the {word} element; equal ones share the derivative equally",
+        kinks=[Kink(f"several equal {word} elements", has_ties, "they share equally")],
         real=True,
         settings=(1, 2),
         batch=lambda size, which, *given: batch(size, *given),
@@ -244,5 +244,5 @@ def _extreme(name: str, value: Callable[..., Any], word: str) -> Wrapping:
     return wrapping
 
 
-max_over = _extreme("max", np.max, "largest")
-min_over = _extreme("min", np.min, "smallest")
+max_over = _extreme_row("max", np.max, "largest")
+min_over = _extreme_row("min", np.min, "smallest")

@@ -1,7 +1,7 @@
-"""Rows: matrices of which few elements are stored: sparse ones, and those with few diagonals.
+"""Rows: products and systems with sparse and with banded matrices.
 
-The elements of a sparse matrix are constants. A banded matrix is kept as SciPy's `solve_banded`
-takes it: row r of the array holds a diagonal, element (i, j) of the matrix at (upper + i - j, j).
+The elements of a sparse matrix are constants. A banded matrix is stored as SciPy's `solve_banded`
+takes it: element (i, j) of the matrix is element (upper + i - j, j) of the array.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simpleautodiff.values.functions import optional
 
 
 class Pattern(NamedTuple):
-    """Where the elements of a sparse matrix are, by rows ("csr") or by columns ("csc")."""
+    """The indices of the stored elements of a sparse matrix, in SciPy's format "csr" or "csc"."""
 
     format: str
     indices: Any
@@ -30,26 +30,26 @@ class Pattern(NamedTuple):
     shape: tuple[int, int]
 
     @property
-    def flipped(self) -> Pattern:
-        """That of the transpose, whose elements are the same in the same order."""
+    def transposed(self) -> Pattern:
+        """The pattern of the transpose, which stores the same elements in the same order."""
         other = "csc" if self.format == "csr" else "csr"
         return Pattern(other, self.indices, self.indptr, self.shape[::-1])
 
     def matrix(self, data: Any) -> Any:
-        """Return the matrix with these elements."""
+        """Return the sparse matrix with the elements `data`."""
         make = getattr(optional("scipy.sparse", "a sparse matrix"), f"{self.format}_array")
         return make((data, self.indices, self.indptr), shape=self.shape)
 
 
-def parts(matrix: Any) -> tuple[Any, Pattern]:
-    """Return the elements of a matrix of SciPy and where they are."""
+def split_sparse(matrix: Any) -> tuple[Any, Pattern]:
+    """Return the elements and the pattern of a sparse matrix of SciPy."""
     if matrix.format not in ("csr", "csc"):
         matrix = matrix.tocsr()
     return matrix.data, Pattern(matrix.format, matrix.indices, matrix.indptr, matrix.shape)
 
 
-def _of_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Pattern) -> Any:
-    """Act on a batch of vectors or matrices as on one matrix, a column for each."""
+def _apply_to_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Pattern) -> Any:
+    """Apply a row to a batch of vectors or matrices as to one matrix that has all their columns."""
     n, rank = pattern.shape[1], len(shape_of(x))
     columns = reshape(transpose(x, (1, 0, 2)[:rank]), (n, -1))
     result = wrapping(data, columns, pattern)
@@ -57,14 +57,14 @@ def _of_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Pattern) -
     return transpose(reshape(result, new), (1, 0, 2)[:rank])
 
 
-def _sparse(name: str, value: Any, latex: str, reason: str) -> Wrapping:
-    """Enter a map of vectors, or of columns, that a sparse matrix of constants gives."""
+def _sparse_row(name: str, value: Any, latex: str, reason: str) -> Wrapping:
+    """Enter a linear map of vectors or columns that a constant sparse matrix defines."""
     wrapping = row(
         name,
         ZERO,
         LinearRule(
             lambda dot, data, _x, pattern: wrapping(data, dot, pattern),
-            lambda bar, data, _x, pattern: wrapping(data, bar, pattern.flipped),
+            lambda bar, data, _x, pattern: wrapping(data, bar, pattern.transposed),
         ),
         ZERO,
         value=value,
@@ -74,16 +74,18 @@ def _sparse(name: str, value: Any, latex: str, reason: str) -> Wrapping:
         arrays=True,
         reason=reason,
         settings=(2,),
-        batch=lambda size, which, data, x, pattern: _of_columns(wrapping, size, data, x, pattern),
+        batch=lambda size, which, data, x, pattern: _apply_to_columns(
+            wrapping, size, data, x, pattern
+        ),
     )
     return wrapping
 
 
-sparse_matmul = _sparse(
+sparse_matmul = _sparse_row(
     "sparse_matmul",
     lambda data, x, pattern: pattern.matrix(data) @ x,
     "{0} {1}",
-    "it is linear; back it is the transpose",
+    "it is linear; reverse mode multiplies by the transpose",
 )
 
 
@@ -94,17 +96,17 @@ def _sparse_solve(data: Any, x: Any, pattern: Pattern) -> Any:
     return np.reshape(result, x.shape).astype(np.result_type(data, x))
 
 
-sparse_solve = _sparse(
+sparse_solve = _sparse_row(
     "sparse_solve",
     _sparse_solve,
     "{0}^{{-1}} {1}",
-    "it is linear in the right side; back it is the system with the transpose",
+    "it is linear in the right-hand side; reverse mode solves with the transpose",
 )
 
-# Matrices with few diagonals. ---------------------------------------------------------------------
+# Banded matrices. ---------------------------------------------------------------------------------
 
 
-def _moved(x: Any, by: int) -> Any:
+def _shift(x: Any, by: int) -> Any:
     """Return x[j + by] for every j, along the first axis; 0 outside."""
     n, rest = shape_of(x)[0], shape_of(x)[1:]
     missing = np.zeros((min(abs(by), n), *rest), dtype_of(x))
@@ -113,31 +115,32 @@ def _moved(x: Any, by: int) -> Any:
     return concatenate([missing, getitem(x, slice(0, max(n + by, 0)))], 0)
 
 
-def _stacked(rows: list[Any]) -> Any:
-    return concatenate([reshape(row, (1, *shape_of(row))) for row in rows], 0)
+def _stack(arrays: list[Any]) -> Any:
+    return concatenate([reshape(x, (1, *shape_of(x))) for x in arrays], 0)
 
 
-def _lines(x: Any, lower: int, upper: int) -> Any:
+def _stack_shifts(x: Any, lower: int, upper: int) -> Any:
     """Return x[j + r - upper] for each diagonal r and column j; 0 outside."""
-    return _stacked([_moved(x, by) for by in range(-upper, lower + 1)])
+    return _stack([_shift(x, by) for by in range(-upper, lower + 1)])
 
 
-def flip_band(band: Any, lower: int, upper: int) -> Any:
+def transpose_band(band: Any, lower: int, upper: int) -> Any:
     """Return the transpose of a banded matrix."""
-    rows = range(lower + upper, -1, -1)
-    return _stacked([_moved(getitem(band, r), upper - r) for r in rows])
+    diagonals = range(lower + upper, -1, -1)
+    return _stack([_shift(getitem(band, r), upper - r) for r in diagonals])
 
 
-def _times(band: Any, x: Any, lower: int, upper: int) -> Any:
-    """Multiply a banded matrix with a vector or with columns."""
+def _multiply_band(band: Any, x: Any, lower: int, upper: int) -> Any:
+    """Multiply a banded matrix by a vector or by columns."""
     rest = [1] * (len(shape_of(x)) - 1)
-    turned = flip_band(band, lower, upper)
-    return sum_over(reshape(turned, (*shape_of(turned), *rest)) * _lines(x, upper, lower), 0, False)
+    transposed = transpose_band(band, lower, upper)
+    transposed = reshape(transposed, (*shape_of(transposed), *rest))
+    return sum_over(transposed * _stack_shifts(x, upper, lower), 0, False)
 
 
 def _band_pull(bar: Any, v: Any, band: Any, lower: int, upper: int) -> Any:
-    back = solve_band(flip_band(band, lower, upper), bar, upper, lower)
-    product = -_lines(back, lower, upper) * v
+    back = solve_band(transpose_band(band, lower, upper), bar, upper, lower)
+    product = -_stack_shifts(back, lower, upper) * v
     return sum_over(product, -1, False) if len(shape_of(v)) > 1 else product
 
 
@@ -149,12 +152,12 @@ def _solve_band(band: Any, b: Any, lower: int, upper: int) -> Any:
 solve_band: Wrapping = row(
     "solve_band",
     lambda v, band, _b, lower, upper: Linear(
-        lambda dot: -solve_band(band, _times(dot, v, lower, upper), lower, upper),
+        lambda dot: -solve_band(band, _multiply_band(dot, v, lower, upper), lower, upper),
         lambda bar: _band_pull(bar, v, band, lower, upper),
     ),
     lambda _v, band, _b, lower, upper: Linear(
         lambda dot: solve_band(band, dot, lower, upper),
-        lambda bar: solve_band(flip_band(band, lower, upper), bar, upper, lower),
+        lambda bar: solve_band(transpose_band(band, lower, upper), bar, upper, lower),
     ),
     ZERO,
     ZERO,

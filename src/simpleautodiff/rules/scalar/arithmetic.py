@@ -1,4 +1,4 @@
-"""Rows: the operators + - * / // % ** and their relatives."""
+"""Rows: the arithmetic operators + - * / // % **."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ mul = row(
     numpy=["multiply"],
     text="{0} × {1}",
     latex=r"{0} \times {1}",
-    reason="a product grows in each factor by the other factor",
+    reason="the derivative with respect to each factor is the other factor",
     binds=PRODUCT,
 )
 
 
 def _like(v: Any, number: Any) -> Any:
-    """Return an integer as a number like v: a Fraction stays exact, an mpf gets all its digits."""
+    """Return an integer in the number type of v, so that results stay exact or fully precise."""
     return lift(number, plain(v)) if type(number) is int else number
 
 
@@ -96,7 +96,7 @@ def _power(x: Any, y: Any) -> Any:
     return result
 
 
-def _in_exponent(v: Any, x: Any, y: Any) -> Any:
+def _differentiate_in_exponent(v: Any, x: Any, y: Any) -> Any:
     """Return ∂(x^y)/∂y = v log x; it is 0 where 0 is raised to a positive power."""
 
     def slope() -> Any:
@@ -105,7 +105,7 @@ def _in_exponent(v: Any, x: Any, y: Any) -> Any:
     return choose(x == 0, lambda: choose(y > 0, ZERO, slope), slope)
 
 
-def _in_base(_v: Any, x: Any, y: Any) -> Any:
+def _differentiate_in_base(_v: Any, x: Any, y: Any) -> Any:
     """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is."""
     if type(y) is int or type(y) is float:
         return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
@@ -114,13 +114,13 @@ def _in_base(_v: Any, x: Any, y: Any) -> Any:
 
 power = row(
     "power",
-    _in_base,
-    lambda v, x, y: _in_exponent(v, x, y),
+    _differentiate_in_base,
+    lambda v, x, y: _differentiate_in_exponent(v, x, y),
     value=_power,
     numpy=["power", "float_power"],
     text="{0}^{1}",
     latex="{0}^{{{1}}}",
-    reason="in the base y x^(y-1); in the exponent, from x^y = exp(y log x), v log x",
+    reason="in the base it is y x^(y-1); in the exponent, from x^y = exp(y log x), it is v log x",
     domain=Domain("x > 0, or y an integer (and then x ≠ 0 if y < 0)", lambda x, y: x > 0),
     kinks=[
         Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 and 0 < y < 1, "inf, by continuity", (0,)),
@@ -144,7 +144,7 @@ floor_divide = row(
     value=_floor_divide,
     text="{0} // {1}",
     latex=r"\lfloor {0} / {1} \rfloor",
-    reason="an integer does not change by a little",
+    reason="floor division is piecewise constant",
     domain=DIVISOR,
     kinks=[MULTIPLE],
     binds=PRODUCT,
@@ -158,7 +158,7 @@ mod = row(
     numpy=["remainder", "mod"],
     text="{0} % {1}",
     latex=r"{0} \bmod {1}",
-    reason="x % y = x - (x // y) y, in which x // y does not change by a little",
+    reason="x % y = x - (x // y) y, where x // y is piecewise constant",
     domain=DIVISOR,
     kinks=[MULTIPLE],
     binds=PRODUCT,

@@ -1,4 +1,4 @@
-"""Rows: the functions of Bessel, the hypergeometric functions, and what is made of them."""
+"""Rows: Bessel functions, hypergeometric functions, and functions with such derivatives."""
 
 from __future__ import annotations
 
@@ -14,51 +14,56 @@ from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.exponential import exp
 from simpleautodiff.rules.scalar.piecewise import sign
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
-from simpleautodiff.rules.scipy_values import by_order, floats, no_rule, scipy_special
+from simpleautodiff.rules.scipy_values import (
+    compute_by_order,
+    refuse_rule,
+    scipy_row,
+    scipy_special,
+)
 
 POSITIVE = Domain("x > 0", lambda n, x: x > 0)
 BELOW_ONE = Domain("m < 1", lambda m: m < 1)
 
-# The functions of Bessel. -------------------------------------------------------------------------
+# Bessel functions. --------------------------------------------------------------------------------
 
 AS_A_ROOT = Kink("x = 0, 0 < n < 1", lambda n, x: x == 0 and 0 < n < 1, "inf, by continuity", (1,))
 
-jv: Wrapping = floats(
+jv: Wrapping = scipy_row(
     "jv",
-    no_rule("jv", "v"),
+    refuse_rule("jv", "v"),
     lambda _v, n, x: (jv(n - 1, x) - jv(n + 1, x)) / 2,
-    value=by_order("j0", "j1", "jv"),
+    value=compute_by_order("j0", "j1", "jv"),
     reason="the derivative of Jₙ is (Jₙ₋₁ - Jₙ₊₁)/2",
     kinks=(AS_A_ROOT,),
 )
-yv: Wrapping = floats(
+yv: Wrapping = scipy_row(
     "yv",
-    no_rule("yv", "v"),
+    refuse_rule("yv", "v"),
     lambda _v, n, x: (yv(n - 1, x) - yv(n + 1, x)) / 2,
-    value=by_order("y0", "y1", "yv"),
+    value=compute_by_order("y0", "y1", "yv"),
     reason="the derivative of Yₙ is (Yₙ₋₁ - Yₙ₊₁)/2",
     domain=POSITIVE,
 )
-iv: Wrapping = floats(
+iv: Wrapping = scipy_row(
     "iv",
-    no_rule("iv", "v"),
+    refuse_rule("iv", "v"),
     lambda _v, n, x: (iv(n - 1, x) + iv(n + 1, x)) / 2,
-    value=by_order("i0", "i1", "iv"),
+    value=compute_by_order("i0", "i1", "iv"),
     reason="the derivative of Iₙ is (Iₙ₋₁ + Iₙ₊₁)/2",
     kinks=(AS_A_ROOT,),
 )
-kv: Wrapping = floats(
+kv: Wrapping = scipy_row(
     "kv",
-    no_rule("kv", "v"),
+    refuse_rule("kv", "v"),
     lambda _v, n, x: -(kv(n - 1, x) + kv(n + 1, x)) / 2,
-    value=by_order("k0", "k1", "kv"),
+    value=compute_by_order("k0", "k1", "kv"),
     reason="the derivative of Kₙ is -(Kₙ₋₁ + Kₙ₊₁)/2",
     domain=POSITIVE,
 )
 
 
-def _far(n: Any, x: Any) -> Any:
-    """Tell where x is so much larger than the order that the difference below would cancel."""
+def _is_far(n: Any, x: Any) -> Any:
+    """Tell where x is so much larger than the order n that the recurrence would cancel."""
     return (np.abs(plain(x)) > 50) & (plain(n) >= 0) & (plain(n) <= 8)
 
 
@@ -75,7 +80,7 @@ def _ive_slope(v: Any, n: Any, x: Any) -> Any:
         kummer = hyp1f1(n + 1.5, 2 * n + 2, -2 * abs(x))
         return n / x * v - sign(x) * (x / 2) ** n * _reciprocal_factorial(n) * kummer
 
-    return choose(_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
+    return choose(_is_far(n, x), far, lambda: (ive(n - 1, x) + ive(n + 1, x)) / 2 - sign(x) * v)
 
 
 def _kve_slope(v: Any, n: Any, x: Any) -> Any:
@@ -85,74 +90,74 @@ def _kve_slope(v: Any, n: Any, x: Any) -> Any:
         tricomi = hyperu(n + 1.5, 2 * n + 2, 2 * x)
         return n / x * v - math.sqrt(math.pi) * (2 * n + 1) * (2 * x) ** n * tricomi
 
-    return choose(_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
+    return choose(_is_far(n, x), far, lambda: v - (kve(n - 1, x) + kve(n + 1, x)) / 2)
 
 
-ive: Wrapping = floats(
+ive: Wrapping = scipy_row(
     "ive",
-    no_rule("ive", "v"),
+    refuse_rule("ive", "v"),
     _ive_slope,
-    value=by_order("i0e", "i1e", "ive"),
-    reason="exp(-|x|) Iₙ by the product rule; far out by Kummer's function, which does not cancel",
+    value=compute_by_order("i0e", "i1e", "ive"),
+    reason="exp(-|x|) Iₙ by the product rule; for large x by Kummer's function, to lose no digits",
     kinks=(
         AS_A_ROOT,
         Kink("n = x = 0", lambda n, x: n == x == 0, "as if exp(-|x|) had the slope 0 there"),
     ),
 )
-kve: Wrapping = floats(
+kve: Wrapping = scipy_row(
     "kve",
-    no_rule("kve", "v"),
+    refuse_rule("kve", "v"),
     _kve_slope,
-    value=by_order("k0e", "k1e", "kve"),
-    reason="exp(x) Kₙ by the product rule; far out by Tricomi's function, which does not cancel",
+    value=compute_by_order("k0e", "k1e", "kve"),
+    reason="exp(x) Kₙ by the product rule; for large x by Tricomi's function, to lose no digits",
     domain=POSITIVE,
 )
 
-# The hypergeometric functions. --------------------------------------------------------------------
+# Hypergeometric functions. ------------------------------------------------------------------------
 
-hyp0f1: Wrapping = floats(
+hyp0f1: Wrapping = scipy_row(
     "hyp0f1",
-    no_rule("hyp0f1", "v"),
+    refuse_rule("hyp0f1", "v"),
     lambda _v, b, x: hyp0f1(b + 1, x) / b,
     reason="the derivative of ₀F₁(b; x) is ₀F₁(b + 1; x)/b",
 )
-hyp1f1: Wrapping = floats(
+hyp1f1: Wrapping = scipy_row(
     "hyp1f1",
-    no_rule("hyp1f1", "a"),
-    no_rule("hyp1f1", "b"),
+    refuse_rule("hyp1f1", "a"),
+    refuse_rule("hyp1f1", "b"),
     lambda _v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
     reason="the derivative of ₁F₁(a; b; x) is a/b ₁F₁(a + 1; b + 1; x)",
 )
-hyp2f1: Wrapping = floats(
+hyp2f1: Wrapping = scipy_row(
     "hyp2f1",
-    no_rule("hyp2f1", "a"),
-    no_rule("hyp2f1", "b"),
-    no_rule("hyp2f1", "c"),
+    refuse_rule("hyp2f1", "a"),
+    refuse_rule("hyp2f1", "b"),
+    refuse_rule("hyp2f1", "c"),
     lambda _v, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
     reason="the derivative of ₂F₁(a, b; c; x) is ab/c ₂F₁(a + 1, b + 1; c + 1; x)",
     domain=Domain("x < 1", lambda a, b, c, x: x < 1),
 )
-hyperu: Wrapping = floats(
+hyperu: Wrapping = scipy_row(
     "hyperu",
-    no_rule("hyperu", "a"),
-    no_rule("hyperu", "b"),
+    refuse_rule("hyperu", "a"),
+    refuse_rule("hyperu", "b"),
     lambda _v, a, b, x: -a * hyperu(a + 1, b + 1, x),
     reason="the derivative of U(a, b, x) is -a U(a + 1, b + 1, x)",
     domain=Domain("x > 0", lambda a, b, x: x > 0),
 )
 
-# What has a hypergeometric slope: the formulas in simpler functions cancel near 0 or far out. -----
+# Functions with a hypergeometric derivative; simpler formulas would cancel near 0 or for large x. -
 
-ellipk = floats(
+ellipk = scipy_row(
     "ellipk",
     lambda _v, m: math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, m),
-    reason="K(m) = π/2 ₂F₁(1/2, 1/2; 1; m)",
+    reason="K(m) = π/2 ₂F₁(1/2, 1/2; 1; m) has the derivative π/8 ₂F₁(3/2, 3/2; 2; m)",
     domain=BELOW_ONE,
 )
-ellipe = floats(
+ellipe = scipy_row(
     "ellipe",
     lambda _v, m: -math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, m),
-    reason="E(m) = π/2 ₂F₁(-1/2, 1/2; 1; m)",
+    reason="E(m) = π/2 ₂F₁(-1/2, 1/2; 1; m) has the derivative -π/8 ₂F₁(1/2, 3/2; 2; m)",
     domain=BELOW_ONE,
     kinks=(Kink("m = 1", lambda m: m == 1, "-inf, by continuity"),),
 )
@@ -168,37 +173,37 @@ def log1prel_slope(x: Any) -> Any:
     return -hyp2f1(2.0, 2.0, 3.0, -x) / 2
 
 
-exprel = floats(
+exprel = scipy_row(
     "exprel",
     lambda _v, x: exprel_slope(x),
-    reason="(exp(x) - 1)/x = ₁F₁(1; 2; x), smooth at 0",
+    reason="(exp(x) - 1)/x = ₁F₁(1; 2; x) has the derivative ₁F₁(2; 3; x)/2",
 )
-log1prel = floats(
+log1prel = scipy_row(
     "log1prel",
     lambda _v, x: log1prel_slope(x),
     value=lambda x: np.where(x == 0, 1.0, np.log1p(x) / np.where(x == 0, 1.0, x)),
-    reason="log(1 + x)/x = ₂F₁(1, 1; 2; -x), smooth at 0",
+    reason="log(1 + x)/x = ₂F₁(1, 1; 2; -x) has the derivative -₂F₁(2, 2; 3; -x)/2",
     domain=Domain("x > -1", lambda x: x > -1),
 )
-spence = floats(
+spence = scipy_row(
     "spence",
     lambda _v, x: -log1prel(x - 1),
-    reason="spence is the integral of log(t)/(1 - t)",
+    reason="spence is the integral of log(t)/(1 - t) from 1 to x",
     kinks=(Kink("x = 0", lambda x: x == 0, "-inf, by continuity"),),
     domain=Domain("x > 0", lambda x: x > 0),
 )
-dawsn = floats(
+dawsn = scipy_row(
     "dawsn",
     lambda _v, x: hyp1f1(1.0, 1.5, -x * x) - 4 * x * x / 3 * hyp1f1(2.0, 2.5, -x * x),
-    reason="Dawson's integral is x ₁F₁(1; 3/2; -x²)",
+    reason="Dawson's integral is x ₁F₁(1; 3/2; -x²), differentiated by the product rule",
 )
-expi = floats(
+expi = scipy_row(
     "expi",
     lambda _v, x: exp(x) / x,
     reason="Ei is the integral of exp(t)/t",
     domain=Domain("x ≠ 0", lambda x: x != 0),
 )
-exp1 = floats(
+exp1 = scipy_row(
     "exp1",
     lambda _v, x: -exp(-x) / x,
     reason="E₁ is the integral of exp(-t)/t from x to infinity",
@@ -218,22 +223,22 @@ def _expn(n: Any, x: Any) -> Any:
     return result
 
 
-expn: Wrapping = floats(
+expn: Wrapping = scipy_row(
     "expn",
-    no_rule("expn", "n"),
+    refuse_rule("expn", "n"),
     lambda _v, n, x: -expn(n - 1, x),
     value=_expn,
     reason="the derivative of Eₙ is -Eₙ₋₁",
     kinks=(Kink("n = 2, x = 0", lambda n, x: n == 2 and x == 0, "-inf, by continuity", (1,)),),
     domain=POSITIVE,
 )
-fresnel_s = floats(
+fresnel_s = scipy_row(
     "fresnel_s",
     lambda _v, x: sin(math.pi / 2 * x * x),
     value=lambda x: _fresnel(x, 0),
     reason="S is the integral of sin(πt²/2)",
 )
-fresnel_c = floats(
+fresnel_c = scipy_row(
     "fresnel_c",
     lambda _v, x: cos(math.pi / 2 * x * x),
     value=lambda x: _fresnel(x, 1),
@@ -247,9 +252,9 @@ def _fresnel(x: Any, which: int) -> Any:
     return fresnel(x)[which]
 
 
-zeta: Wrapping = floats(
+zeta: Wrapping = scipy_row(
     "zeta",
-    no_rule("zeta", "x"),
+    refuse_rule("zeta", "x"),
     lambda _v, s, q: -s * zeta(s + 1, q),
     reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹",
     domain=Domain("x > 1 and q > 0", lambda s, q: s > 1 and q > 0),

@@ -1,4 +1,4 @@
-"""Rows: parts of complex numbers. They are linear over the reals, though not over the complexes.
+"""Rows: real part, imaginary part and conjugate: linear over the reals, not over the complexes.
 
 A complex number is two real ones, z = x + iy, and the gradient of a real function f of it is
 ∂f/∂x - i ∂f/∂y. With that convention the adjoint of a product is the product of adjoints, without
@@ -34,7 +34,7 @@ conj: Wrapping = row(
     numpy=["conjugate"],
     text="conj({0})",
     latex=r"\overline{{{0}}}",
-    reason="the imaginary part changes its sign, and so do its changes",
+    reason="the derivative of the conjugate is the conjugate of the derivative",
     holomorphic=False,
 )
 real: Wrapping = row(
@@ -46,7 +46,7 @@ real: Wrapping = row(
     numpy=(),
     text="Re({0})",
     latex=r"\operatorname{{Re}} {0}",
-    reason="the real part of the change; as a gradient it is 1",
+    reason="a change dz changes Re z by Re dz; as a gradient it is 1",
     holomorphic=False,
 )
 imag: Wrapping = row(
@@ -58,6 +58,6 @@ imag: Wrapping = row(
     numpy=(),
     text="Im({0})",
     latex=r"\operatorname{{Im}} {0}",
-    reason="the imaginary part of the change; as a gradient it is -i",
+    reason="a change dz changes Im z by Im dz; as a gradient it is -i",
     holomorphic=False,
 )

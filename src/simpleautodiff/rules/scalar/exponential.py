@@ -18,7 +18,7 @@ NOT_ZERO = Domain("x ≠ 0", lambda x: x != 0)
 
 
 def ln(number: int, x: Any) -> Any:
-    """Return log(number) with all the digits of the kind of number that `x` is."""
+    """Return log(number) in the number type of `x`, to its full precision."""
     return log(lift(number, plain(x)))
 
 
@@ -151,7 +151,7 @@ logaddexp = row(
     names={"math": _logaddexp},
     text="logaddexp({0}, {1})",
     latex=r"\log(e^{{{0}}} + e^{{{1}}})",
-    reason="each argument counts by its share of the sum: that of a is 1/(1 + exp(b - a))",
+    reason="the derivative is the share of a term in the sum: that of a is 1/(1 + exp(b - a))",
 )
 logaddexp2 = row(
     "logaddexp2",
@@ -161,7 +161,7 @@ logaddexp2 = row(
     names={"math": _logaddexp2},
     text="logaddexp2({0}, {1})",
     latex=r"\log_2(2^{{{0}}} + 2^{{{1}}})",
-    reason="each argument counts by its share of the sum: that of a is 1/(1 + 2^(b - a))",
+    reason="the derivative is the share of a term in the sum: that of a is 1/(1 + 2^(b - a))",
 )
 sigmoid: Wrapping = row(
     "sigmoid",

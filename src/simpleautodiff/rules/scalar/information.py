@@ -1,4 +1,4 @@
-"""Rows: logarithms weighted by numbers, entropies, Box and Cox's transformations, degrees."""
+"""Rows: logit, x log y, entropies, Box-Cox transformations, functions of degrees."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.bessel import exprel_slope, log1prel_slope
 from simpleautodiff.rules.scalar.exponential import exp, log, log1p
 from simpleautodiff.rules.scalar.trigonometric import sin
-from simpleautodiff.rules.scipy_values import floats
+from simpleautodiff.rules.scipy_values import scipy_row
 
 BOTH = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
 DEGREE = math.pi / 180
 
-logit = floats(
+logit = scipy_row(
     "logit",
     lambda _v, x: 1 / (x * (1 - x)),
     reason="log(x/(1 - x)) has the slope 1/(x (1 - x))",
@@ -28,31 +28,31 @@ logit = floats(
 )
 
 
-def _nothing(x: Any, y: Any, edge: int) -> Any:
-    """Tell where x log y is 0 because x is, whatever log y would be."""
+def _is_zero_product(x: Any, y: Any, edge: int) -> Any:
+    """Tell where x log y is defined as 0 because x is 0, although log y is not finite."""
     return (plain(x) == 0) & (plain(y) <= edge)
 
 
-xlogy = floats(
+xlogy = scipy_row(
     "xlogy",
-    lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: log(y)),
-    lambda _v, x, y: choose(_nothing(x, y, 0), ZERO, lambda: x / y),
-    reason="x log y; a constant where x = 0 and y ≤ 0",
+    lambda _v, x, y: choose(_is_zero_product(x, y, 0), ZERO, lambda: log(y)),
+    lambda _v, x, y: choose(_is_zero_product(x, y, 0), ZERO, lambda: x / y),
+    reason="x log y has the derivatives log y and x/y, or 0 where x = 0 and y ≤ 0",
     kinks=(Kink("x = y = 0", lambda x, y: x == y == 0, "0, as a constant", (0,)),),
     domain=Domain("y > 0", lambda x, y: y > 0),
 )
-xlog1py = floats(
+xlog1py = scipy_row(
     "xlog1py",
-    lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: log1p(y)),
-    lambda _v, x, y: choose(_nothing(x, y, -1), ZERO, lambda: x / (1 + y)),
-    reason="x log(1 + y); a constant where x = 0 and y ≤ -1",
+    lambda _v, x, y: choose(_is_zero_product(x, y, -1), ZERO, lambda: log1p(y)),
+    lambda _v, x, y: choose(_is_zero_product(x, y, -1), ZERO, lambda: x / (1 + y)),
+    reason="x log(1 + y) has the derivatives log(1 + y) and x/(1 + y), or 0 where x = 0 and y ≤ -1",
     kinks=(Kink("x = 0, y = -1", lambda x, y: x == 0 and y == -1, "0, as a constant", (0,)),),
     domain=Domain("y > -1", lambda x, y: y > -1),
 )
 
 # Entropies. ---------------------------------------------------------------------------------------
 
-entr = floats(
+entr = scipy_row(
     "entr",
     lambda _v, x: -log(x) - 1,
     reason="the derivative of -x log x is -log x - 1",
@@ -60,52 +60,52 @@ entr = floats(
     kinks=(Kink("x = 0", lambda x: x == 0, "inf, by continuity"),),
 )
 FIRST_ZERO = Kink("x = 0", lambda x, y: x == 0, "-inf, by continuity", (0,))
-rel_entr = floats(
+rel_entr = scipy_row(
     "rel_entr",
     lambda _v, x, y: log(x / y) + 1,
     lambda _v, x, y: -x / y,
-    reason="x log(x/y)",
+    reason="the derivatives of x log(x/y) are log(x/y) + 1 and -x/y",
     kinks=(FIRST_ZERO,),
     domain=BOTH,
 )
 
 
 def _log_ratio(x: Any, y: Any) -> Any:
-    """Return log(x/y), to all digits where x and y are close."""
+    """Return log(x/y), accurate also where x and y are close."""
     close = np.abs(plain(x) - plain(y)) < 0.5 * plain(y)
     return choose(close, lambda: log1p((x - y) / y), lambda: log(x / y))
 
 
-kl_div = floats(
+kl_div = scipy_row(
     "kl_div",
     lambda _v, x, y: _log_ratio(x, y),
     lambda _v, x, y: (y - x) / y,
-    reason="x log(x/y) - x + y",
+    reason="the derivatives of x log(x/y) - x + y are log(x/y) and 1 - x/y",
     kinks=(FIRST_ZERO,),
     domain=BOTH,
 )
 
-# Box and Cox. -------------------------------------------------------------------------------------
+# Box-Cox. -----------------------------------------------------------------------------------------
 
 
-def _power_in_exponent(logarithm: Any, exponent: Any) -> Any:
+def _slope_in_exponent(logarithm: Any, exponent: Any) -> Any:
     """Differentiate (exp(λ t) - 1)/λ in λ, where t is the logarithm; smooth at λ = 0."""
     return logarithm * logarithm * exprel_slope(exponent * logarithm)
 
 
-boxcox = floats(
+boxcox = scipy_row(
     "boxcox",
     lambda _v, x, y: x ** (y - 1),
-    lambda _v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _power_in_exponent(log(x), y)),
-    reason="(x^y - 1)/y, which is log x at y = 0",
+    lambda _v, x, y: choose(x == 0, lambda: 1 / (y * y), lambda: _slope_in_exponent(log(x), y)),
+    reason="(x^y - 1)/y, or log x at y = 0, has in x the derivative x^(y-1)",
     kinks=(Kink("x = 0, 0 < y < 1", lambda x, y: x == 0 < y < 1, "inf, by continuity", (0,)),),
     domain=Domain("x > 0", lambda x, y: x > 0),
 )
-boxcox1p = floats(
+boxcox1p = scipy_row(
     "boxcox1p",
     lambda _v, x, y: exp(xlog1py(y - 1, x)),
-    lambda _v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _power_in_exponent(log1p(x), y)),
-    reason="((1 + x)^y - 1)/y, which is log(1 + x) at y = 0",
+    lambda _v, x, y: choose(x == -1, lambda: 1 / (y * y), lambda: _slope_in_exponent(log1p(x), y)),
+    reason="((1 + x)^y - 1)/y, or log(1 + x) at y = 0, has in x the derivative (1 + x)^(y-1)",
     kinks=(
         Kink("x = -1, 0 < y < 1", lambda x, y: x == -1 and 0 < y < 1, "inf, by continuity", (0,)),
     ),
@@ -114,40 +114,40 @@ boxcox1p = floats(
 INVERSE = Domain("1 + x y > 0", lambda x, y: 1 + x * y > 0)
 
 
-inv_boxcox = floats(
+inv_boxcox = scipy_row(
     "inv_boxcox",
     lambda v, x, y: v / (1 + x * y),
     lambda v, x, y: v * x * x * log1prel_slope(x * y),
-    reason="(1 + x y)^(1/y), which is exp x at y = 0",
+    reason="v = (1 + x y)^(1/y), or exp x at y = 0, has in x the derivative v/(1 + x y)",
     domain=INVERSE,
 )
-inv_boxcox1p = floats(
+inv_boxcox1p = scipy_row(
     "inv_boxcox1p",
     lambda v, x, y: (v + 1) / (1 + x * y),
     lambda v, x, y: (v + 1) * x * x * log1prel_slope(x * y),
-    reason="(1 + x y)^(1/y) - 1",
+    reason="v = (1 + x y)^(1/y) - 1 has in x the derivative (v + 1)/(1 + x y)",
     domain=INVERSE,
 )
 
 # Degrees, and the cosine near 0. ------------------------------------------------------------------
 
-sindg: Wrapping = floats(
+sindg: Wrapping = scipy_row(
     "sindg",
     lambda _v, x: DEGREE * cosdg(x),
-    reason="a degree is π/180",
+    reason="the slope of sin is cos; a degree is π/180 radians",
 )
-cosdg: Wrapping = floats(
+cosdg: Wrapping = scipy_row(
     "cosdg",
     lambda _v, x: -DEGREE * sindg(x),
-    reason="a degree is π/180",
+    reason="the slope of cos is -sin; a degree is π/180 radians",
 )
-tandg = floats(
+tandg = scipy_row(
     "tandg",
     lambda v, _x: DEGREE * (1 + v * v),
-    reason="the derivative of tan is 1 + tan²; a degree is π/180",
+    reason="the derivative of tan is 1 + tan²; a degree is π/180 radians",
     domain=Domain("x not an odd multiple of 90", lambda x: x % 180 != 90),
 )
-cosm1 = floats(
+cosm1 = scipy_row(
     "cosm1",
     lambda _v, x: -sin(x),
     reason="subtracting 1 does not change the slope of cos",

@@ -1,7 +1,7 @@
-"""Rows: functions made of pieces, with kinks or jumps between them.
+"""Rows: piecewise functions, with kinks or jumps between the pieces.
 
-Where the derivative is not unique the rows follow one rule: of the subgradients the one of least
-norm; several equal candidates of a maximum share equally.
+Where the derivative is not unique, the rows choose the subgradient of least norm; equal arguments
+of a maximum or minimum share the derivative equally.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def _sympy_min(*xs: Any) -> Any:
 
 
 def _slope_of_size(v: Any, x: Any) -> Any:
-    """Return sign(x); for a complex number the gradient of its size, conj(x)/|x|, and 0 at 0."""
+    """Return sign(x); for a complex x the gradient of |x|, which is conj(x)/|x|, and 0 at 0."""
     if not is_complex(plain(x)):
         return sign(x)
     zero = v == 0
@@ -63,7 +63,7 @@ sign: Wrapping = row(
     define=_sign,
     text="sign({0})",
     latex=r"\operatorname{{sign}} {0}",
-    reason="a constant on each side of 0",
+    reason="it is constant on each side of 0",
     kinks=[Kink("x = 0", lambda x: x == 0, STEP)],
     real=True,
 )
@@ -78,25 +78,25 @@ relu = row(
     numpy=(),
     text="relu({0})",
     latex=r"\max({0}, 0)",
-    reason="relu passes positive numbers and stops the others",
+    reason="relu returns positive numbers unchanged, and 0 for the others",
     kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
     real=True,
 )
 
 
-def _larger(x: Any, y: Any) -> Any:
-    """Return how much of the maximum comes from x: all, half or nothing."""
+def _share_of_maximum(x: Any, y: Any) -> Any:
+    """Return the derivative of the maximum in x: 1, 1/2 or 0."""
     tie_or_nan = lambda: choose(x == y, half(x), lambda: x + y)  # noqa: E731
     return choose(x > y, 1, lambda: choose(x < y, ZERO, tie_or_nan))
 
 
-def _smaller(x: Any, y: Any) -> Any:
-    """Return how much of the minimum comes from x."""
-    return _larger(y, x)
+def _share_of_minimum(x: Any, y: Any) -> Any:
+    """Return the derivative of the minimum in x."""
+    return _share_of_maximum(y, x)
 
 
-def _unless_nan(x: Any, y: Any, share: Any) -> Any:
-    """Return how much comes from x where a nan is passed over."""
+def _share_unless_nan(x: Any, y: Any, share: Any) -> Any:
+    """Return the derivative in x of a maximum or minimum that ignores nan."""
     return choose(y != y, 1, lambda: choose(x != x, ZERO, lambda: share(x, y)))
 
 
@@ -110,56 +110,56 @@ def _minimum(x: Any, y: Any) -> Any:
 
 maximum = row(
     "maximum",
-    lambda _v, x, y: _larger(x, y),
-    lambda _v, x, y: _larger(y, x),
+    lambda _v, x, y: _share_of_maximum(x, y),
+    lambda _v, x, y: _share_of_maximum(y, x),
     define=_maximum,
     names={"sympy": _sympy_max},
     text="max({0}, {1})",
     latex=r"\max({0}, {1})",
-    reason="the maximum moves with the larger argument",
+    reason="the maximum is the larger argument",
     kinks=[TIE],
     real=True,
 )
 minimum = row(
     "minimum",
-    lambda _v, x, y: _smaller(x, y),
-    lambda _v, x, y: _smaller(y, x),
+    lambda _v, x, y: _share_of_minimum(x, y),
+    lambda _v, x, y: _share_of_minimum(y, x),
     define=_minimum,
     names={"sympy": _sympy_min},
     text="min({0}, {1})",
     latex=r"\min({0}, {1})",
-    reason="the minimum moves with the smaller argument",
+    reason="the minimum is the smaller argument",
     kinks=[TIE],
     real=True,
 )
 fmax = row(
     "fmax",
-    lambda _v, x, y: _unless_nan(x, y, _larger),
-    lambda _v, x, y: _unless_nan(y, x, _larger),
+    lambda _v, x, y: _share_unless_nan(x, y, _share_of_maximum),
+    lambda _v, x, y: _share_unless_nan(y, x, _share_of_maximum),
     define=lambda x, y: x if y != y else y if x != x else _maximum(x, y),
     names={"mpmath": "", "sympy": _sympy_max},
     text="fmax({0}, {1})",
     latex=r"\max({0}, {1})",
-    reason="the maximum moves with the larger argument, and ignores a nan",
+    reason="the maximum is the larger argument; a nan is ignored",
     kinks=[TIE],
     real=True,
 )
 fmin = row(
     "fmin",
-    lambda _v, x, y: _unless_nan(x, y, _smaller),
-    lambda _v, x, y: _unless_nan(y, x, _smaller),
+    lambda _v, x, y: _share_unless_nan(x, y, _share_of_minimum),
+    lambda _v, x, y: _share_unless_nan(y, x, _share_of_minimum),
     define=lambda x, y: x if y != y else y if x != x else _minimum(x, y),
     names={"mpmath": "", "sympy": _sympy_min},
     text="fmin({0}, {1})",
     latex=r"\min({0}, {1})",
-    reason="the minimum moves with the smaller argument, and ignores a nan",
+    reason="the minimum is the smaller argument; a nan is ignored",
     kinks=[TIE],
     real=True,
 )
 
 
-def _inside(x: Any, low: Any, high: Any) -> Any:
-    """Return how much of clip(x, low, high) comes from x."""
+def _share_of_clip(x: Any, low: Any, high: Any) -> Any:
+    """Return the derivative of clip(x, low, high) in x."""
     edge = (x == low) | (x == high)
     outside = (x < low) | (x > high) | (low > high)
     inside_or_nan = lambda: choose(x == x, 1, x)  # noqa: E731
@@ -168,7 +168,7 @@ def _inside(x: Any, low: Any, high: Any) -> Any:
 
 clip = row(
     "clip",
-    lambda _v, x, low, high: _inside(x, low, high),
+    lambda _v, x, low, high: _share_of_clip(x, low, high),
     lambda _v, x, low, high: choose(
         low > high, ZERO, lambda: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO))
     ),
@@ -180,7 +180,7 @@ clip = row(
     numpy=(),
     text="clip({0}, {1}, {2})",
     latex=r"\operatorname{{clip}}({0}, {1}, {2})",
-    reason="clip moves with x between its bounds, and with a bound beyond it",
+    reason="clip is x between the bounds, and the nearer bound outside them",
     domain=Domain("low < high", lambda x, low, high: low < high),
     kinks=[
         Kink("x = low or x = high", lambda x, low, high: x in (low, high), "1/2 each: a tie shares")
@@ -189,8 +189,8 @@ clip = row(
 )
 
 
-def _side(y: Any) -> Any:
-    """Return the sign of y as a whole number; that of -0.0 is -1."""
+def _sign_of(y: Any) -> Any:
+    """Return the sign of y as an integer; that of -0.0 is -1."""
     if is_array(plain(y)):
         return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
     return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
@@ -198,13 +198,13 @@ def _side(y: Any) -> Any:
 
 copysign = row(
     "copysign",
-    lambda _v, x, y: sign(x) * _side(y),
+    lambda _v, x, y: sign(x) * _sign_of(y),
     ZERO,
-    define=lambda x, y: abs(x) * _side(y),
+    define=lambda x, y: abs(x) * _sign_of(y),
     names={"mpmath": "", "sympy": ""},
     text="copysign({0}, {1})",
     latex=r"\operatorname{{copysign}}({0}, {1})",
-    reason="|x| with the sign of y; a sign does not change by a little",
+    reason="|x| with the sign of y, which is piecewise constant",
     kinks=[
         Kink("x = 0", lambda x, y: x == 0, LEAST, (0,)),
         Kink("y = 0", lambda x, y: y == 0, STEP, (1,)),
@@ -213,12 +213,12 @@ copysign = row(
 )
 
 
-def _stepwise(name: str, python: Any, meaning: str, names: dict[str, Any]) -> Any:
-    at_step = Kink("x a whole number", lambda x: x == math.floor(x), STEP)
+def _stepwise_row(name: str, python: Any, names: dict[str, Any]) -> Any:
+    at_step = Kink("x an integer", lambda x: x == math.floor(x), STEP)
     if name == "trunc":
-        at_step = Kink("x a whole number, not 0", lambda x: x != 0 and x == math.floor(x), STEP)
+        at_step = Kink("x an integer other than 0", lambda x: x != 0 and x == math.floor(x), STEP)
     if name == "rint":
-        at_step = Kink("x half-way between whole numbers", lambda x: (2 * x) % 2 == 1, STEP)
+        at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, STEP)
     return row(
         name,
         ZERO,
@@ -226,18 +226,16 @@ def _stepwise(name: str, python: Any, meaning: str, names: dict[str, Any]) -> An
         names=names,
         text=f"{name}({{0}})",
         latex=rf"\operatorname{{{{{name}}}}} {{0}}",
-        reason=f"{meaning} does not change by a little",
+        reason=f"{name} is piecewise constant",
         kinks=[at_step],
         real=True,
     )
 
 
-floor = _stepwise("floor", math.floor, "a whole number", {})
-ceil = _stepwise("ceil", math.ceil, "a whole number", {"sympy": "ceiling"})
-trunc = _stepwise(
-    "trunc", math.trunc, "a whole number", {"mpmath": lambda x: x.context.mpf(int(x)), "sympy": ""}
-)
-rint = _stepwise("rint", round, "a whole number", {"mpmath": "nint", "sympy": ""})
+floor = _stepwise_row("floor", math.floor, {})
+ceil = _stepwise_row("ceil", math.ceil, {"sympy": "ceiling"})
+trunc = _stepwise_row("trunc", math.trunc, {"mpmath": lambda x: x.context.mpf(int(x)), "sympy": ""})
+rint = _stepwise_row("rint", round, {"mpmath": "nint", "sympy": ""})
 
 
 def _is_half_way(x: Any, digits: int | None) -> Any:
@@ -254,7 +252,7 @@ round_ = row(
     settings=(1,),
     text="round({0}, {1})",
     latex=r"\operatorname{{round}}({0}, {1})",
-    reason="a rounded number does not change by a little",
+    reason="a rounded number is piecewise constant",
     kinks=[Kink("x half-way between rounded numbers", _is_half_way, STEP)],
     real=True,
 )
@@ -265,5 +263,5 @@ stop_gradient = row(
     numpy=(),
     text="stop_gradient({0})",
     latex=r"\operatorname{{stop}}({0})",
-    reason="declared constant: the value is used, the derivative is 0",
+    reason="it is declared constant: the value is used, the derivative is 0",
 )

@@ -1,4 +1,4 @@
-"""Rows: error functions, the functions of gamma and beta, and the distributions made of them."""
+"""Rows: error functions, gamma and beta functions, and distributions defined by them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simpleautodiff.rules.scalar.exponential import exp, log, log1p
 from simpleautodiff.rules.scalar.information import xlog1py, xlogy
 from simpleautodiff.rules.scalar.special import digamma, gamma, gauss, polygamma
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
-from simpleautodiff.rules.scipy_values import floats, no_rule, scipy_special
+from simpleautodiff.rules.scipy_values import refuse_rule, scipy_row, scipy_special
 
 UNIT = Domain("0 < x < 1", lambda x: 0 < x < 1)
 PAIR = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
@@ -24,22 +24,22 @@ ROOT_PI, ROOT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 # The error function and its relatives. ------------------------------------------------------------
 
-erfinv = floats(
+erfinv = scipy_row(
     "erfinv",
     lambda v, _x: ROOT_PI / 2 * exp(v * v),
-    reason="the inverse of erf has the inverse slope, √π/2 exp(v²)",
+    reason="the slope of the inverse of erf is one over that of erf: √π/2 exp(v²)",
     domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
 )
-erfcinv = floats(
+erfcinv = scipy_row(
     "erfcinv",
     lambda v, _x: -ROOT_PI / 2 * exp(v * v),
-    reason="the inverse of erfc has the inverse slope, -√π/2 exp(v²)",
+    reason="the slope of the inverse of erfc is one over that of erfc: -√π/2 exp(v²)",
     domain=Domain("0 < x < 2", lambda x: 0 < x < 2),
 )
-ndtri = floats(
+ndtri = scipy_row(
     "ndtri",
     lambda v, _x: ROOT_2PI * exp(v * v / 2),
-    reason="the inverse of the normal distribution has one over its density as slope",
+    reason="the slope of the inverse of the normal distribution is one over its density",
     domain=UNIT,
 )
 
@@ -47,8 +47,8 @@ ndtri = floats(
 def _erfcx_derivative(n: int, x: Any) -> Any:
     """Compute the n-th derivative of exp(x²) erfc(x).
 
-    For x < 0 it follows from f' = 2 x f - 2/√π. For x > 0 that cancels, while in the integral
-    2/√π ∫ (-2t)ⁿ exp(-t² - 2xt) dt over t > 0 nothing does.
+    For x < 0 it follows from f' = 2 x f - 2/√π. For x > 0 that formula cancels, so the integral
+    2/√π ∫ (-2t)ⁿ exp(-t² - 2xt) dt over t > 0 is used, which does not.
     """
     if n == 0:
         return scipy_special("erfcx")(x)
@@ -64,26 +64,26 @@ def _erfcx_derivative(n: int, x: Any) -> Any:
     return np.where(wide < 0, current, 2 / ROOT_PI * np.sum(w * end * integrand, -1))
 
 
-erfcx_derivative: Wrapping = floats(
+erfcx_derivative: Wrapping = scipy_row(
     "erfcx_derivative",
     ZERO,
     lambda _v, n, x: erfcx_derivative(n + 1, x),
     value=lambda n, x: _erfcx_derivative(int(n), x),
     reason="the derivative of the n-th derivative of exp(x²) erfc(x) is the next one",
 )
-erfcx = floats(
+erfcx = scipy_row(
     "erfcx",
     lambda _v, x: erfcx_derivative(1, x),
-    reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed so that it does not cancel",
+    reason="the derivative of exp(x²) erfc(x) is 2 x v - 2/√π, computed without cancellation",
 )
-log_ndtr = floats(
+log_ndtr = scipy_row(
     "log_ndtr",
     lambda v, x: choose(
         x < 0,
         lambda: math.sqrt(2 / math.pi) / erfcx(-x / math.sqrt(2)),
         lambda: exp(-x * x / 2 - v) / ROOT_2PI,
     ),
-    reason="the slope of the logarithm of the normal distribution is density over distribution",
+    reason="the slope of the log of the normal distribution is the density over the distribution",
 )
 
 # Gamma and beta. ----------------------------------------------------------------------------------
@@ -99,17 +99,17 @@ def _rgamma_slope(v: Any, x: Any) -> Any:
     return choose(x > 0, lambda: -v * digamma(x), reflected)
 
 
-rgamma = floats(
+rgamma = scipy_row(
     "rgamma",
     _rgamma_slope,
-    reason="the derivative of 1/Γ is -digamma/Γ, and at the poles of Γ what continues it",
+    reason="the derivative of 1/Γ is -digamma/Γ, continued smoothly to the poles of Γ",
 )
 
 
 def _polygamma_step(n: int, a: Any, b: Any) -> Any:
-    """Compute ψₙ(a + b) - ψₙ(a): as an integral where the difference would cancel."""
+    """Compute ψₙ(a + b) - ψₙ(a), as an integral where the difference would cancel."""
     u, w = gauss(12)
-    near = (b <= a) & (2 * b >= -a)  # so far from the pole at 0, twelve points give all digits
+    near = (b <= a) & (2 * b >= -a)  # so far from the pole, twelve points are exact to rounding
     base, step = np.where(near, a, 1.0), np.where(near, b, 0.0)
     inner = scipy_special("polygamma")(n + 1, base[..., None] + step[..., None] * u)
     return np.where(near, step * np.sum(w * inner, -1), _polygamma(n, a + b) - _polygamma(n, a))
@@ -119,41 +119,41 @@ def _polygamma(n: int, x: Any) -> Any:
     return scipy_special("psi")(x) if n == 0 else scipy_special("polygamma")(n, x)
 
 
-polygamma_step: Wrapping = floats(
+polygamma_step: Wrapping = scipy_row(
     "polygamma_step",
     ZERO,
     lambda _v, n, a, b: polygamma_step(n + 1, a, b),
     lambda _v, n, a, b: polygamma(n + 1, a + b),
     value=lambda n, a, b: _polygamma_step(int(n), a, b),
-    reason="the derivative of ψₙ(a + b) - ψₙ(a) is that of ψₙ₊₁ in a, and ψₙ₊₁(a + b) in b",
+    reason="the derivative of ψₙ(a + b) - ψₙ(a) is ψₙ₊₁(a + b) - ψₙ₊₁(a) in a, ψₙ₊₁(a + b) in b",
     domain=Domain("n = 0, 1, 2, ... and x > 0", lambda n, a, b: a > 0 and a + b > 0),
 )
-betaln = floats(
+betaln = scipy_row(
     "betaln",
     lambda _v, a, b: -polygamma_step(0, a, b),
     lambda _v, a, b: -polygamma_step(0, b, a),
-    reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b)",
+    reason="log B(a, b) = log Γ(a) + log Γ(b) - log Γ(a + b); digamma is the slope of log Γ",
     domain=PAIR,
 )
-beta = floats(
+beta = scipy_row(
     "beta",
     lambda v, a, b: -v * polygamma_step(0, a, b),
     lambda v, a, b: -v * polygamma_step(0, b, a),
     reason="the derivative of B is B times that of log B",
     domain=PAIR,
 )
-poch = floats(
+poch = scipy_row(
     "poch",
     lambda v, z, m: v * polygamma_step(0, z, m),
     lambda v, z, m: v * digamma(z + m),
-    reason="(z)ₘ = Γ(z + m)/Γ(z)",
+    reason="(z)ₘ = Γ(z + m)/Γ(z), and Γ' = Γ digamma",
     domain=PAIR,
 )
-binom = floats(
+binom = scipy_row(
     "binom",
     lambda v, n, k: v * polygamma_step(0, n - k + 1, k),
     lambda v, n, k: v * polygamma_step(0, k + 1, n - 2 * k),
-    reason="the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1))",
+    reason="the binomial coefficient is Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1)), and Γ' = Γ digamma",
     domain=Domain("-1 < y < x + 1", lambda n, k: -1 < k < n + 1),
 )
 
@@ -161,7 +161,7 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
 def _poisson_log(k: Any, m: Any) -> Any:
-    """Compute k log m - m - log Γ(k + 1), for large k by Stirling's series so as not to cancel."""
+    """Compute k log m - m - log Γ(k + 1), for large k by Stirling's series to lose no digits."""
     large = np.where(k > 20, k, 20.0)
     series = sum(c / large ** (2 * i + 1) for i, c in enumerate(_STIRLING))
     d = (m - large) / large
@@ -170,25 +170,25 @@ def _poisson_log(k: Any, m: Any) -> Any:
     return np.where(k > 20, far, near)
 
 
-poisson_log = floats(
+poisson_log = scipy_row(
     "poisson_log",
     lambda _v, k, m: log(m) - digamma(k + 1),
     lambda _v, k, m: (k - m) / m,
     value=_poisson_log,
-    reason="k log m - m - log Γ(k + 1), the logarithm of Poisson's probability of k",
+    reason="k log m - m - log Γ(k + 1) has the derivatives log m - digamma(k + 1) and k/m - 1",
     domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
 )
-gammainc = floats(
+gammainc = scipy_row(
     "gammainc",
-    no_rule("gammainc", "a"),
+    refuse_rule("gammainc", "a"),
     lambda _v, a, x: exp(poisson_log(a - 1, x)),
     reason="the lower incomplete gamma function is the integral of t^(a-1) exp(-t)/Γ(a)",
     kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "inf, by continuity", (1,)),),
     domain=PAIR,
 )
-gammaincc = floats(
+gammaincc = scipy_row(
     "gammaincc",
-    no_rule("gammaincc", "a"),
+    refuse_rule("gammaincc", "a"),
     lambda _v, a, x: -exp(poisson_log(a - 1, x)),
     reason="the upper incomplete gamma function is 1 minus the lower",
     kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
@@ -208,21 +208,21 @@ def _is_steep(a: Any, b: Any, x: Any) -> Any:
     return (x == 0 and a < 1) or (x == 1 and b < 1)
 
 
-betainc = floats(
+betainc = scipy_row(
     "betainc",
-    no_rule("betainc", "a"),
-    no_rule("betainc", "b"),
+    refuse_rule("betainc", "a"),
+    refuse_rule("betainc", "b"),
     lambda _v, a, b, x: _beta_density(a, b, x),
     reason="the incomplete beta function is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b)",
     kinks=(Kink(ENDS, _is_steep, "inf, by continuity", (2,)),),
     domain=INSIDE,
 )
-betaincc = floats(
+betaincc = scipy_row(
     "betaincc",
-    no_rule("betaincc", "a"),
-    no_rule("betaincc", "b"),
+    refuse_rule("betaincc", "a"),
+    refuse_rule("betaincc", "b"),
     lambda _v, a, b, x: -_beta_density(a, b, x),
-    reason="the complement of the incomplete beta function",
+    reason="it is 1 minus the incomplete beta function",
     kinks=(Kink(ENDS, _is_steep, "-inf, by continuity", (2,)),),
     domain=INSIDE,
 )
@@ -233,9 +233,9 @@ def log_t_density(df: Any, x: Any) -> Any:
     return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
 
 
-stdtr = floats(
+stdtr = scipy_row(
     "stdtr",
-    no_rule("stdtr", "df"),
+    refuse_rule("stdtr", "df"),
     lambda _v, df, x: exp(log_t_density(df, x)),
     reason="the slope of Student's distribution is its density",
     domain=Domain("x > 0", lambda df, x: df > 0),

@@ -70,7 +70,7 @@ digamma: Wrapping = row(
 
 
 def _trigamma_and_up(n: Any, x: Any) -> Any:
-    """Compute polygamma(n, x) in floats, by SciPy where there is one."""
+    """Compute polygamma(n, x) in floats, by SciPy if it is installed, else by mpmath."""
     try:
         from scipy.special import polygamma as scipy_polygamma
     except ImportError:
@@ -100,9 +100,10 @@ _FLOATS = float, np.float32, np.float16
 def _sinc_derivative(n: int, x: Any) -> Any:
     """Compute the n-th derivative of sin(πx)/(πx).
 
-    With s(t) = sin t / t, Leibniz on t s = sin t gives t s⁽ⁿ⁾ + n s⁽ⁿ⁻¹⁾ = sin(t + nπ/2). That
-    divides by t, so near 0 the power series Σ (-1)ᵏ t²ᵏ⁻ⁿ / ((2k + 1) (2k - n)!) serves instead. In
-    between, floats lose digits in both for large n; ∫₀¹ uⁿ cos(t u + nπ/2) du does not.
+    With s(t) = sin t / t, the rule of Leibniz for t s = sin t gives the recurrence
+    t s⁽ⁿ⁾ + n s⁽ⁿ⁻¹⁾ = sin(t + nπ/2). It divides by t, so near 0 the power series
+    Σ (-1)ᵏ t²ᵏ⁻ⁿ / ((2k + 1) (2k - n)!) is used. In between, for large n, floats lose precision in
+    both, but not in the integral ∫₀¹ uⁿ cos(t u + nπ/2) du.
     """
     if shape(x):
         return np.vectorize(lambda each: _sinc_derivative(n, each), otypes=[x.dtype])(x)
@@ -124,7 +125,7 @@ def _sinc_derivative(n: int, x: Any) -> Any:
 
 @functools.cache
 def gauss(points: int) -> Any:
-    """Return the points and weights of Gauss and Legendre on [0, 1]."""
+    """Return the points and weights of Gauss-Legendre quadrature on [0, 1]."""
     u, w = np.polynomial.legendre.leggauss(points)
     return (u + 1) / 2, w / 2
 
@@ -162,5 +163,5 @@ sinc = row(
     numpy=(),
     text="sinc({0})",
     latex=r"\operatorname{{sinc}} {0}",
-    reason="sin(πx)/(πx) is smooth everywhere, at 0 too",
+    reason="sin(πx)/(πx) is smooth everywhere, also at 0",
 )

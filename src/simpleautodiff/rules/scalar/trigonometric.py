@@ -19,7 +19,7 @@ ORIGIN = "x = y = 0"
 
 
 def pi(x: Any) -> Any:
-    """Return π with all the digits of the kind of number that `x` is."""
+    """Return π in the number type of `x`, to its full precision."""
     number = plain(x)
     return math.pi if isinstance(number, (float, int)) else 4 * atan(lift(1, number))
 

@@ -16,7 +16,7 @@ from simpleautodiff.compiled.array.linalg.matrix_calls import (
     swap_if_matrix,
 )
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
-from simpleautodiff.rules.array.indexing import joining
+from simpleautodiff.rules.array.indexing import make_concatenate
 from simpleautodiff.values.functions import optional
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _below_each_other(plan: Schedule, line: Line, *parts: Ref) -> Ref:
     for part in parts:
         ends.append(ends[-1] + shape_of(plan, part)[-2])
     where = len(line.shape) - 2, tuple(ends)
-    join = joining(len(parts)).primitive  # type: ignore[attr-defined]
+    join = make_concatenate(len(parts)).primitive  # type: ignore[attr-defined]
     return plan.append(Line(join, (where, *parts), {}, line.shape, line.dtype))
 
 
