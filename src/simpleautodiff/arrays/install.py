@@ -6,7 +6,7 @@ from typing import Any
 
 from simpleautodiff.arrays.array_api import PROTOCOLS
 from simpleautodiff.arrays.copying import COPYING, NODE_COPYING
-from simpleautodiff.arrays.lost_derivatives import refuse_array
+from simpleautodiff.arrays.lost_derivatives import CONVERSIONS
 from simpleautodiff.arrays.methods import ARRAY_METHODS
 from simpleautodiff.arrays.operators import OPERATORS
 from simpleautodiff.arrays.writes.versions import Writable
@@ -24,8 +24,9 @@ def _refuse_sympy(x: Any) -> Any:
 
 def install() -> None:
     """Give nodes Python's operators, NumPy's methods, and the protocols of other libraries."""
-    others = {"__array__": refuse_array, "_sympy_": _refuse_sympy}
-    of_traced = OPERATORS | ARRAY_METHODS | PROTOCOLS | COPYING | writes_to_nodes() | others
+    of_sympy = {"_sympy_": _refuse_sympy}
+    of_arrays = ARRAY_METHODS | PROTOCOLS | writes_to_nodes() | CONVERSIONS
+    of_traced = OPERATORS | of_arrays | COPYING | of_sympy
     for node_class, methods in (
         (Traced, of_traced),
         (Node, NODE_COPYING),

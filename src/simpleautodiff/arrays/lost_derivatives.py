@@ -9,7 +9,6 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from simpleautodiff.arrays.random_hints import random_draw_error
-from simpleautodiff.core.level import EXPLANATIONS
 from simpleautodiff.errors import LostDerivativeError, cite_line, find_scipy_frames
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
@@ -135,4 +134,31 @@ def _public(module: str) -> str:
     return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
 
 
-EXPLANATIONS.append(scipy_error)
+def _refuse_conversion(conversion: str) -> Callable[[Any], Any]:
+    """Return a method that refuses to make a plain number of a node."""
+
+    def refuse(self: Any) -> Any:
+        raise scipy_error() or LostDerivativeError(
+            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
+            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
+            f"into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x){cite_line()}"
+        )
+
+    return refuse
+
+
+def _refuse_bool(self: Any) -> bool:
+    raise scipy_error() or LostDerivativeError(
+        f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
+        f"Write the comparison: `if node != 0:`{cite_line()}"
+    )
+
+
+CONVERSIONS: dict[str, Callable[..., Any]] = {  # Python's and NumPy's, all of which are refused
+    "__array__": refuse_array,
+    "__bool__": _refuse_bool,
+    "__complex__": _refuse_conversion("complex()"),
+    "__float__": _refuse_conversion("float()"),
+    "__index__": _refuse_conversion("the use as an index"),
+    "__int__": _refuse_conversion("int()"),
+}

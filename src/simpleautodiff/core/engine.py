@@ -20,32 +20,24 @@ class Engine:
     """What the core asks others for, with what it does when nobody answers."""
 
     def __init__(self) -> None:
+        # Give a derivative the shape of the value it belongs to: `fit(derivative, value)`.
         self.fit: Callable[[Any, Any], Any] = _as_it_is
-        """Give a derivative the shape of the value it belongs to: `fit(derivative, value)`."""
-
+        # The types of real numbers that have no shape: a derivative of one fits any other.
         self.scalars: set[type] = {int, float}
-        """The types of real numbers that have no shape: a derivative of one fits any other."""
-
+        # Return a constant argument of a node such that nobody changes it later.
         self.retain: Callable[[Any], Any] = _as_it_is
-        """Return a constant argument of a node such that nobody changes it later."""
-
+        # Print a sweep step by step: `narrate(mode, order, seeds, sweep)`.
         self.narrate: Callable[..., None] = _as_it_is
-        """Print a sweep step by step: `narrate(mode, order, seeds, sweep)`."""
-
+        # Make the function that users call for a primitive; None: the one of the core.
         self.wrap: Callable[[Any], Callable[..., Any]] | None = None
-        """Make the function that users call for a primitive; None: the one of the core."""
-
+        # Make the tape of a derivative that is computed and not shown.
         self.new_tape: Callable[..., Any] = _as_it_is
-        """Make the tape of a derivative that is computed and not shown."""
-
+        # The context in which a function is recorded and swept; it is entered again and again.
         self.recording: AbstractContextManager[Any] = nullcontext()
-        """The context in which a function is recorded and swept; it is entered again and again."""
-
+        # Tell whether a constant is read-only only while a derivative is computed.
         self.is_locked: Callable[[], bool] = bool
-        """Tell whether a constant is read-only only while a derivative is computed."""
-
+        # Return an array that leaves a derivative for good.
         self.release: Callable[[Any], Any] = _as_it_is
-        """Return an array that leaves a derivative for good."""
 
     def __reduce__(self) -> str:
         return "engine"  # a function that is sent elsewhere finds the one that is there

@@ -15,7 +15,6 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    LostDerivativeError,
     TraceError,
     cite_line,
 )
@@ -24,7 +23,6 @@ from simpleautodiff.values.functions import as_argument, check_value
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what numbers raise where they have no answer
 _numbers = itertools.count(1)
 WATCHERS: dict[Primitive, Callable[[Any, tuple[Any, ...]], None]] = {}  # told of each result
-EXPLANATIONS: list[Callable[[], AutodiffError | None]] = []  # who may know why a node is converted
 
 
 class Traced:
@@ -44,39 +42,6 @@ class Traced:
     def plainly(self) -> Any:
         """Return the innermost number; of what is opaque, that which stands for the numbers."""
         return plain(self.value)
-
-    def lost(self, message: str) -> AutodiffError:
-        """Return the error of a conversion that would drop the derivative."""
-        for explain in EXPLANATIONS:
-            explained = explain()
-            if explained is not None:
-                return explained
-        return LostDerivativeError(f"{message}{cite_line()}")
-
-    def __bool__(self) -> bool:
-        raise self.lost(
-            f"`if node:` asks whether {self!r} is non-zero, which is easily a mistake. "
-            "Write the comparison: `if node != 0:`"
-        )
-
-    def _converted(self, conversion: str) -> AutodiffError:
-        return self.lost(
-            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
-            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
-            "into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x)"
-        )
-
-    def __float__(self) -> float:
-        raise self._converted("float()")
-
-    def __int__(self) -> int:
-        raise self._converted("int()")
-
-    def __index__(self) -> int:
-        raise self._converted("the use as an index")
-
-    def __complex__(self) -> complex:
-        raise self._converted("complex()")
 
     def __format__(self, spec: str) -> str:
         return format(plain(self), spec) if spec else repr(self)
