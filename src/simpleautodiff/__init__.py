@@ -229,7 +229,7 @@ def _install_engine(primitive: typing.Any) -> typing.Any:
 _chosen = os.environ.get("SIMPLEAUTODIFF_ENGINE", "fast")
 if _chosen not in ("fast", "plain"):
     raise ImportError(f"SIMPLEAUTODIFF_ENGINE is 'fast' or 'plain', not {_chosen!r}")
-if _chosen == "fast":
+if _chosen == "fast" and os.path.isdir(os.path.join(__path__[0], "fast")):  # it may be deleted
     _engine.wrap = _install_engine
 
 _MODULE_OF = _read_imports()
