@@ -210,12 +210,12 @@ _AUTOGRAD_BUILTINS = ("dict", "isinstance", "list", "tuple", "type")  # `import 
 
 
 def _read_imports() -> dict[str, str]:
-    """Return the module of each public name, from the imports that stand above."""
+    """Return the module of each public name, from the imports above, which are not run."""
     with open(__file__, encoding="utf-8") as file:
         tree = ast.parse(file.read())
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    ours = [node for node in imports if (node.module or "").startswith(f"{__name__}.")]
-    return {alias.name: str(node.module) for node in ours for alias in node.names}
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
 def _install_engine(primitive: typing.Any) -> typing.Any:

@@ -24,6 +24,12 @@ def test_all_names_are_exported_and_documented():
     assert public == set(ad.__all__)
 
 
+def test_nothing_internal_is_public():
+    assert {"engine", "install"}.isdisjoint(ad.__all__)
+    assert {"engine", "install"}.isdisjoint(dir(ad))
+    assert {"grad", "Node", "plug", "numpy", "errors"} <= set(dir(ad))
+
+
 def _is_module(name):
     return type(getattr(ad, name)).__name__ == "module"
 
