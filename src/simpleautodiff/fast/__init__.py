@@ -10,9 +10,9 @@ from __future__ import annotations
 from simpleautodiff.core.engine import engine
 from simpleautodiff.fast.array_locks import is_locked
 from simpleautodiff.fast.calls import wrap
+from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.memory_pool import POOL
 from simpleautodiff.fast.recording import paused_collector
-from simpleautodiff.fast.tape import FastTape
 
 
 def install() -> None:

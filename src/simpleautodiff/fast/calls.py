@@ -16,10 +16,10 @@ from simpleautodiff.core.level import REFUSED, WATCHERS, apply
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.faster_values import FASTER
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL, compute_pooled
-from simpleautodiff.fast.tape import FastTape
 
 ARRAYS = {np.ndarray, np.float64}
 IMMUTABLE = {int, float, bool, slice, str, type(None), np.float64}

@@ -77,7 +77,7 @@ class CompiledBatch(Protocol):
         """
 
 
-class Batch(NamedTuple):
+class BatchCall(NamedTuple):
     """A scalar program that is to be run for every example of a batch, and how that is given."""
 
     kernel: Kernel
@@ -116,7 +116,7 @@ class Target(Protocol):
     def takes_columns(self, kernel: Kernel, size: int) -> bool:
         """Tell whether a batch of so many examples may be given column by column."""
 
-    def compile_batch(self, batch: Batch) -> CompiledBatch:
+    def compile_batch(self, batch: BatchCall) -> CompiledBatch:
         """Compile a scalar program for all examples of a batch."""
 
     def compile_array(

@@ -23,7 +23,7 @@ class UnknownLayoutError(Exception):
     """Objects are not as expected; what is called must go through Python."""
 
 
-class Layout(NamedTuple):
+class ObjectLayout(NamedTuple):
     """Distances in bytes from the beginning of an object."""
 
     kind: int  # of any object, its type
@@ -40,7 +40,7 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout() -> Layout:
+def layout() -> ObjectLayout:
     """Return the distances in this Python with this NumPy.
 
     Examples
@@ -51,7 +51,7 @@ def layout() -> Layout:
     """
     head = object.__basicsize__
     fields = _Array
-    found = Layout(
+    found = ObjectLayout(
         kind=_kind(head),
         holders=_holders(head),
         float64=head,
@@ -141,7 +141,7 @@ def reusable() -> bool:
     return locked and tuple.__basicsize__ == object.__basicsize__ + _WORD
 
 
-def _holds(found: Layout) -> bool:
+def _holds(found: ObjectLayout) -> bool:
     pair = ("one", 2.5)
     return (
         all(_number(ctypes.c_double, x, found.float64) == x for x in (2.5, -1e300))
@@ -162,7 +162,7 @@ def _known_arrays() -> list[Any]:
     return [whole, whole[::2, 1:, ::3], np.zeros((4, 6), np.float32), np.array(1.5)]
 
 
-def _array_holds(found: Layout, array: Any) -> bool:
+def _array_holds(found: ObjectLayout, array: Any) -> bool:
     at = _word(array, found.shape)
     shape = tuple(ctypes.c_ssize_t.from_address(at + i * _WORD).value for i in range(array.ndim))
     return (

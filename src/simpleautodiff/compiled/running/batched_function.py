@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.backends.interface import Batch, CallForm, CompiledBatch
+from simpleautodiff.compiled.backends.interface import BatchCall, CallForm, CompiledBatch
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
@@ -78,7 +78,7 @@ class BatchedFunction(BatchedKernel):
                 modes = (*self.modes, *self.layouts)
                 form, arguments = self.entered or (None, ())
                 self._run = TARGET.compile_batch(
-                    Batch(self.kernel, modes, self.size, form, arguments)
+                    BatchCall(self.kernel, modes, self.size, form, arguments)
                 )
                 self.code = self._run.code
 

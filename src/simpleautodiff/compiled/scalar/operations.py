@@ -37,7 +37,7 @@ def fits_int64(number: int) -> bool:
     return -(2**63) <= number < 2**63
 
 
-class Source(NamedTuple):
+class OpText(NamedTuple):
     """An operation on numbers of one dtype, in three languages.
 
     In each of them `{1}`, `{2}`, `{3}` stand for the arguments. An instruction of LLVM is a whole
@@ -63,13 +63,13 @@ class Operation:
     gives: str = "same"  # the dtype of the result, or "same": that of the (last) argument
     commutes: bool = False
     exact: bool = False  # of float32 numbers the float64 result is a float32 number
-    real: Source | None = None  # float64 and float32
-    integer: Source | None = None  # int64
-    boolean: Source | None = None
+    real: OpText | None = None  # float64 and float32
+    integer: OpText | None = None  # int64
+    boolean: OpText | None = None
     library: str = ""  # what the C library calls it, if not by its name
     numpy_code: str = ""  # in an exported module of Python, if not a call of `numpy`
 
-    def code(self, dtype: str) -> Source | None:
+    def code(self, dtype: str) -> OpText | None:
         """Return how it is written for arguments of a dtype; None if it does not take them."""
         return {INT64: self.integer, BOOL: self.boolean}.get(dtype, self.real)
 
@@ -101,34 +101,34 @@ def call(function: str, arity: int) -> str:
     return f"{function}({', '.join([f'{{{k}}}' for k in range(1, arity + 1)])})"
 
 
-def _infix(llvm: str, python: str, c: str = "", raises: bool = False) -> Source:
+def _infix(llvm: str, python: str, c: str = "", raises: bool = False) -> OpText:
     """Return what is written between two arguments; in LLVM before them."""
-    return Source(
+    return OpText(
         f"{{0}} = {llvm} TYPE {{1}}, {{2}}", f"{{1}} {python} {{2}}", f"{{1}} {c or python} {{2}}",
         raises,
     )  # fmt: skip
 
 
-def _intrinsic(function: str, arity: int, python: str, c: str) -> Source:
+def _intrinsic(function: str, arity: int, python: str, c: str) -> OpText:
     """Return a function that LLVM has an instruction for."""
     args = ", ".join([f"TYPE {{{k}}}" for k in range(1, arity + 1)])
-    return Source(f"{{0}} = call FLAGS TYPE @llvm.{function}.NAME({args})", python, c, raises=True)
+    return OpText(f"{{0}} = call FLAGS TYPE @llvm.{function}.NAME({args})", python, c, raises=True)
 
 
-def _rounding(name: str, python: str = "", integer: Source | None = None) -> Operation:
+def _rounding(name: str, python: str = "", integer: OpText | None = None) -> Operation:
     """Return a function that gives a float without a fraction."""
     python = f"copysign({python or name}({{1}}), {{1}})"  # the sign of zero is kept
     code = _intrinsic(name, 1, python, call(name, 1))
     return Operation(name, 1, getattr(np, name), exact=True, real=code, integer=integer)
 
 
-def _wrapping(llvm: str, sign: str) -> Source:
+def _wrapping(llvm: str, sign: str) -> OpText:
     """Return integer arithmetic that goes round where a result has more than 64 bits."""
     c = f"(int64_t)((uint64_t){{1}} {sign} (uint64_t){{2}})"
-    return Source(f"{{0}} = {llvm} TYPE {{1}}, {{2}}", f"{{1}} {sign} {{2}}", c)
+    return OpText(f"{{0}} = {llvm} TYPE {{1}}, {{2}}", f"{{1}} {sign} {{2}}", c)
 
 
-def _extreme(llvm: str, sign: str) -> Source:
+def _extreme(llvm: str, sign: str) -> OpText:
     """Return the larger or the smaller of two floats: of equal ones the second, and a nan first."""
     instructions = f"""\
 {{0}}.a = fcmp {llvm} TYPE {{1}}, {{2}}
@@ -137,16 +137,16 @@ def _extreme(llvm: str, sign: str) -> Source:
   {{0}} = select TRUTH {{0}}.c, TYPE {{1}}, TYPE {{0}}.b"""
     python = f"{{1}} if {{1}} {sign} {{2}} or {{1}} != {{1}} else {{2}}"
     c = f"({{1}} {sign} {{2}} || {{1}} != {{1}}) ? {{1}} : {{2}}"
-    return Source(instructions, python, c)
+    return OpText(instructions, python, c)
 
 
-def _extreme_of_integers(llvm: str, sign: str) -> Source:
+def _extreme_of_integers(llvm: str, sign: str) -> OpText:
     instruction = f"{{0}} = call TYPE @llvm.{llvm}.NAME(TYPE {{1}}, TYPE {{2}})"
     python = f"{{1}} if {{1}} {sign} {{2}} else {{2}}"
-    return Source(instruction, python, f"{{1}} {sign} {{2}} ? {{1}} : {{2}}")
+    return OpText(instruction, python, f"{{1}} {sign} {{2}} ? {{1}} : {{2}}")
 
 
-def _comparison(name: str, numpy: Any, sign: str, real: str, integer: str, boolean: Source,
+def _comparison(name: str, numpy: Any, sign: str, real: str, integer: str, boolean: OpText,
                 commutes: bool = False) -> Operation:  # fmt: skip
     return Operation(
         name, 2, numpy, BOOL, commutes,
@@ -159,17 +159,17 @@ def _library(name: str, numpy: Any, arity: int = 1, library: str = "", **more: A
     """Return a function of the C library, which Python's `math` has by the same name."""
     code = call(library or name, arity)
     return Operation(
-        name, arity, numpy, real=Source("", code, code, raises=True), library=library, **more
+        name, arity, numpy, real=OpText("", code, code, raises=True), library=library, **more
     )
 
 
-_SAME = Source("{0} = or TYPE {1}, zeroinitializer", "{1}", "{1}")
+_SAME = OpText("{0} = or TYPE {1}, zeroinitializer", "{1}", "{1}")
 _AND, _OR = _infix("and", "and", "&"), _infix("or", "or", "|")
 _XOR = _infix("xor", "is not", "!=")
-_SELECT = Source(
+_SELECT = OpText(
     "{0} = select TRUTH {1}, TYPE {2}, TYPE {3}", "{2} if {1} else {3}", "{1} ? {2} : {3}"
 )
-_REMAINDER = Source(  # by 0 and by -1 it is 0, where the processor would stop: it is that by 1
+_REMAINDER = OpText(  # by 0 and by -1 it is 0, where the processor would stop: it is that by 1
     """\
 {0}.a = add TYPE {2}, ONE
   {0}.b = icmp ult TYPE {0}.a, TWO
@@ -178,13 +178,13 @@ _REMAINDER = Source(  # by 0 and by -1 it is 0, where the processor would stop: 
     "int_remainder({1}, {2})",
     "({2} == 0 || {2} == -1) ? 0 : {1} % {2}",
 )
-_ABS_OF_INTEGER = Source(
+_ABS_OF_INTEGER = OpText(
     "{0}.a = sub TYPE zeroinitializer, {1}\n"
     "  {0} = call TYPE @llvm.smax.NAME(TYPE {1}, TYPE {0}.a)",
     "abs({1})",
     "{1} < 0 ? (int64_t)(0 - (uint64_t){1}) : {1}",
 )
-_SIGNBIT = Source(
+_SIGNBIT = OpText(
     "{0}.a = bitcast TYPE {1} to BITS\n  {0} = icmp slt BITS {0}.a, zeroinitializer",
     "copysign(1, {1}) < 0",
     "signbit({1}) != 0",
@@ -213,11 +213,11 @@ TABLE = (
     Operation("minimum", 2, np.minimum, commutes=True, exact=True, real=_extreme("olt", "<"),
               integer=_extreme_of_integers("smin", "<"), boolean=_AND),
     Operation("fmod", 2, np.fmod, exact=True,  # the remainder with the sign of the first
-              real=Source("{0} = frem TYPE {1}, {2}", call("fmod", 2), call("fmod", 2), True),
+              real=OpText("{0} = frem TYPE {1}, {2}", call("fmod", 2), call("fmod", 2), True),
               integer=_REMAINDER),
     Operation("neg", 1, np.negative, exact=True, numpy_code="-{1}",
-              real=Source("{0} = fneg TYPE {1}", "-{1}", "-{1}"),
-              integer=Source("{0} = sub TYPE zeroinitializer, {1}", "-{1}",
+              real=OpText("{0} = fneg TYPE {1}", "-{1}", "-{1}"),
+              integer=OpText("{0} = sub TYPE zeroinitializer, {1}", "-{1}",
                            "(int64_t)(0 - (uint64_t){1})")),
     Operation("abs", 1, np.absolute, exact=True, library="fabs",
               real=_intrinsic("fabs", 1, call("abs", 1), call("fabs", 1))._replace(raises=False),
@@ -259,24 +259,24 @@ TABLE = (
     Operation("or", 2, np.logical_or, BOOL, commutes=True, boolean=_OR),
     Operation("xor", 2, np.logical_xor, BOOL, commutes=True, boolean=_XOR),
     Operation("not", 1, np.logical_not, BOOL,
-              boolean=Source("{0} = icmp eq TYPE {1}, zeroinitializer", "not {1}", "!{1}")),
+              boolean=OpText("{0} = icmp eq TYPE {1}, zeroinitializer", "not {1}", "!{1}")),
     Operation("signbit", 1, np.signbit, BOOL, real=_SIGNBIT,
-              integer=Source("{0} = icmp slt TYPE {1}, zeroinitializer", "{1} < 0", "{1} < 0")),
+              integer=OpText("{0} = icmp slt TYPE {1}, zeroinitializer", "{1} < 0", "{1} < 0")),
     Operation("select", 3, lambda condition, x, y: x if condition else y, exact=True,
               real=_SELECT, integer=_SELECT, boolean=_SELECT,
               numpy_code="np.where({1}, {2}, {3})[()]"),
     # Conversions.
     Operation("to_float64", 1, np.float64, FLOAT64,
-              real=Source("{0} = fpext TYPE {1} to DOUBLE", "{1}", "(double){1}"),
-              integer=Source("{0} = sitofp TYPE {1} to DOUBLE", "float({1})", "(double){1}"),
-              boolean=Source("{0} = uitofp TYPE {1} to DOUBLE", "float({1})", "(double){1}")),
+              real=OpText("{0} = fpext TYPE {1} to DOUBLE", "{1}", "(double){1}"),
+              integer=OpText("{0} = sitofp TYPE {1} to DOUBLE", "float({1})", "(double){1}"),
+              boolean=OpText("{0} = uitofp TYPE {1} to DOUBLE", "float({1})", "(double){1}")),
     Operation("to_float32", 1, np.float32, FLOAT32,
-              real=Source("{0} = fptrunc TYPE {1} to FLOAT", "float32({1})", "(float){1}"),
-              integer=Source("{0} = sitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}"),
-              boolean=Source("{0} = uitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}")),
+              real=OpText("{0} = fptrunc TYPE {1} to FLOAT", "float32({1})", "(float){1}"),
+              integer=OpText("{0} = sitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}"),
+              boolean=OpText("{0} = uitofp TYPE {1} to FLOAT", _TO_FLOAT32, "(float){1}")),
     Operation("to_int64", 1, np.int64, INT64,  # of a bool, or of a float without a fraction
-              real=Source("{0} = fptosi TYPE {1} to INTEGER", "int({1})", "(int64_t){1}", True),
-              boolean=Source("{0} = zext TYPE {1} to INTEGER", "int({1})", "(int64_t){1}")),
+              real=OpText("{0} = fptosi TYPE {1} to INTEGER", "int({1})", "(int64_t){1}", True),
+              boolean=OpText("{0} = zext TYPE {1} to INTEGER", "int({1})", "(int64_t){1}")),
 )
 # fmt: on
 

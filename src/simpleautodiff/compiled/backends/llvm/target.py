@@ -8,7 +8,7 @@ from typing import Any
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import Task
-from simpleautodiff.compiled.backends.interface import ENTRY, Batch, CallForm
+from simpleautodiff.compiled.backends.interface import ENTRY, BatchCall, CallForm
 from simpleautodiff.compiled.backends.llvm.array_module import NativeArray, lanes
 from simpleautodiff.compiled.backends.llvm.python_entry import entry_names
 from simpleautodiff.compiled.backends.llvm.scalar_entry import (
@@ -50,7 +50,7 @@ class LLVMTarget:
         """Tell whether a batch of so many examples may be given column by column."""
         return takes_columns(kernel, size)
 
-    def compile_batch(self, batch: Batch) -> NativeBatch:
+    def compile_batch(self, batch: BatchCall) -> NativeBatch:
         """Compile a scalar program for the vectors of this machine."""
         width = width_of(batch.kernel)
         names = [BATCH, *(entry_names(ENTRY) if batch.form else [])]
@@ -71,7 +71,7 @@ class LLVMTarget:
         return NativeArray(work, memory, precise, form, entries, lanes())
 
 
-def _batch_module(batch: Batch, width: int) -> str:
+def _batch_module(batch: BatchCall, width: int) -> str:
     text = rows(batch.kernel, batch.modes, width, BATCH, size=batch.size)
     if batch.form is None:
         return text

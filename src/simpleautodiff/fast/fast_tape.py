@@ -15,9 +15,9 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import forward_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.fast.array_locks import ArrayLocks
+from simpleautodiff.fast.fast_sweep import reverse_sweep
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import POOL
-from simpleautodiff.fast.sweep import reverse_sweep
 
 
 @final
