@@ -14,7 +14,7 @@ PROGRAM = """
 import ctypes, pathlib, subprocess, sys
 import numpy as np
 from simpleautodiff.compiled.scalar import operations
-from simpleautodiff.compiled.scalar.operations import Source, Operation, call
+from simpleautodiff.compiled.scalar.operations import OpText, Operation, call
 
 def difference(x, y):
     return np.where(x > y, x - y, np.where(np.isnan(x + y), np.nan, 0.0))[()]
@@ -22,13 +22,13 @@ def difference(x, y):
 new = (
     # of the C library, by its name there; Python writes it by its own means
     Operation("fdim", 2, difference, numpy_code="np.maximum({1} - {2}, 0)",
-              real=Source("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2))),
+              real=OpText("", "{1} - {2} if {1} > {2} else 0.0", call("fdim", 2))),
     # an instruction, for two dtypes
     Operation("between", 3, lambda x, low, high: (low < x) & (x < high), "?",
-              real=Source("{0}.a = fcmp olt TYPE {2}, {1}\\n  {0}.b = fcmp olt TYPE {1}, {3}\\n"
+              real=OpText("{0}.a = fcmp olt TYPE {2}, {1}\\n  {0}.b = fcmp olt TYPE {1}, {3}\\n"
                         "  {0} = and TRUTH {0}.a, {0}.b",
                         "{2} < {1} < {3}", "{2} < {1} && {1} < {3}"),
-              integer=Source("{0}.a = icmp slt TYPE {2}, {1}\\n  {0}.b = icmp slt TYPE {1}, {3}\\n"
+              integer=OpText("{0}.a = icmp slt TYPE {2}, {1}\\n  {0}.b = icmp slt TYPE {1}, {3}\\n"
                            "  {0} = and TRUTH {0}.a, {0}.b",
                            "{2} < {1} < {3}", "{2} < {1} && {1} < {3}"),
               numpy_code="({2} < {1}) & ({1} < {3})"),
