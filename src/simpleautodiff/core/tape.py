@@ -44,28 +44,29 @@ class Tape(list[Node], Recorder):
 
     def push(self, seeds: Seeds, results: Sequence[Node]) -> list[Any]:
         """Sweep forward from seeded nodes; return the tangents of some others, None for none."""
-        dot = _add_up(seeds)
+        dot = self._add_up(seeds)
         forward_sweep(self, dot)
-        return [dot.get(node) for node in results]
+        return [dot.get(self[node.index]) for node in results]
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back from seeded nodes; return the adjoints of some others, None for none.
 
         `once` says that it is the last sweep: the tape is empty afterwards.
         """
-        bar = _add_up(seeds)
+        bar = self._add_up(seeds)
         reverse_sweep(self, bar)
+        adjoints = [filled(bar.get(self[node.index])) for node in inputs]
         if once:
             self.clear()
-        return [filled(bar.get(node)) for node in inputs]
+        return adjoints
 
-
-def _add_up(seeds: Seeds) -> dict[Node, Any]:
-    """Return the derivatives with which a sweep begins; a node may have several seeds."""
-    derivatives: dict[Node, Any] = {}
-    for node, seed in seeds:
-        derivatives[node] = plus(derivatives.get(node, ZERO), seed)
-    return derivatives
+    def _add_up(self, seeds: Seeds) -> dict[Node, Any]:
+        """Return the derivatives with which a sweep begins; a node may have several seeds."""
+        derivatives: dict[Node, Any] = {}
+        for node, seed in seeds:
+            own = self[node.index]
+            derivatives[own] = plus(derivatives.get(own, ZERO), seed)
+        return derivatives
 
 
 engine.new_tape = Tape
