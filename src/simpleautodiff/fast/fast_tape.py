@@ -51,8 +51,10 @@ class FastTape(Tape):
 
     def retain(self, x: Any) -> Any:
         """Return a constant such that nobody changes it; large arrays are locked meanwhile."""
-        if not isinstance(x, np.ndarray) or x.size <= LIMITS.small:
+        if not isinstance(x, np.ndarray):
             return super().retain(x)
+        if x.size <= LIMITS.small:
+            return x.copy()
         self.locks = self.locks or ArrayLocks()
         return self.locks.lock(x)
 

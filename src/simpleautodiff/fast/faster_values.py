@@ -181,6 +181,9 @@ def fit_quickly(derivative: Any, like: Any) -> Any:
             return derivative
         if not like.ndim:
             return np.add.reduce(derivative, None)
+        extra = derivative.ndim - like.ndim
+        if extra > 0 and derivative.shape[extra:] == like.shape:
+            return np.add.reduce(derivative, tuple(range(extra)))
     return fit(derivative, like)
 
 

@@ -15,6 +15,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Bundle, Linear, LinearRule
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
@@ -23,7 +24,9 @@ from simpleautodiff.values.functions import is_complex, shape
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """Return the shape of an array, a number, or a node of either."""
-    return shape(plain(x))
+    if type(x) is Node:
+        x = x.value
+    return x.shape if type(x) is np.ndarray else shape(plain(x))
 
 
 def linear_row(
@@ -208,6 +211,8 @@ def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return the mask of the elements equal to the extreme, and their number."""
     x, v = plain(x), plain(v)
     chosen = x == np.reshape(v, keep_dims(shape_of(x), axis))
+    if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
+        return chosen, 1  # there are no ties
     dtype = getattr(x, "dtype", float)
     return chosen, np.sum(chosen, axis=axis, keepdims=keepdims).astype(dtype)
 
