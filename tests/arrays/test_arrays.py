@@ -298,8 +298,9 @@ def test_methods_that_change_in_place():
 def test_what_cannot_be_written_to():
     with pytest.raises(ad.LostDerivativeError, match=r"y = x.copy\(\)"):
         ad.Node(V)[0] = 1.0
-    with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
-        ad.grad(lambda x: np.zeros(5).__setitem__(0, x[0]))(V)
+    outside = np.zeros(5)
+    with pytest.raises(ad.LostDerivativeError, match=r"np\.copy"):
+        ad.grad(lambda x: outside.__setitem__(0, x[0]))(V)
 
 
 def reused_buffer(x):

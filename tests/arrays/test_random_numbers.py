@@ -68,7 +68,7 @@ def test_shuffling_a_node_is_refused_with_the_way_out():
 
 def test_other_arrays_are_refused_as_before():
     held = [rng.normal]
-    for f in (lambda x: np.frombuffer(x), lambda x: held[0](x), lambda x: np.array([x, x])):
+    for f in (lambda x: np.frombuffer(x), lambda x: held[0](x)):
         with pytest.raises((ad.LostDerivativeError, TypeError), match=r"Node|bytes-like") as told:
             ad.grad(f)(X)
         assert "draws plain random numbers" not in str(told.value)

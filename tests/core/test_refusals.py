@@ -229,7 +229,7 @@ def test_what_has_no_rule():
     refuses(ad.RuleError, "no derivative rule for np.gcd.*five lines", lambda: np.gcd(Node(1.0), 2))
     refuses(
         ad.LostDerivativeError,
-        "into a plain array.*np.zeros_like",
+        r"into a plain array.*inside the function, with np\.zeros",
         lambda: np.sin(Node(1.0), out=np.zeros(1)),
     )
     refuses(ad.LostDerivativeError, "np.bincount", lambda: np.add.at(np.zeros(2), 0, Node(1.0)))

@@ -43,6 +43,7 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
+PATCHED: dict[int, Function] = {}  # by the id of the original, which others may have by name
 UNPATCHED.update(MODULES)
 _loaded = 0  # how many modules were loaded at the last look
 
@@ -132,11 +133,12 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if _has_node(args) or _has_node(kwargs.values()):
+        if has_node(args) or has_node(kwargs.values()):
             return _call_implementation(name, implementation, args, kwargs)
         return original(*args, **kwargs)
 
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
+    PATCHED[id(original)] = function
     return function
 
 
@@ -149,7 +151,7 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if (own or type(self) is owner) and (_has_node(args) or _has_node(kwargs.values())):
+        if (own or type(self) is owner) and (has_node(args) or has_node(kwargs.values())):
             return _call_implementation(
                 name, implementation, (self, *args) if own else args, kwargs
             )
@@ -158,10 +160,11 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
     setattr(owner, method, function)
 
 
-def _has_node(values: Iterable[Any]) -> bool:
+def has_node(values: Iterable[Any]) -> bool:
+    """Tell whether there is a node among values, or in a list or tuple among them."""
     return any(
         isinstance(value, (Traced, Writable))
-        or (isinstance(value, (list, tuple)) and _has_node(value))
+        or (isinstance(value, (list, tuple)) and has_node(value))
         for value in values
     )
 
@@ -191,4 +194,4 @@ def _as_array(value: Any) -> Any:
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):
         return unwrapped(value)
-    return np.stack([_as_array(part) for part in value]) if _has_node(value) else np.asarray(value)
+    return np.stack([_as_array(part) for part in value]) if has_node(value) else np.asarray(value)

@@ -253,8 +253,7 @@ def write_result(result: Any, out: Any, name: str) -> Any:
         return out
     raise LostDerivativeError(
         f"{name}(..., out=...) would write a node into a plain array and drop its derivative. Use "
-        f"what it returns, or make the array with np.zeros_like(x) or np.zeros(shape, like=x)"
-        f"{cite_line()}"
+        f"what it returns, or make the array inside the function, with np.zeros{cite_line()}"
     )
 
 

@@ -36,6 +36,8 @@ class Engine:
         self.recording: AbstractContextManager[Any] = nullcontext()
         # Tell whether a constant is read-only only while a derivative is computed.
         self.is_locked: Callable[[], bool] = bool
+        # Return the class that `isinstance` finds for a node in the code of a frame.
+        self.class_of: Callable[[Any, Any], Any] = lambda node, frame: type(node)
         # Return an array that leaves a derivative for good.
         self.release: Callable[[Any], Any] = _as_it_is
 

@@ -7,6 +7,7 @@ operation belongs to the highest level among its arguments; whatever is lower is
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -38,6 +39,11 @@ class Traced:
     opaque = False  # it stands for numbers that differ from use to use
 
     __hash__ = object.__hash__
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` is told: outside this library, the class of the number inside."""
+        return engine.class_of(self, sys._getframe(1))
 
     def plainly(self) -> Any:
         """Return the innermost number; of what is opaque, that which stands for the numbers."""
