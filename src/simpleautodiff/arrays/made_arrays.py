@@ -23,6 +23,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
 from simpleautodiff.arrays.patch_scipy import PATCHED, has_node
+from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
 from simpleautodiff.arrays.registry import FUNCTIONS
 from simpleautodiff.arrays.writes.versions import MAKING, as_made
 from simpleautodiff.core.level import Traced, Written
@@ -112,7 +113,7 @@ def _replacements() -> dict[int, Any]:
     """Return what stands in for NumPy's modules and functions, by the id of each."""
     functions = (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))
     modules = [np.linalg, np.fft, np]  # an inner one before that which has it
-    replacements: dict[int, Any] = {}
+    replacements = stand_ins_for_random()
     for module in modules:
         for name, value in vars(module).items():
             if isinstance(value, functions) and not name.startswith("_"):
@@ -133,7 +134,7 @@ _replaced: list[tuple[Namespace, str, Any]] = []
 def _replace(namespace: Namespace) -> None:
     replacements = _replacements()
     for name, value in list(namespace.items()):
-        new = replacements.get(id(value)) or PATCHED.get(id(value))
+        new = replacements.get(id(value)) or PATCHED.get(id(value)) or stand_in_for(value)
         if new is not None:
             _replaced.append((namespace, name, value))
             namespace[name] = new
