@@ -105,7 +105,8 @@ class Level:
         self.open = False
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        """Return the answer to ``x > y``; a level may note what was asked, or let arrays know."""
+        self.compared = True
         return answer
 
     def run(self, primitive: Primitive, args: Args) -> Any:
