@@ -15,6 +15,7 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
+    LostDerivativeError,
     TraceError,
     cite_line,
 )
@@ -37,7 +38,13 @@ class Traced:
     array_like = False  # to be treated as an array, even where its shape is ()
     opaque = False  # it stands for numbers that differ from use to use
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if self.level.open and not self.level.by_hand:
+            raise LostDerivativeError(
+                f"{self!r} is looked up in a dict, set or cache, by what it is and not by its "
+                f"number; compare it: x == 2.0. Its identity is id(x){cite_line()}"
+            )
+        return object.__hash__(self)
 
     def plainly(self) -> Any:
         """Return the innermost number; of what is opaque, that which stands for the numbers."""
@@ -92,6 +99,7 @@ class Level:
     """
 
     above: Level | None = None  # of graphs typed by hand around values of this level
+    by_hand = False  # whether its graphs are typed by hand, so that nodes are known one by one
     compared = False  # whether the code has asked which of two numbers is larger
 
     def __init__(self, number: float | None = None) -> None:
