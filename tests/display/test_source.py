@@ -173,6 +173,14 @@ def test_a_test_of_a_branch_is_written_before_what_only_its_branch_can_do():
     assert "another branch" not in text.latex
 
 
+def test_another_shape_is_refused():
+    text = ad.source(ad.grad(np.mean), np.ones(3)).function()
+    np.testing.assert_array_equal(text(np.zeros(3)), np.full(3, 1 / 3))
+    for other in (np.ones(4), np.ones((3, 1)), 1.0):
+        with pytest.raises(ValueError, match="have another shape"):
+            text(other)
+
+
 def test_numbers_that_only_decide_are_computed_in_the_text():
     text = ad.source(ad.grad(halve, 0), 3.0, 100.0)
     assert text.function()(2.0, 80.0) == ad.grad(halve)(2.0, 80.0) == 1.5**7

@@ -10,10 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
-from simpleautodiff.display.code.conditions import Condition, condition_of
+from simpleautodiff.display.code.conditions import (
+    COMPARISON,
+    Condition,
+    condition_of,
+    infix,
+    write_condition,
+)
 from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
@@ -27,10 +34,11 @@ from simpleautodiff.program.python_code import (
     write_literal,
 )
 from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.functions import shape
 
 _OTHER_BRANCH = "these numbers take another branch: write the source at them"
+_OTHER_SHAPE = "these arrays have another shape: write the source at them"
 _MAX_INLINE = 60  # characters up to which an expression is inlined into another
-COMPARISON = SUM - 1  # the precedence of a comparison
 
 
 @dataclass(slots=True)
@@ -96,6 +104,7 @@ class Statements:
         self.own = variables_of(list(tape), tape.instructions)
         for node, name in zip(inputs, names, strict=True):
             self._hold(name, node)
+            self._write_shape(name, node)
             self._write_decisions(node)
         self.seen = 0
         self._write_values()
@@ -151,6 +160,13 @@ class Statements:
         self.temporaries += 1
         self._assign(f"t{self.temporaries}", node, written=written)
 
+    def _write_shape(self, name: str, node: Node) -> None:
+        """Refuse arrays of another shape: sums, means and their adjoints are of this one."""
+        full = shape(plain(node))
+        if full:
+            check = f"if np.shape({name}) != {full!r}: raise ValueError({_OTHER_SHAPE!r})"
+            self.statements.append(Assignment("", check, "", {name}))
+
     def _write_decisions(self, node: Node) -> None:
         """Write the decisions by a step that is held now, as soon as all their operands are."""
         for decision in self.by_operand.pop(node, ()):
@@ -200,9 +216,7 @@ class Statements:
         condition = condition_of(inner(arg))
         if condition is None:
             return inner(arg)
-        return _write_condition(
-            condition.sign, [as_term(self._mention(x)) for x in condition.sides]
-        )
+        return write_condition(condition.sign, [as_term(self._mention(x)) for x in condition.sides])
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -270,9 +284,9 @@ class Statements:
         """Write a condition, so that it is evaluated wherever the function is called."""
         sides = [self._argument(side, "") for side in condition.sides]
         texts = [side.piece.inside(SUM) for side in sides]
-        term = _write_condition(condition.sign, [as_term(side.term) for side in sides])
+        term = write_condition(condition.sign, [as_term(side.term) for side in sides])
         reads = set().union(*[side.reads for side in sides])
-        return Expression(Piece(_infix(condition.sign, texts), COMPARISON), term, reads)
+        return Expression(Piece(infix(condition.sign, texts), COMPARISON), term, reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
@@ -350,30 +364,6 @@ def _write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
                 Piece(f"-{other.piece.inside(POWER)}", SIGN), -other.term, other.reads
             )
     return None
-
-
-def _write_condition(sign: str, sides: list[Term]) -> Term:
-    latex = _LATEX_CONDITION_SIGNS.get(sign, sign)
-    return Term(
-        _infix(sign, [side.inside(SUM) for side in sides]),
-        COMPARISON,
-        latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
-    )
-
-
-def _infix(sign: str, sides: list[str]) -> str:
-    return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
-
-
-_LATEX_CONDITION_SIGNS = {
-    "<=": r"\le",
-    ">=": r"\ge",
-    "==": "=",
-    "!=": r"\ne",
-    "&": r"\land",
-    "|": r"\lor",
-    "~": r"\lnot ",
-}
 
 
 def variable_latex(name: str) -> str:
