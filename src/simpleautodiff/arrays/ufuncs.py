@@ -187,6 +187,8 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
     if is_plain(ufunc) and ufunc not in _REDUCTIONS:
+        if method == "__call__" and not kwargs and out is None and ufunc in UFUNCS:
+            return UFUNCS[ufunc](*given)  # which lets the levels know what was asked
         return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
     if (UFUNCS.get(ufunc) or SPECIAL_UFUNCS.get(ufunc.__name__)) is None:
         raise no_rule(name)

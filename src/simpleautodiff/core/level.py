@@ -16,6 +16,7 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
+    LostDerivativeError,
     TraceError,
     cite_line,
 )
@@ -38,7 +39,13 @@ class Traced:
     array_like = False  # to be treated as an array, even where its shape is ()
     opaque = False  # it stands for numbers that differ from use to use
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if self.level.open and not self.level.by_hand:
+            raise LostDerivativeError(
+                f"{self!r} is looked up in a dict, set or cache, by what it is and not by its "
+                f"number; compare it: x == 2.0. Its identity is id(x){cite_line()}"
+            )
+        return object.__hash__(self)
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -98,6 +105,7 @@ class Level:
     """
 
     above: Level | None = None  # of graphs typed by hand around values of this level
+    by_hand = False  # whether its graphs are typed by hand, so that nodes are known one by one
     compared = False  # whether the code has asked which of two numbers is larger
 
     def __init__(self, number: float | None = None) -> None:
@@ -111,7 +119,8 @@ class Level:
         self.open = False
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        """Return the answer to ``x > y``; a level may note what was asked, or let arrays know."""
+        self.compared = True
         return answer
 
     def run(self, primitive: Primitive, args: Args) -> Any:

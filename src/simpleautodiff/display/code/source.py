@@ -93,7 +93,8 @@ def source(
         ``lambda x: jvp(f, (x,), (1.0,))``.
     args
         A point. Loops, branches and shapes are those of this point, so the text is valid wherever
-        they are the same; a function without them is valid everywhere. Conditions on arrays are
+        they are the same; a function without them is valid everywhere. Where a single number
+        decided on a branch the text tests it again, and refuses another. Conditions on arrays are
         evaluated again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but a value computed from
         conditions alone, as ``np.where(x > 0, 1, 2)`` and much of a second derivative, is a
         constant of the point. At the point itself the text gives the same numbers to the last bit.

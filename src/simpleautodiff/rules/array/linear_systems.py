@@ -11,7 +11,7 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where
@@ -19,6 +19,9 @@ from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real
 from simpleautodiff.values.functions import is_complex
 
+SYMMETRIC = Domain(  # or, of complex numbers, Hermitian
+    "a symmetric matrix", lambda a: np.allclose(a, np.conj(np.swapaxes(a, -1, -2)), 1e-12, 0.0)
+)
 inv: Wrapping = row(
     "inv",
     lambda v, _a: Linear(
@@ -160,6 +163,8 @@ cholesky: Wrapping = row(
     arrays=True,
     reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
     batch=lambda size, which, a: cholesky(a),
+    domain=SYMMETRIC,
+    holomorphic=False,
 )
 
 
@@ -220,6 +225,8 @@ eigenvalues: Wrapping = row(
     arrays=True,
     reason="the change of an eigenvalue is vᵀ dA v, where v is its eigenvector",
     batch=lambda size, which, a: eigenvalues(a),
+    domain=SYMMETRIC,
+    holomorphic=False,
     kinks=[EQUAL],
 )
 
@@ -243,5 +250,7 @@ eigenvectors: Wrapping = row(
     arrays=True,
     reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ, taken as 0 where wᵢ = wⱼ",
     batch=lambda size, which, a: eigenvectors(a),
+    domain=SYMMETRIC,
+    holomorphic=False,
     kinks=[EQUAL],
 )

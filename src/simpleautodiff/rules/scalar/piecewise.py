@@ -190,10 +190,17 @@ clip = row(
 
 
 def _sign_of(y: Any) -> Any:
-    """Return the sign of y as an integer; that of -0.0 is -1."""
+    """Return the sign of y as an integer; that of -0.0 is -1, and a nan has one, too."""
     if is_array(plain(y)):
         return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
-    return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
+    return -1 if y < 0 or (not y > 0 and _has_minus(plain(y))) else 1
+
+
+def _has_minus(number: Any) -> bool:
+    """Tell whether a zero or a nan has a minus sign."""
+    if isinstance(number, (float, np.floating)):
+        return bool(np.signbit(number))
+    return str(number).startswith("-")
 
 
 copysign = row(
