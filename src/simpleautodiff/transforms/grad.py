@@ -18,6 +18,7 @@ from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -126,7 +127,8 @@ def value_and_grad(
                 report_kinks(kinks, collect_kinks(tape, [recorded.result]), name_of(f))
             result = check_number(recorded.result, recorded.tape, f)
             gradient = recorded.rebuild_arguments(recorded.gradients(result, once=True))
-        value = unwrap_foreign(result.value if recorded.has_recorded(result) else result)
+        own = recorded.has_recorded(result)
+        value = unwrap_foreign(take_limit(result.value) if own else result)
         return ((value, recorded.aux), gradient) if has_aux else (value, gradient)
 
     return name_after(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)

@@ -15,6 +15,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
+from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
 from simpleautodiff.transforms.results import check_open
@@ -132,7 +133,7 @@ def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
     def plain_leaf(leaf: Any) -> Any:
         own = isinstance(leaf, Traced) and leaf.level is level
-        return unwrap_foreign(engine.release(leaf.value) if own else leaf)
+        return unwrap_foreign(engine.release(take_limit(leaf.value)) if own else leaf)
 
     return result[0], map_leaves(plain_leaf, result[1])
 
@@ -150,7 +151,7 @@ def as_number(derivative: Any, like: Any) -> Any:
         return derivative
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    derivative, like = check_open(derivative, "the derivative"), plain(like)
+    derivative, like = take_limit(check_open(derivative, "the derivative")), plain(like)
     if isinstance(derivative, Traced):
         return _cast_node(derivative, like)
     return to_type_of(derivative, like)

@@ -19,6 +19,12 @@ from simpleautodiff.rules.array.linear_systems import (
     flip,
 )
 from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.repeated_values import (
+    move_general,
+    move_singular,
+    move_symmetric,
+    separate,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
@@ -63,14 +69,25 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
-    symmetric = _symmetrize(a, UPLO)
-    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+    values, moving = _in_the_limit(eigenvalues, _symmetrize(a, UPLO), move_symmetric)
+    return EighResult(values, eigenvectors(moving))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
-    return eigenvalues(_symmetrize(a, UPLO))
+    return _in_the_limit(eigenvalues, _symmetrize(a, UPLO), move_symmetric)[0]
+
+
+def _in_the_limit(row: Any, a: Any, move: Any, start: Any = None) -> tuple[Any, Any]:
+    """Return what a row gives for a matrix, or for one that moves if values are repeated.
+
+    The values are the result, or row `start` of it. The matrix comes second.
+    """
+    result = row(a)
+    rows = ... if start is None else (..., start, slice(None))
+    moving = separate(a, lambda: plain(result)[rows].real, move)
+    return (result, a) if moving is a else (row(moving), moving)
 
 
 def _symmetrize(a: Any, half: str) -> Any:
@@ -86,7 +103,7 @@ def _symmetrize(a: Any, half: str) -> Any:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, v = factors.split_eig(factors.eig(a))
+    w, v = factors.split_eig(_in_the_limit(factors.eig, a, move_general, 0)[0])
     v = v / np.sqrt(sum_over(squared_size(v), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
@@ -100,7 +117,10 @@ def eig(a: Any) -> EigResult:
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
-    return getitem(factors.split_eig(factors.eig(a))[0], (..., 0, slice(None)))
+    return getitem(
+        factors.split_eig(_in_the_limit(factors.eig, a, move_general, 0)[0])[0],
+        (..., 0, slice(None)),
+    )
 
 
 @implements(np.linalg.svd)
@@ -110,7 +130,8 @@ def svd(
     """Return U, the singular values and V conjugate transposed."""
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    u, s, v = factors.split_svd(factors.svd(a), a)
+    packed = _in_the_limit(factors.svd, a, move_singular, shape_of(a)[-2])[0]
+    u, s, v = factors.split_svd(packed, a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s

@@ -13,8 +13,8 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.repeated_values import divide_by_gaps
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_over
-from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real
 from simpleautodiff.values.functions import is_complex
@@ -189,13 +189,6 @@ def _as_one_row(w: Any) -> Any:
     return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
 
 
-def _invert_gaps(w: Any) -> Any:
-    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal, whose vectors are not unique."""
-    gap = _as_one_row(w) - reshape(w, (*shape_of(w), 1))
-    equal = plain(gap) == 0
-    return where(equal, 0.0, 1 / where(equal, 1.0, gap))
-
-
 def _values_pull(bar: Any, a: Any) -> Any:
     v = eigenvectors(a)
     return matmul(conj(v) * _as_one_row(bar), swap(v))
@@ -225,7 +218,7 @@ eigenvalues: Wrapping = row(
 
 
 def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
-    middle = _invert_gaps(eigenvalues(a)) * matmul(swap(v), bar)
+    middle = divide_by_gaps(matmul(swap(v), bar), _as_one_row(eigenvalues(a)))
     pulled = matmul(matmul(conj(v), middle), swap(v))
     return (pulled + flip(pulled)) / 2
 
@@ -233,7 +226,7 @@ def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
 eigenvectors: Wrapping = row(
     "eigenvectors",
     lambda v, a: Linear(
-        lambda dot: matmul(v, _invert_gaps(eigenvalues(a)) * _rotate(v, dot)),
+        lambda dot: matmul(v, divide_by_gaps(_rotate(v, dot), _as_one_row(eigenvalues(a)))),
         lambda bar: _vectors_pull(bar, v, a),
     ),
     value=lambda a: np.linalg.eigh(a)[1],
@@ -241,7 +234,7 @@ eigenvectors: Wrapping = row(
     text="eigenvectors({0})",
     latex=r"V({0})",
     arrays=True,
-    reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ, taken as 0 where wᵢ = wⱼ",
+    reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ; where wᵢ = wⱼ, in the limit",
     batch=lambda size, which, a: eigenvectors(a),
     kinks=[EQUAL],
 )

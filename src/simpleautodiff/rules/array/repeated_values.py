@@ -1,0 +1,448 @@
+"""Derivatives where eigenvalues or singular values are repeated: limits, in exact series.
+
+The vectors of repeated values are any basis, and turn into each other at the rate
+1 / (difference of their values). Of a function that does not depend on the basis (a function of the
+matrix, a projector, a polar factor) what is infinite cancels in the end, and a limit remains. To
+find it, a matrix A with repeated values is a matrix that moves with ε:
+
+    A(ε) = V e^(εK) (W + ε² D) e^(-εK) V⁻¹,   A(0) = A,
+
+where the entries of D differ and K turns the vectors of repeated values. Its decomposition is known
+to every order. A level below that of the derivative (`LimitLevel`) computes with series in ε: jets,
+and what was divided by a power of ε (`Pole`). Where the derivative leaves, `take_limit` takes the
+coefficient of ε⁰. If one of a negative power is left, the function depends on the basis, to first
+or second order in K, and has no derivative: nan, and a warning.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.primitive import Args, Primitive
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.errors import cite_line, warn_domain
+from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.row import Wrapping, row
+
+SPLIT = 2  # repeated values differ by ε to this power
+ORDER = 2 * SPLIT  # enough for second derivatives: each order divides by the differences once more
+LOSS = 1e4  # what is left of a pole that cancels, in units of rounding
+
+
+# Which values are repeated. -----------------------------------------------------------------------
+
+
+def are_close(values: Any, size: Any, count: int) -> Any:
+    """Tell of differences of `count` values of that size whether they are 0, up to rounding."""
+    return abs(values) <= 8 * count * np.finfo(plain(values).dtype).eps * size
+
+
+def find_pairs(values: Any) -> Any:
+    """Return a matrix of bools: which pairs of plain values along the last axis are repeated."""
+    n = values.shape[-1]
+    one = np.eye(n, dtype=bool)
+    size = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
+    close = are_close(values[..., None, :] - values[..., :, None], size, n)
+    if np.count_nonzero(close) == close.size // max(n, 1):
+        return close & ~one
+    return (np.linalg.matrix_power((close | one).astype(float), n) > 0) & ~one  # and their chains
+
+
+def find_zeros(values: Any) -> Any:
+    """Tell which plain singular values, largest first, are 0."""
+    return are_close(values, values[..., :1], values.shape[-1])
+
+
+# Series. ------------------------------------------------------------------------------------------
+
+
+@final
+class LimitLevel(JetLevel):
+    """A level of series in ε, just below the level of the derivative that needs it."""
+
+    def __init__(self, number: float) -> None:
+        super().__init__(ORDER)
+        self.number = self.lazy.number = number
+        self.open = self.lazy.open = True
+
+    def run(self, primitive: Primitive, args: Args) -> Any:
+        """Run a primitive on series."""
+        own = [isinstance(arg, Traced) and arg.level is self for arg in args]
+        if isinstance(args[-1], MovingMatrix):
+            return args[-1] if primitive is MOVE else args[-1].decompose(primitive)
+        if primitive is DIVIDE:
+            return self._divide(*args)
+        poles = [i for i, arg in enumerate(args) if own[i] and isinstance(arg, Pole)]
+        if poles:
+            return self._run_on_poles(primitive, list(args), poles)
+        return super().run(primitive, args)
+
+    def _run_on_poles(self, primitive: Primitive, args: list[Any], poles: list[int]) -> Any:
+        """Run a primitive that is linear in what has poles; else they must have cancelled."""
+        reads = {i: _values_read_in(primitive, i) for i in poles}
+        factors = set().union(*reads.values())
+        others = [
+            i for i in range(len(args)) if i not in factors and i not in primitive.settings
+        ]  # what is added
+        product = len(poles) > 1 and all(set(poles) - {i} <= reads[i] for i in poles)
+        linear = all(i not in reads[i] and -1 not in reads[i] for i in poles)
+        if not linear or (not product and any(i in factors for i in poles)):
+            return super().run(
+                primitive, tuple(x.as_jet() if isinstance(x, Pole) else x for x in args)
+            )
+        size = math.prod(_size(args[i]) for i in (factors | set(poles)) - set(primitive.settings))
+        if product:
+            order = sum(args[i].order for i in poles)
+            for i in poles:
+                args[i] = args[i].jet
+        else:
+            order = max(args[i].order for i in poles)
+            size = max(_size(args[i]) for i in others) * math.prod(
+                _size(args[i]) for i in factors - set(primitive.settings)
+            )
+            for i in others:
+                args[i] = _times_power(args[i], order, self)
+        return Pole(super().run(primitive, tuple(args)), order, size)
+
+    def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
+        """Divide by differences, those of repeated values being multiples of a power of ε."""
+        jet, order = (x.jet, x.order) if isinstance(x, Pole) else (x, 0)
+        # The gaps are polynomials: what repeated ones are divided by ε², and the other ones, have no
+        # terms beyond those that are kept.
+        first, *rest = [
+            _times(math.factorial(k) / math.factorial(k + SPLIT), gap.nth(k + SPLIT))
+            for k in range(ORDER + 1 - SPLIT)
+        ]
+        rest = [t if t is ZERO else where(repeated, t, 0.0) for t in rest] + [ZERO] * SPLIT
+        slope = Jet(where(repeated, first, 1.0), rest, self)
+        apart = jet / where(repeated, 1.0, gap)
+        both = where(repeated, jet / slope, _times_power(apart, SPLIT, self))
+        smallest = np.min(np.abs(np.where(repeated, plain(first), np.inf)), initial=np.inf)
+        return Pole(both, order + SPLIT, max(_size(x) / smallest, _size(both)))
+
+
+@final
+class Pole(Traced):
+    """A series divided by ε to the power `order`.
+
+    `size` bounds what was added up in its terms: they are known to rounding of that.
+    """
+
+    __slots__ = ("jet", "order", "size")
+
+    def __init__(self, jet: Any, order: int, size: float) -> None:
+        self.jet, self.order, self.level = jet, order, jet.level
+        self.size = max(size, _size(jet))
+        self.value = _term(jet, order)
+
+    def infinite(self) -> Any:
+        """Tell which elements have a term with a negative power of ε that is not 0."""
+        rounding = LOSS * np.finfo(np.result_type(plain(self.jet), np.float32)).eps * self.size
+        terms = [plain(_term(self.jet, k)) for k in range(min(self.order, ORDER + 1))]
+        return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
+
+    def as_jet(self) -> Jet:
+        """Return the series without the terms that are infinite; its last terms are not known."""
+        terms = [
+            _times(math.factorial(k - self.order) / math.factorial(k), self.jet.nth(k))
+            for k in range(self.order, ORDER + 1)
+        ]
+        unknown = [np.nan * self.jet.value] * (ORDER + 1 - len(terms))
+        first, *rest = [*terms, *unknown]
+        return Jet(where(self.infinite(), np.nan, first), rest, self.level)
+
+
+def _term(jet: Any, k: int) -> Any:
+    """Return the coefficient of εᵏ."""
+    if k > ORDER:
+        return np.nan * jet.value
+    derivative = jet.nth(k)
+    return 0 * jet.value if derivative is ZERO else derivative * (1 / math.factorial(k))
+
+
+def _times(number: float, derivative: Any) -> Any:
+    return ZERO if derivative is ZERO else number * derivative
+
+
+def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
+    """Return x times εᵒʳᵈᵉʳ, without the power by which a pole is divided already."""
+    if isinstance(x, Pole) and x.level is level:
+        x, order = x.jet, order - x.order
+    if not (isinstance(x, Jet) and x.level is level):
+        x = Jet(x, [ZERO] * ORDER, level)
+    if not order:
+        return x
+    terms = [_times(float(math.perm(k, order)), x.nth(k - order)) for k in range(order, ORDER + 1)]
+    zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
+    return Jet(zero, [ZERO] * (order - 1) + terms, level)
+
+
+def _size(x: Any) -> float:
+    """Return the largest term of a series, or the largest element of a constant."""
+    if isinstance(x, Pole):
+        return x.size
+    terms = [x.value, *x.higher] if isinstance(x, Jet) else [x]
+    known = [np.abs(plain(term)) for term in terms if term is not ZERO]
+    return float(max(np.max(np.where(np.isfinite(t), t, 0.0), initial=0.0) for t in known))
+
+
+def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
+    """Return the values that the derivative in an argument depends on."""
+    if primitive.partials[i] is ZERO:
+        return frozenset((-1,))  # steps: their argument has to be a number
+    if primitive.name == "einsum":
+        return frozenset(range(1, primitive.arity)) - {i}
+    return values_read(primitive, (i,))
+
+
+# Decompositions of matrices that move. ------------------------------------------------------------
+
+
+Factors = dict[str, list[Any]]  # by the name of a row: its value for A(ε), and the derivatives in ε
+
+
+class MovingMatrix(Traced):
+    """A matrix A(ε); `value` is A(0), with repeated values."""
+
+    __slots__ = ("factors",)
+
+    def __init__(self, a: Any, factors: Factors, level: Level) -> None:
+        self.value, self.level = a, level
+        self.factors = factors
+
+    def decompose(self, primitive: Primitive) -> Any:
+        """Return what a row of decompositions gives for A(ε)."""
+        value, *higher = self.factors[primitive.name]
+        return Jet(value, higher, self.level)
+
+
+def move_symmetric(a: Any) -> Factors:
+    """Let repeated eigenvalues of symmetric matrices move apart."""
+    w, v = np.linalg.eigh(a)
+    pairs = find_pairs(w)
+    return {"eigenvalues": _move_values(w, pairs), "eigenvectors": _turn(v, _skew(pairs, v.dtype))}
+
+
+def move_singular(a: Any) -> Factors:
+    """Let repeated singular values move apart, and away from 0."""
+    u, s, vh = np.linalg.svd(a, full_matrices=False)
+    v = np.conj(np.swapaxes(vh, -1, -2))
+    zero = find_zeros(s)
+    none = zero[..., :, None] & zero[..., None, :]
+    pairs = find_pairs(s)
+    turn = _skew(pairs, u.dtype)
+    values = _move_values(s, pairs | none)
+    parts = [
+        _turn(u, turn),
+        [t if t is ZERO else t[..., None, :].astype(u.dtype) for t in values],
+        _turn(v, np.where(none, -turn, turn)),
+    ]
+    zeros = np.zeros((*s.shape[:-1], 1, s.shape[-1]), u.dtype)
+    return {
+        "svd": [
+            np.concatenate([zeros if t is ZERO else t for t in terms], -2)
+            for terms in zip(*parts, strict=True)
+        ]
+    }
+
+
+def move_general(a: Any) -> Factors:
+    """Let repeated eigenvalues of any matrices move apart."""
+    w, v = np.linalg.eig(a)
+    pairs = find_pairs(w)
+    values = [
+        np.zeros_like(v[..., :1, :]) if t is ZERO else t[..., None, :].astype(v.dtype)
+        for t in _move_values(w, pairs)
+    ]
+    vectors = _turn(v, _directions(v.shape[-1]) * pairs)
+    if np.any(np.linalg.svd(v)[1][..., -1] < np.sqrt(np.finfo(v.dtype).eps)):
+        vectors[1:] = [np.full_like(v, np.nan)] * ORDER  # too few vectors: nothing is known
+    return {"eig": [np.concatenate(terms, -2) for terms in zip(values, vectors, strict=True)]}
+
+
+def _move_values(values: Any, pairs: Any) -> list[Any]:
+    """Return w + ε² d and its derivatives; d has different entries where values are repeated."""
+    size = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
+    steps = (1 + np.arange(values.shape[-1])) / values.shape[-1]
+    apart = np.where(np.any(pairs, axis=-1), steps * np.where(size == 0, 1.0, size), 0.0)
+    higher: list[Any] = [ZERO] * ORDER
+    higher[SPLIT - 1] = math.factorial(SPLIT) * apart.astype(values.dtype)
+    return [values, *higher]
+
+
+def _directions(n: int) -> Any:
+    """Return a matrix whose entries have no pattern; the same one each time."""
+    return np.sin(1.0 + np.arange(n * n)).reshape(n, n) / n
+
+
+def _skew(pairs: Any, dtype: Any) -> Any:
+    """Return K, skew-symmetric or skew-Hermitian."""
+    some = _directions(pairs.shape[-1])
+    if dtype.kind == "c":
+        some = some + 1j * some[::-1]
+    return ((some - np.conj(some.T)) * pairs).astype(dtype)
+
+
+def _turn(v: Any, k: Any) -> list[Any]:
+    """Return V e^(εK) and its derivatives."""
+    terms = [v]
+    for _ in range(ORDER):
+        terms.append((terms[-1] @ k).astype(v.dtype))
+    return terms
+
+
+move: Wrapping = row(
+    "move",
+    1,
+    ZERO,
+    value=lambda a, moving: moving,
+    numpy=(),
+    text="{0}",
+    latex="{0}",
+    arrays=True,
+    reason="the same matrix, as one that moves",
+    listed=False,
+)
+
+
+MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
+
+
+def separate(a: Any, values: Callable[[], Any], find_factors: Callable[[Any], Factors]) -> Any:
+    """Return a matrix with repeated values, 0 among singular ones, as one that moves."""
+    level = _find_lowest(a)
+    derives = isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
+    zero = find_factors is move_singular
+    if level is None or not derives or not has_repeated(values(), zero):
+        return a
+    return move(a, MovingMatrix(plain(a), find_factors(plain(a)), _level_below(level)))
+
+
+def has_repeated(values: Any, zero: bool) -> bool:
+    """Tell whether two plain values along the last axis are equal, or one is 0."""
+    if not values.size or not np.all(np.isfinite(values)):
+        return False
+    return bool(np.any(find_pairs(values)) or (zero and np.any(find_zeros(values))))
+
+
+def _find_lowest(x: Any) -> Level | None:
+    """Return the level whose nodes hold plain numbers, if none in between is opaque."""
+    level = None
+    while isinstance(x, Traced):
+        if x.opaque:
+            return None
+        level, x = x.level, x.value
+    return level if isinstance(x, np.ndarray) else None
+
+
+def _level_below(level: Level) -> LimitLevel:
+    """Return the level of series that belongs to that of a derivative."""
+    if not hasattr(level, "series"):
+        below = math.ceil(level.number) - 1
+        level.series = LimitLevel((level.number + below) / 2)  # type: ignore[attr-defined]
+    return level.series  # type: ignore[attr-defined,no-any-return]
+
+
+def take_limit(x: Any) -> Any:
+    """Return the limit of what leaves a derivative; nan, and a warning, if there is none."""
+    while isinstance(x, Traced) and isinstance(x.level, LimitLevel):
+        if isinstance(x, Pole):
+            infinite = x.infinite()
+            if np.any(infinite):
+                warn_domain(
+                    "the derivative does not exist: eigenvalues or singular values are repeated, "
+                    "and the function depends on which of their vectors are taken (or more than "
+                    f"second derivatives are asked for); it becomes nan{cite_line()}"
+                )
+            x = where(infinite, np.nan, x.value)
+        else:
+            x = x.value
+    return x
+
+
+# Division by differences. -------------------------------------------------------------------------
+
+
+divide: Wrapping = row(
+    "divide_by_differences",
+    lambda _v, _x, gap, repeated: Linear(
+        lambda dot: divide(dot, gap, repeated), lambda bar: divide(bar, gap, repeated)
+    ),
+    lambda v, _x, gap, repeated: Linear(
+        lambda dot: -divide(v * dot, gap, repeated), lambda bar: -divide(v * bar, gap, repeated)
+    ),
+    ZERO,
+    value=lambda x, gap, repeated: x / gap,
+    numpy=(),
+    settings=(2,),
+    text="{0} / {1}",
+    latex=r"{0} / {1}",
+    reason="a quotient, whose divisor may be 0 in the limit",
+    listed=False,
+)
+DIVIDE: Primitive = divide.primitive  # type: ignore[attr-defined]
+
+
+def _moves(x: Any) -> bool:
+    """Tell whether a number is, below its levels, a series."""
+    while isinstance(x, Traced):
+        if isinstance(x.level, LimitLevel):
+            return True
+        x = x.value
+    return False
+
+
+def divide_by_gaps(x: Any, values: Any) -> Any:
+    """Divide element i, j of a matrix by values[j] - values[i], two along a 1 × n matrix.
+
+    The diagonal is 0. Where values are repeated and do not move apart, the quotient is not known.
+    """
+    n = plain(values).shape[-1]
+    one = np.eye(n, dtype=bool)
+    gap = where(one, 1.0, values - swap(values))
+    x = where(one, 0.0, x)
+    if _moves(values):
+        return divide(x, gap, find_pairs(plain(values)[..., 0, :]))
+    return _divide_known(x, gap, are_close(plain(gap), _largest(values), n))
+
+
+def divide_by_values(x: Any, values: Any) -> Any:
+    """Divide the columns of a matrix by singular values: nan where they are 0 and do not move."""
+    divisor = values + np.zeros(shape_of(x)[-2:], plain(values).dtype)
+    n = plain(values).shape[-1]
+    if _moves(values):
+        zero = find_zeros(plain(values)[..., 0, :])[..., None, :]
+        return divide(x, divisor, np.broadcast_to(zero, plain(divisor).shape))
+    return _divide_known(x, divisor, are_close(plain(divisor), _largest(values), n))
+
+
+def divide_by_sums(x: Any, values: Any) -> Any:
+    """Divide element i, j of a matrix by values[i] + values[j], of singular values; its diagonal is 0."""
+    n = plain(values).shape[-1]
+    total = values + swap(values)
+    if _moves(values):
+        zero = find_zeros(plain(values)[..., 0, :])
+        return divide(x, total, zero[..., None, :] & zero[..., :, None])
+    total = where(np.eye(n, dtype=bool), 1.0, total)  # there x is 0
+    return _divide_known(x, total, are_close(plain(total), _largest(values), n))
+
+
+def _largest(values: Any) -> Any:
+    return np.max(abs(plain(values)), axis=-1, keepdims=True)
+
+
+def _divide_known(x: Any, divisor: Any, unknown: Any) -> Any:
+    """Divide by what is not 0; a quotient that is not known is nan, if it is asked for at all."""
+    asked = np.any(plain(x) != 0, axis=(-2, -1), keepdims=True)
+    missing = where(asked, np.nan, 0.0)
+    return where(unknown, missing, x / where(unknown, 1.0, divisor))
