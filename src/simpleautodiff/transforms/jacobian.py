@@ -17,7 +17,6 @@ from simpleautodiff.arrays.shaping import concatenate_
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import Argnums, select
 from simpleautodiff.transforms.complex_derivative import combine_directions
@@ -133,7 +132,7 @@ def _sweep_elements(recorded: RecordedCall, of: Any, chunk_size: int | None, swe
         level = BatchLevel(len(units))
         with level:
             swept = sweep(Batch(mark_structural_zeros(units, of), level))
-        parts.append([take_limit(unbatch(column, 0, level)) for column in swept])
+        parts.append([unbatch(column, 0, level) for column in swept])
     return [
         concatenate_(column, 0) if len(column) > 1 else column[0]
         for column in zip(*parts, strict=True)

@@ -3,15 +3,17 @@
 The vectors of repeated values are any basis, and turn into each other at the rate
 1 / (difference of their values). Of a function that does not depend on the basis (a function of the
 matrix, a projector, a polar factor) what is infinite cancels in the end, and a limit remains. To
-find it, a matrix A with repeated values is a matrix that moves with ε:
+find it, a matrix A = V W V⁻¹ with repeated values is one that moves,
 
-    A(ε) = V e^(εK) (W + ε² D) e^(-εK) V⁻¹,   A(0) = A,
+    A(ε) = V (W + ε D) V⁻¹,   A(0) = A,
 
-where the entries of D differ and K turns the vectors of repeated values. Its decomposition is known
-to every order. A level below that of the derivative (`LimitLevel`) computes with series in ε: jets,
-and what was divided by a power of ε (`Pole`). Where the derivative leaves, `take_limit` takes the
-coefficient of ε⁰. If one of a negative power is left, the function depends on the basis, to first
-or second order in K, and has no derivative: nan, and a warning.
+where the entries of D differ where those of W do not. Its decomposition is known exactly. A level
+below that of the derivative (`LimitLevel`) computes with series in ε: jets, and what was divided by
+a power of ε (`Pole`). Where the derivative leaves, `take_limit` takes the coefficient of ε⁰. If one
+of a negative power is left, the function depends on the basis, and has no derivative: nan, and a
+warning. NumPy's basis may be a special one, such as the axes, at which the infinite terms of
+such a function vanish. So the function is run again with vectors that are turned, V R
+(`is_turned`), and both derivatives have to exist.
 """
 
 from __future__ import annotations
@@ -34,8 +36,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 
-SPLIT = 2  # repeated values differ by ε to this power
-ORDER = 2 * SPLIT  # enough for second derivatives: each order divides by the differences once more
+ORDER = 4  # how many terms of series are known; each derivative divides by differences once more
 LOSS = 1e4  # what is left of a pole that cancels, in units of rounding
 
 
@@ -70,17 +71,18 @@ def find_zeros(values: Any) -> Any:
 class LimitLevel(JetLevel):
     """A level of series in ε, just below the level of the derivative that needs it."""
 
-    def __init__(self, number: float) -> None:
+    def __init__(self, number: float, owner: Level) -> None:
         super().__init__(ORDER)
         self.number = self.lazy.number = number
         self.open = self.lazy.open = True
+        self.owner = owner
 
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on series."""
         own = [isinstance(arg, Traced) and arg.level is self for arg in args]
-        if isinstance(args[-1], MovingMatrix):
+        if own[-1] and isinstance(args[-1], MovingMatrix):
             return args[-1] if primitive is MOVE else args[-1].decompose(primitive)
-        if primitive is DIVIDE:
+        if primitive is DIVIDE and own[1] and not _moves(args[1].value):
             return self._divide(*args)
         poles = [i for i, arg in enumerate(args) if own[i] and isinstance(arg, Pole)]
         if poles:
@@ -88,47 +90,41 @@ class LimitLevel(JetLevel):
         return super().run(primitive, args)
 
     def _run_on_poles(self, primitive: Primitive, args: list[Any], poles: list[int]) -> Any:
-        """Run a primitive that is linear in what has poles; else they must have cancelled."""
-        reads = {i: _values_read_in(primitive, i) for i in poles}
-        factors = set().union(*reads.values())
-        others = [
-            i for i in range(len(args)) if i not in factors and i not in primitive.settings
-        ]  # what is added
-        product = len(poles) > 1 and all(set(poles) - {i} <= reads[i] for i in poles)
-        linear = all(i not in reads[i] and -1 not in reads[i] for i in poles)
-        if not linear or (not product and any(i in factors for i in poles)):
-            return super().run(
-                primitive, tuple(x.as_jet() if isinstance(x, Pole) else x for x in args)
-            )
-        size = math.prod(_size(args[i]) for i in (factors | set(poles)) - set(primitive.settings))
-        if product:
+        """Run a primitive that is linear in what has poles; in others they must have cancelled."""
+        numbers = {i for i in range(len(args)) if i not in primitive.settings}
+        reads = [_values_read_in(primitive, i) for i in poles]
+        factors = numbers.intersection(*[set().union(*reads)])
+        summands = numbers - factors
+        linear = all(i not in read and -1 not in read for i, read in zip(poles, reads, strict=True))
+        if linear and summands.issuperset(poles):
+            order = max(args[i].order for i in poles)
+            size = max(_size(args[i]) for i in summands)
+            for i in summands:
+                args[i] = _times_power(args[i], order, self)
+        elif linear and not summands - set(poles):
             order = sum(args[i].order for i in poles)
+            size = math.prod(_size(args[i]) for i in poles)
+            factors -= set(poles)
             for i in poles:
                 args[i] = args[i].jet
         else:
-            order = max(args[i].order for i in poles)
-            size = max(_size(args[i]) for i in others) * math.prod(
-                _size(args[i]) for i in factors - set(primitive.settings)
-            )
-            for i in others:
-                args[i] = _times_power(args[i], order, self)
+            regular = [x.as_jet() if i in poles else x for i, x in enumerate(args)]
+            return super().run(primitive, tuple(regular))
+        size *= math.prod(_size(args[i]) for i in factors)
         return Pole(super().run(primitive, tuple(args)), order, size)
 
     def _divide(self, x: Any, gap: Any, repeated: Any) -> Any:
-        """Divide by differences, those of repeated values being multiples of a power of ε."""
-        jet, order = (x.jet, x.order) if isinstance(x, Pole) else (x, 0)
-        # The gaps are polynomials: what repeated ones are divided by ε², and the other ones, have no
-        # terms beyond those that are kept.
-        first, *rest = [
-            _times(math.factorial(k) / math.factorial(k + SPLIT), gap.nth(k + SPLIT))
-            for k in range(ORDER + 1 - SPLIT)
-        ]
-        rest = [t if t is ZERO else where(repeated, t, 0.0) for t in rest] + [ZERO] * SPLIT
-        slope = Jet(where(repeated, first, 1.0), rest, self)
+        """Divide by differences, those of repeated values being multiples of ε.
+
+        Differences are linear in ε: they have no terms beyond those that are kept.
+        """
+        pole = isinstance(x, Pole) and x.level is self
+        jet, order = (x.jet, x.order) if pole else (x, 0)
+        slope = where(repeated, gap.nth(1), 1.0)
         apart = jet / where(repeated, 1.0, gap)
-        both = where(repeated, jet / slope, _times_power(apart, SPLIT, self))
-        smallest = np.min(np.abs(np.where(repeated, plain(first), np.inf)), initial=np.inf)
-        return Pole(both, order + SPLIT, max(_size(x) / smallest, _size(both)))
+        both = where(repeated, jet / slope, _times_power(apart, 1, self))
+        smallest = np.min(np.abs(np.where(repeated, plain(slope), np.inf)), initial=np.inf)
+        return Pole(_times_power(both, 0, self), order + 1, _size(x) / smallest)
 
 
 @final
@@ -148,7 +144,9 @@ class Pole(Traced):
     def infinite(self) -> Any:
         """Tell which elements have a term with a negative power of ε that is not 0."""
         rounding = LOSS * np.finfo(np.result_type(plain(self.jet), np.float32)).eps * self.size
-        terms = [plain(_term(self.jet, k)) for k in range(min(self.order, ORDER + 1))]
+        if self.order > ORDER:
+            return np.ones(np.shape(plain(self)), bool)
+        terms = [plain(_term(self.jet, k)) for k in range(self.order)]
         return np.any([~(np.abs(term) <= rounding) for term in terms], axis=0)
 
     def as_jet(self) -> Jet:
@@ -226,79 +224,65 @@ class MovingMatrix(Traced):
         return Jet(value, higher, self.level)
 
 
-def move_symmetric(a: Any) -> Factors:
+def move_symmetric(a: Any, turned: bool) -> Factors:
     """Let repeated eigenvalues of symmetric matrices move apart."""
     w, v = np.linalg.eigh(a)
     pairs = find_pairs(w)
-    return {"eigenvalues": _move_values(w, pairs), "eigenvectors": _turn(v, _skew(pairs, v.dtype))}
+    vectors = v @ _rotation(pairs, v.dtype) if turned else v
+    still = [ZERO] * ORDER
+    return {"eigenvalues": _move_values(w, pairs), "eigenvectors": [vectors, *still]}
 
 
-def move_singular(a: Any) -> Factors:
+def move_singular(a: Any, turned: bool) -> Factors:
     """Let repeated singular values move apart, and away from 0."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     v = np.conj(np.swapaxes(vh, -1, -2))
     zero = find_zeros(s)
     none = zero[..., :, None] & zero[..., None, :]
-    pairs = find_pairs(s)
-    turn = _skew(pairs, u.dtype)
-    values = _move_values(s, pairs | none)
-    parts = [
-        _turn(u, turn),
-        [t if t is ZERO else t[..., None, :].astype(u.dtype) for t in values],
-        _turn(v, np.where(none, -turn, turn)),
-    ]
-    zeros = np.zeros((*s.shape[:-1], 1, s.shape[-1]), u.dtype)
-    return {
-        "svd": [
-            np.concatenate([zeros if t is ZERO else t for t in terms], -2)
-            for terms in zip(*parts, strict=True)
-        ]
-    }
+    if turned:
+        turn = _rotation(find_pairs(s), u.dtype)
+        u, v = u @ turn, v @ np.where(none, -turn, turn)  # what belongs to 0 has no common side
+    values, apart, *still = _move_values(s, find_pairs(s) | none)
+    packed = np.concatenate([u, values[..., None, :], v], -2)
+    moved = np.concatenate([0 * u, apart[..., None, :], 0 * v], -2)
+    return {"svd": [packed, moved, *still]}
 
 
-def move_general(a: Any) -> Factors:
+def move_general(a: Any, turned: bool) -> Factors:
     """Let repeated eigenvalues of any matrices move apart."""
     w, v = np.linalg.eig(a)
     pairs = find_pairs(w)
-    values = [
-        np.zeros_like(v[..., :1, :]) if t is ZERO else t[..., None, :].astype(v.dtype)
-        for t in _move_values(w, pairs)
-    ]
-    vectors = _turn(v, _directions(v.shape[-1]) * pairs)
     if np.any(np.linalg.svd(v)[1][..., -1] < np.sqrt(np.finfo(v.dtype).eps)):
-        vectors[1:] = [np.full_like(v, np.nan)] * ORDER  # too few vectors: nothing is known
-    return {"eig": [np.concatenate(terms, -2) for terms in zip(values, vectors, strict=True)]}
+        v = np.full_like(v, np.nan)  # too few vectors: nothing is known
+    elif turned:
+        v = v @ (np.eye(v.shape[-1]) + pairs * _make_directions(v.shape[-1])).astype(v.dtype)
+    values, apart, *still = _move_values(w, pairs)
+    packed = np.concatenate([values[..., None, :], v], -2)
+    moved = np.concatenate([apart[..., None, :], 0 * v], -2)
+    return {"eig": [packed, moved, *still]}
 
 
 def _move_values(values: Any, pairs: Any) -> list[Any]:
-    """Return w + ε² d and its derivatives; d has different entries where values are repeated."""
+    """Return w + ε d and its derivatives; d has different entries where values are repeated."""
     size = np.max(np.abs(values), axis=-1, keepdims=True, initial=0.0)
     steps = (1 + np.arange(values.shape[-1])) / values.shape[-1]
     apart = np.where(np.any(pairs, axis=-1), steps * np.where(size == 0, 1.0, size), 0.0)
-    higher: list[Any] = [ZERO] * ORDER
-    higher[SPLIT - 1] = math.factorial(SPLIT) * apart.astype(values.dtype)
-    return [values, *higher]
+    return [values, apart.astype(values.dtype), *[ZERO] * (ORDER - 1)]
 
 
-def _directions(n: int) -> Any:
+def _make_directions(n: int) -> Any:
     """Return a matrix whose entries have no pattern; the same one each time."""
     return np.sin(1.0 + np.arange(n * n)).reshape(n, n) / n
 
 
-def _skew(pairs: Any, dtype: Any) -> Any:
-    """Return K, skew-symmetric or skew-Hermitian."""
-    some = _directions(pairs.shape[-1])
+def _rotation(pairs: Any, dtype: Any) -> Any:
+    """Return a matrix, orthogonal or unitary, that turns the vectors of repeated values."""
+    n = pairs.shape[-1]
+    some = _make_directions(n)
     if dtype.kind == "c":
         some = some + 1j * some[::-1]
-    return ((some - np.conj(some.T)) * pairs).astype(dtype)
-
-
-def _turn(v: Any, k: Any) -> list[Any]:
-    """Return V e^(εK) and its derivatives."""
-    terms = [v]
-    for _ in range(ORDER):
-        terms.append((terms[-1] @ k).astype(v.dtype))
-    return terms
+    skew = (some - np.conj(some.T)) * pairs
+    return np.linalg.solve(np.eye(n) - skew, np.eye(n) + skew).astype(dtype)
 
 
 move: Wrapping = row(
@@ -318,14 +302,18 @@ move: Wrapping = row(
 MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
 
 
-def separate(a: Any, values: Callable[[], Any], find_factors: Callable[[Any], Factors]) -> Any:
+def separate(
+    a: Any, values: Callable[[], Any], find_factors: Callable[[Any, bool], Factors]
+) -> Any:
     """Return a matrix with repeated values, 0 among singular ones, as one that moves."""
     level = _find_lowest(a)
     derives = isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
     zero = find_factors is move_singular
     if level is None or not derives or not has_repeated(values(), zero):
         return a
-    return move(a, MovingMatrix(plain(a), find_factors(plain(a)), _level_below(level)))
+    return move(
+        a, MovingMatrix(plain(a), find_factors(plain(a), is_turned(level)), _level_below(level))
+    )
 
 
 def has_repeated(values: Any, zero: bool) -> bool:
@@ -349,8 +337,30 @@ def _level_below(level: Level) -> LimitLevel:
     """Return the level of series that belongs to that of a derivative."""
     if not hasattr(level, "series"):
         below = math.ceil(level.number) - 1
-        level.series = LimitLevel((level.number + below) / 2)  # type: ignore[attr-defined]
+        level.series = LimitLevel((level.number + below) / 2, level)  # type: ignore[attr-defined]
     return level.series  # type: ignore[attr-defined,no-any-return]
+
+
+def has_moved(level: Level) -> bool:
+    """Tell whether a derivative has met repeated values."""
+    return hasattr(level, "series")
+
+
+def is_turned(level: Level) -> bool:
+    """Tell whether a function is run to see if it depends on the vectors of repeated values."""
+    while isinstance(level, LimitLevel):
+        level = level.owner
+    return getattr(level, "turned", False)
+
+
+def warn_arbitrary() -> None:
+    """Warn of a derivative that does not exist."""
+    warn_domain(
+        "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
+        "function depends on which of their vectors are taken, or more than "
+        f"{ORDER} derivatives are asked for. Functions of the whole matrix have derivatives, such "
+        f"as (V * f(w)) @ V.T, and projectors onto all vectors of a value{cite_line()}"
+    )
 
 
 def take_limit(x: Any) -> Any:
@@ -359,14 +369,12 @@ def take_limit(x: Any) -> Any:
         if isinstance(x, Pole):
             infinite = x.infinite()
             if np.any(infinite):
-                warn_domain(
-                    "the derivative does not exist: eigenvalues or singular values are repeated, "
-                    "and the function depends on which of their vectors are taken (or more than "
-                    f"second derivatives are asked for); it becomes nan{cite_line()}"
-                )
+                warn_arbitrary()
             x = where(infinite, np.nan, x.value)
         else:
             x = x.value
+    if isinstance(x, Traced) and x.opaque and _moves(x):
+        return type(x)(take_limit(x.value), x.level)  # a batch of derivatives
     return x
 
 
@@ -427,7 +435,7 @@ def divide_by_values(x: Any, values: Any) -> Any:
 
 
 def divide_by_sums(x: Any, values: Any) -> Any:
-    """Divide element i, j of a matrix by values[i] + values[j], of singular values; its diagonal is 0."""
+    """Divide element i, j of a matrix, whose diagonal is 0, by the sum of two singular values."""
     n = plain(values).shape[-1]
     total = values + swap(values)
     if _moves(values):
