@@ -86,7 +86,7 @@ def _in_the_limit(row: Any, a: Any, move: Any, start: Any = None) -> tuple[Any, 
     """
     result = row(a)
     rows = ... if start is None else (..., start, slice(None))
-    moving = separate(a, lambda: plain(result)[rows].real, move)
+    moving = separate(a, lambda: plain(result)[rows], move)
     return (result, a) if moving is a else (row(moving), moving)
 
 

@@ -25,7 +25,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import Level, Traced, plain
+from simpleautodiff.core.level import Level, Traced, concrete, plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.primitive import Args, Primitive
@@ -76,6 +76,7 @@ class LimitLevel(JetLevel):
         self.number = self.lazy.number = number
         self.open = self.lazy.open = True
         self.owner = owner
+        self.rounding = 0.0  # that of the matrices
 
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on series."""
@@ -135,6 +136,7 @@ class Pole(Traced):
     """
 
     __slots__ = ("jet", "order", "size")
+    level: LimitLevel
 
     def __init__(self, jet: Any, order: int, size: float) -> None:
         self.jet, self.order, self.level = jet, order, jet.level
@@ -143,7 +145,7 @@ class Pole(Traced):
 
     def infinite(self) -> Any:
         """Tell which elements have a term with a negative power of ε that is not 0."""
-        rounding = LOSS * np.finfo(np.result_type(plain(self.jet), np.float32)).eps * self.size
+        rounding = LOSS * self.level.rounding * self.size
         if self.order > ORDER:
             return np.ones(np.shape(plain(self)), bool)
         terms = [plain(_term(self.jet, k)) for k in range(self.order)]
@@ -214,8 +216,9 @@ class MovingMatrix(Traced):
 
     __slots__ = ("factors",)
 
-    def __init__(self, a: Any, factors: Factors, level: Level) -> None:
+    def __init__(self, a: Any, factors: Factors, level: LimitLevel) -> None:
         self.value, self.level = a, level
+        level.rounding = max(level.rounding, float(np.finfo(a.dtype).eps))
         self.factors = factors
 
     def decompose(self, primitive: Primitive) -> Any:
@@ -357,9 +360,10 @@ def warn_arbitrary() -> None:
     """Warn of a derivative that does not exist."""
     warn_domain(
         "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
-        "function depends on which of their vectors are taken, or more than "
-        f"{ORDER} derivatives are asked for. Functions of the whole matrix have derivatives, such "
-        f"as (V * f(w)) @ V.T, and projectors onto all vectors of a value{cite_line()}"
+        "function depends on which of their vectors are taken. What does not depend on them, such "
+        "as (V * f(w)) @ V.T, has derivatives, up to the "
+        f"{ORDER}th, of one matrix or a stack (not under vmap or in graphs typed by hand)"
+        f"{cite_line()}"
     )
 
 
@@ -446,11 +450,13 @@ def divide_by_sums(x: Any, values: Any) -> Any:
 
 
 def _largest(values: Any) -> Any:
-    return np.max(abs(plain(values)), axis=-1, keepdims=True)
+    return np.max(abs(plain(values)), axis=-1, keepdims=True, initial=0.0)
 
 
 def _divide_known(x: Any, divisor: Any, unknown: Any) -> Any:
     """Divide by what is not 0; a quotient that is not known is nan, if it is asked for at all."""
-    asked = np.any(plain(x) != 0, axis=(-2, -1), keepdims=True)
-    missing = where(asked, np.nan, 0.0)
-    return where(unknown, missing, x / where(unknown, 1.0, divisor))
+    missing = unknown & np.any(plain(x) != 0, axis=(-2, -1), keepdims=True)
+    if np.any(concrete(missing)):
+        warn_arbitrary()
+    known = where(unknown, 0.0, x / where(unknown, 1.0, divisor))
+    return where(missing, np.nan, known)
