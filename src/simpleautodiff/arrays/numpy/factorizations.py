@@ -6,9 +6,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import as_array, implements, is_batch
-from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, cite_line
+from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.errors import (
+    ArgumentError,
+    DomainError,
+    InputError,
+    RuleError,
+    TraceError,
+    cite_line,
+)
 from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
@@ -20,6 +27,7 @@ from simpleautodiff.rules.array.linear_systems import (
 )
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.repeated_values import (
+    are_close,
     move_general,
     move_singular,
     move_symmetric,
@@ -86,8 +94,23 @@ def _in_the_limit(row: Any, a: Any, move: Any, start: Any = None) -> tuple[Any, 
     """
     result = row(a)
     rows = ... if start is None else (..., start, slice(None))
+    if isinstance(plain(a), Traced):
+        if plain(a) is not a and can_decide(a):
+            _refuse_repeated(plain(result)[rows], move is move_singular)
+        return result, a
     moving = separate(a, lambda: plain(result)[rows], move)
     return (result, a) if moving is a else (row(moving), moving)
+
+
+def _refuse_repeated(values: Any, zero: bool) -> None:
+    """Let a derivative that is recorded as a program go on only while no value is repeated."""
+    n = shape_of(values)[-1]
+    gaps = abs(values[..., None, :] - values[..., :, None])
+    smallest = np.min(np.where(np.eye(n, dtype=bool), np.inf, gaps), initial=np.inf)
+    if zero:
+        smallest = np.minimum(smallest, np.min(abs(values), initial=np.inf))
+    if are_close(smallest, np.max(abs(values), initial=0.0), n):
+        raise TraceError("repeated eigenvalues or singular values: the derivative is a limit")
 
 
 def _symmetrize(a: Any, half: str) -> Any:

@@ -410,7 +410,7 @@ def _moves(x: Any) -> bool:
     while isinstance(x, Traced):
         if isinstance(x.level, LimitLevel):
             return True
-        x = x.value
+        x = getattr(x, "value", None)  # symbols have none
     return False
 
 
@@ -455,7 +455,7 @@ def _largest(values: Any) -> Any:
 
 def _divide_known(x: Any, divisor: Any, unknown: Any) -> Any:
     """Divide by what is not 0; a quotient that is not known is nan, if it is asked for at all."""
-    missing = unknown & np.any(plain(x) != 0, axis=(-2, -1), keepdims=True)
+    missing = unknown & (np.max(abs(plain(x)), axis=(-2, -1), keepdims=True, initial=0.0) > 0)
     if np.any(concrete(missing)):
         warn_arbitrary()
     known = where(unknown, 0.0, x / where(unknown, 1.0, divisor))
