@@ -39,6 +39,25 @@ from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
 from simpleautodiff.values.functions import is_complex
 
 
+class _Kind(NamedTuple):
+    """A kind of decomposition: its row, and its values alone, of arrays and out of the row."""
+
+    row: Any
+    find_values: Any
+    take_values: Any
+    move: Any
+
+
+SYMMETRIC = _Kind(eigenvalues, np.linalg.eigvalsh, lambda w, a: w, move_symmetric)
+GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
+SINGULAR = _Kind(
+    factors.svd,
+    lambda a: np.linalg.svd(a, compute_uv=False),
+    lambda packed, a: packed[..., shape_of(a)[-2], :],
+    move_singular,
+)
+
+
 class EighResult(NamedTuple):
     """What np.linalg.eigh returns, for nodes."""
 
@@ -77,29 +96,26 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
-    values, moving = _in_the_limit(eigenvalues, _symmetrize(a, UPLO), move_symmetric)
-    return EighResult(values, eigenvectors(moving))
+    symmetric = _separate(_symmetrize(a, UPLO), SYMMETRIC)
+    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
-    return _in_the_limit(eigenvalues, _symmetrize(a, UPLO), move_symmetric)[0]
+    return eigenvalues(_separate(_symmetrize(a, UPLO), SYMMETRIC))
 
 
-def _in_the_limit(row: Any, a: Any, move: Any, start: Any = None) -> tuple[Any, Any]:
-    """Return what a row gives for a matrix, or for one that moves if values are repeated.
+def _separate(a: Any, kind: _Kind) -> Any:
+    """Return a matrix as one that moves, if values are repeated; see `rules.array.repeated_values`.
 
-    The values are the result, or row `start` of it. The matrix comes second.
+    Derivatives that are recorded as programs go on only while none are.
     """
-    result = row(a)
-    rows = ... if start is None else (..., start, slice(None))
-    if isinstance(plain(a), Traced):
-        if plain(a) is not a and can_decide(a):
-            _refuse_repeated(plain(result)[rows], move is move_singular)
-        return result, a
-    moving = separate(a, lambda: plain(result)[rows], move)
-    return (result, a) if moving is a else (row(moving), moving)
+    if not isinstance(plain(a), Traced):
+        return separate(a, kind.find_values, kind.move)
+    if plain(a) is not a and can_decide(a):
+        _refuse_repeated(kind.take_values(kind.row(plain(a)), a), kind.move is move_singular)
+    return a
 
 
 def _refuse_repeated(values: Any, zero: bool) -> None:
@@ -126,7 +142,7 @@ def _symmetrize(a: Any, half: str) -> Any:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, v = factors.split_eig(_in_the_limit(factors.eig, a, move_general, 0)[0])
+    w, v = factors.split_eig(factors.eig(_separate(a, GENERAL)))
     v = v / np.sqrt(sum_over(squared_size(v), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
@@ -141,7 +157,7 @@ def eig(a: Any) -> EigResult:
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
     return getitem(
-        factors.split_eig(_in_the_limit(factors.eig, a, move_general, 0)[0])[0],
+        factors.split_eig(factors.eig(_separate(a, GENERAL)))[0],
         (..., 0, slice(None)),
     )
 
@@ -153,8 +169,7 @@ def svd(
     """Return U, the singular values and V conjugate transposed."""
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    packed = _in_the_limit(factors.svd, a, move_singular, shape_of(a)[-2])[0]
-    u, s, v = factors.split_svd(packed, a)
+    u, s, v = factors.split_svd(factors.svd(_separate(a, SINGULAR)), a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s

@@ -35,33 +35,35 @@ from simpleautodiff.rules.array.products import swap
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import Function
 
 ORDER = 4  # how many terms of series are known; each derivative divides by differences once more
+CLOSE = 8  # values are repeated that differ by so many roundings, for each of them
 LOSS = 1e4  # what is left of a pole that cancels, in units of rounding
 
 
 # Which values are repeated. -----------------------------------------------------------------------
 
 
-def are_close(values: Any, size: Any, count: int) -> Any:
+def are_close(values: Any, size: Any, count: int, factor: int = CLOSE) -> Any:
     """Tell of differences of `count` values of that size whether they are 0, up to rounding."""
-    return abs(values) <= 8 * count * np.finfo(plain(values).dtype).eps * size
+    return abs(values) <= factor * count * np.finfo(plain(values).dtype).eps * size
 
 
-def find_pairs(values: Any) -> Any:
+def find_pairs(values: Any, factor: int = CLOSE) -> Any:
     """Return a matrix of bools: which pairs of plain values along the last axis are repeated."""
     n = values.shape[-1]
     one = np.eye(n, dtype=bool)
     size = np.max(np.abs(values), axis=-1, initial=0.0)[..., None, None]
-    close = are_close(values[..., None, :] - values[..., :, None], size, n)
+    close = are_close(values[..., None, :] - values[..., :, None], size, n, factor)
     if np.count_nonzero(close) == close.size // max(n, 1):
         return close & ~one
     return (np.linalg.matrix_power((close | one).astype(float), n) > 0) & ~one  # and their chains
 
 
-def find_zeros(values: Any) -> Any:
+def find_zeros(values: Any, factor: int = CLOSE) -> Any:
     """Tell which plain singular values, largest first, are 0."""
-    return are_close(values, values[..., :1], values.shape[-1])
+    return are_close(values, values[..., :1], values.shape[-1], factor)
 
 
 # Series. ------------------------------------------------------------------------------------------
@@ -305,25 +307,19 @@ move: Wrapping = row(
 MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
 
 
-def separate(
-    a: Any, values: Callable[[], Any], find_factors: Callable[[Any, bool], Factors]
-) -> Any:
+def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], Factors]) -> Any:
     """Return a matrix with repeated values, 0 among singular ones, as one that moves."""
     level = _find_lowest(a)
     derives = isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
-    zero = find_factors is move_singular
-    if level is None or not derives or not has_repeated(values(), zero):
+    matrix = plain(a)
+    if level is None or not derives or not matrix.size or not np.all(np.isfinite(matrix)):
         return a
-    return move(
-        a, MovingMatrix(plain(a), find_factors(plain(a), is_turned(level)), _level_below(level))
-    )
-
-
-def has_repeated(values: Any, zero: bool) -> bool:
-    """Tell whether two plain values along the last axis are equal, or one is 0."""
-    if not values.size or not np.all(np.isfinite(values)):
-        return False
-    return bool(np.any(find_pairs(values)) or (zero and np.any(find_zeros(values))))
+    values = find_values(matrix)
+    zero = find_factors is move_singular and np.any(find_zeros(values, 2 * CLOSE))
+    if not zero and not np.any(find_pairs(values, 2 * CLOSE)):
+        return a
+    factors = find_factors(matrix, is_turned(level))
+    return move(a, MovingMatrix(matrix, factors, _level_below(level)))
 
 
 def _find_lowest(x: Any) -> Level | None:
