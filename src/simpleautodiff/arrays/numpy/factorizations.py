@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,12 @@ from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
+    SYMMETRIC,
+    SymmetricRows,
     cholesky as cholesky_row,
     eigenvalues,
-    eigenvectors,
     flip,
+    make_symmetric_rows,
 )
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.repeated_values import (
@@ -48,7 +51,19 @@ class _Kind(NamedTuple):
     move: Any
 
 
-SYMMETRIC = _Kind(eigenvalues, np.linalg.eigvalsh, lambda w, a: w, move_symmetric)
+def _lower(a: Any) -> Any:
+    return np.linalg.eigh(a, "L")
+
+
+def _upper(a: Any) -> Any:
+    return np.linalg.eigh(a, "U")
+
+
+HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(_upper)}
+HALVES_OF_VALUES = {
+    "L": make_symmetric_rows(_lower, lambda a: np.linalg.eigvalsh(a, "L")),
+    "U": make_symmetric_rows(_upper, lambda a: np.linalg.eigvalsh(a, "U")),
+}
 GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
 SINGULAR = _Kind(
     factors.svd,
@@ -96,14 +111,31 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
-    symmetric = _separate(_symmetrize(a, UPLO), SYMMETRIC)
-    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+    return EighResult(*decompose_symmetric(_symmetrize(a, UPLO), HALVES[UPLO.upper()]))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
-    return eigenvalues(_separate(_symmetrize(a, UPLO), SYMMETRIC))
+    return find_symmetric_values(_symmetrize(a, UPLO), HALVES_OF_VALUES[UPLO.upper()])
+
+
+def decompose_symmetric(a: Any, rows: SymmetricRows) -> tuple[Any, Any]:
+    """Return eigenvalues and eigenvectors of a whole symmetric matrix by the given rows."""
+    a = _separate_symmetric(a, rows)
+    rows = SYMMETRIC if isinstance(plain(a), Traced) else rows
+    return rows.eigenvalues(a), rows.eigenvectors(a)
+
+
+def find_symmetric_values(a: Any, rows: SymmetricRows) -> Any:
+    """Return the eigenvalues of a whole symmetric matrix by the given rows."""
+    a = _separate_symmetric(a, rows)
+    return (SYMMETRIC if isinstance(plain(a), Traced) else rows).eigenvalues(a)
+
+
+def _separate_symmetric(a: Any, rows: SymmetricRows) -> Any:
+    move = functools.partial(move_symmetric, rows.decompose)
+    return _separate(a, _Kind(eigenvalues, np.linalg.eigvalsh, lambda w, a: w, move))
 
 
 def _separate(a: Any, kind: _Kind) -> Any:

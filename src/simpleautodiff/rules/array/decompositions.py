@@ -1,8 +1,8 @@
 """Rows: decompositions of matrices: U, s, V; Q, R; eigenvalues and eigenvectors.
 
 A decomposition returns its factors packed into one array, one below the other, so that it is
-computed once. Where singular values or eigenvalues are equal, their vectors are not unique; the
-derivative by which these would rotate into each other is taken as 0.
+computed once. Where singular values or eigenvalues are equal, their vectors are not unique, and
+derivatives are limits: see `repeated_values`.
 """
 
 from __future__ import annotations

@@ -229,9 +229,9 @@ class MovingMatrix(Traced):
         return Jet(value, higher, self.level)
 
 
-def move_symmetric(a: Any, turned: bool) -> Factors:
+def move_symmetric(decompose: Function, a: Any, turned: bool) -> Factors:
     """Let repeated eigenvalues of symmetric matrices move apart."""
-    w, v = np.linalg.eigh(a)
+    w, v = decompose(a)
     pairs = find_pairs(w)
     vectors = v @ _rotation(pairs, v.dtype) if turned else v
     still = [ZERO] * ORDER
