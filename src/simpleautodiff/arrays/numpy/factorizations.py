@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import (
@@ -111,13 +112,13 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
-    return EighResult(*decompose_symmetric(_symmetrize(a, UPLO), HALVES[UPLO.upper()]))
+    return EighResult(*decompose_symmetric(symmetrize(a, UPLO), HALVES[UPLO.upper()]))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
-    return find_symmetric_values(_symmetrize(a, UPLO), HALVES_OF_VALUES[UPLO.upper()])
+    return find_symmetric_values(symmetrize(a, UPLO), HALVES_OF_VALUES[UPLO.upper()])
 
 
 def decompose_symmetric(a: Any, rows: SymmetricRows) -> tuple[Any, Any]:
@@ -161,7 +162,7 @@ def _refuse_repeated(values: Any, zero: bool) -> None:
         raise TraceError("repeated eigenvalues or singular values: the derivative is a limit")
 
 
-def _symmetrize(a: Any, half: str) -> Any:
+def symmetrize(a: Any, half: str) -> Any:
     """Return the symmetric matrix with the lower (or upper) triangle of `a`."""
     if half.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
@@ -174,14 +175,15 @@ def _symmetrize(a: Any, half: str) -> Any:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, v = factors.split_eig(factors.eig(_separate(a, GENERAL)))
-    v = v / np.sqrt(sum_over(squared_size(v), -2, True))
+    w, found = factors.split_eig(factors.eig(_separate(a, GENERAL)))
+    v = found / np.sqrt(sum_over(squared_size(found), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
         largest = np.argmax(np.where(exact, np.abs(plain(v)), 0.0), axis=-2)[..., None, :]
         pivot = np.take_along_axis(v, largest, -2)
         sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
+    v = give_values(v, lambda: plain(found), (), {})  # it has that length already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 
@@ -210,7 +212,8 @@ def svd(
             "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
             f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
         )
-    return SVDResult(u, s, flip(v))
+    vh = flip(v)
+    return SVDResult(u, s, give_values(vh, lambda: np.ascontiguousarray(plain(vh)), (), {}))
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:

@@ -309,11 +309,10 @@ MOVE: Primitive = move.primitive  # type: ignore[attr-defined]
 
 def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], Factors]) -> Any:
     """Return a matrix with repeated values, 0 among singular ones, as one that moves."""
-    level = _find_lowest(a)
-    derives = isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
-    matrix = plain(a)
-    if level is None or not derives or not matrix.size or not np.all(np.isfinite(matrix)):
+    level, matrix = find_lowest_level(a), plain(a)
+    if not is_derivative(level) or not matrix.size or not np.all(np.isfinite(matrix)):
         return a
+    assert level is not None
     values = find_values(matrix)
     zero = find_factors is move_singular and np.any(find_zeros(values, 2 * CLOSE))
     if not zero and not np.any(find_pairs(values, 2 * CLOSE)):
@@ -322,14 +321,19 @@ def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], 
     return move(a, MovingMatrix(matrix, factors, _level_below(level)))
 
 
-def _find_lowest(x: Any) -> Level | None:
+def is_derivative(level: Level | None) -> bool:
+    """Tell whether a level computes a derivative, which is not shown step by step."""
+    return isinstance(level, JetLevel) or (isinstance(level, Tape) and not level.shown)
+
+
+def find_lowest_level(x: Any) -> Level | None:
     """Return the level whose nodes hold plain numbers, if none in between is opaque."""
     level = None
     while isinstance(x, Traced):
         if x.opaque:
             return None
         level, x = x.level, x.value
-    return level if isinstance(x, np.ndarray) else None
+    return level if isinstance(x, (np.ndarray, np.generic)) else None
 
 
 def _level_below(level: Level) -> LimitLevel:
@@ -345,7 +349,7 @@ def has_moved(level: Level) -> bool:
     return hasattr(level, "series")
 
 
-def is_turned(level: Level) -> bool:
+def is_turned(level: Level | None) -> bool:
     """Tell whether a function is run to see if it depends on the vectors of repeated values."""
     while isinstance(level, LimitLevel):
         level = level.owner
