@@ -40,11 +40,11 @@ def _if_number(*args: Any, **kwargs: Any) -> bool:
 
 
 def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
-    return len(operands) > 2 or "." in subscripts
+    return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
 
 
 def _if_wide(a: Any, *args: Any, **kwargs: Any) -> bool:
-    return a.shape[-2] < a.shape[-1]
+    return bool(a.shape[-2] < a.shape[-1])
 
 
 def _if_values_alone(
@@ -110,12 +110,9 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     leaves, rebuild = flatten(result)
     levels = [find_lowest_level(leaf) for leaf in leaves]
     given = [level for level in levels if level is not None]
-    rounded = ROUNDED_OTHERWISE.get(function, _always)
-    if (
-        not given
-        or not rounded(*args, **kwargs)
-        or not all(is_derivative(level) and not is_turned(level) for level in given)
-    ):
+    rounded: Any = ROUNDED_OTHERWISE.get(function, _always)
+    derived = all(is_derivative(level) and not is_turned(level) for level in given)
+    if not given or not derived or not rounded(*args, **kwargs):
         return result
     plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     pairs = zip(leaves, flatten(plainly)[0], strict=True)

@@ -18,7 +18,7 @@ from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.rules.array.repeated_values import has_moved, is_turned, take_limit
+from simpleautodiff.rules.array.repeated_values import has_moved, is_turned, take_limit, turn
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -290,7 +290,7 @@ def _confirm(
     f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], highest: Any
 ) -> list[Any]:
     """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
-    level.turned = True  # type: ignore[attr-defined]
+    turn(level)
     with level:
         result = call(f, selection, selection.trees)
     others = flatten(split_aux(result, level, f)[0] if has_aux else result)[0]

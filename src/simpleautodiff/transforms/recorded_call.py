@@ -17,7 +17,7 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
-from simpleautodiff.rules.array.repeated_values import has_moved, take_limit, warn_arbitrary
+from simpleautodiff.rules.array.repeated_values import has_moved, take_limit, turn, warn_arbitrary
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
@@ -57,7 +57,7 @@ class RecordedCall:
         self.f = f
         self.tape: Tape = engine.new_tape() if tape is None else tape
         if turned:
-            self.tape.turned = True  # type: ignore[attr-defined]
+            turn(self.tape)
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)

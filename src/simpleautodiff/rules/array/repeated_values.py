@@ -180,11 +180,12 @@ def _times_power(x: Any, order: int, level: LimitLevel) -> Jet:
     """Return x times εᵒʳᵈᵉʳ, without the power by which a pole is divided already."""
     if isinstance(x, Pole) and x.level is level:
         x, order = x.jet, order - x.order
-    if not (isinstance(x, Jet) and x.level is level):
-        x = Jet(x, [ZERO] * ORDER, level)
+    own = isinstance(x, Jet) and x.level is level
+    jet: Jet = x if own else Jet(x, [ZERO] * ORDER, level)
     if not order:
-        return x
-    terms = [_times(float(math.perm(k, order)), x.nth(k - order)) for k in range(order, ORDER + 1)]
+        return jet
+    powers = range(order, ORDER + 1)
+    terms = [_times(float(math.perm(k, order)), jet.nth(k - order)) for k in powers]
     zero = 0 * np.where(np.isfinite(plain(x)), plain(x), 0)
     return Jet(zero, [ZERO] * (order - 1) + terms, level)
 
@@ -349,8 +350,13 @@ def has_moved(level: Level) -> bool:
     return hasattr(level, "series")
 
 
+def turn(level: Level) -> None:
+    """Say that the function is run to see if it depends on the vectors of repeated values."""
+    level.turned = True  # type: ignore[attr-defined]
+
+
 def is_turned(level: Level | None) -> bool:
-    """Tell whether a function is run to see if it depends on the vectors of repeated values."""
+    """Tell whether the function is run with other vectors of repeated values than NumPy's."""
     while isinstance(level, LimitLevel):
         level = level.owner
     return getattr(level, "turned", False)
@@ -378,7 +384,8 @@ def take_limit(x: Any) -> Any:
         else:
             x = x.value
     if isinstance(x, Traced) and x.opaque and _moves(x):
-        return type(x)(take_limit(x.value), x.level)  # a batch of derivatives
+        batch: Any = type(x)  # of derivatives
+        return batch(take_limit(x.value), x.level)
     return x
 
 
