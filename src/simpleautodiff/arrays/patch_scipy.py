@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
@@ -134,7 +135,8 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if has_node(args) or has_node(kwargs.values()):
-            return _call_implementation(name, implementation, args, kwargs)
+            result = _call_implementation(name, implementation, args, kwargs)
+            return _give_values(result, name, original, args, kwargs)
         return original(*args, **kwargs)
 
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
@@ -152,12 +154,29 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
         if (own or type(self) is owner) and (has_node(args) or has_node(kwargs.values())):
-            return _call_implementation(
+            result = _call_implementation(
                 name, implementation, (self, *args) if own else args, kwargs
             )
+            return _give_values(result, name, functools.partial(original, self), args, kwargs)
         return original(self, *args, **kwargs)
 
     setattr(owner, method, function)
+
+
+_EXACT = {  # to the last bit, or free in the signs of their results
+    *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
+    *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
+    *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
+}
+
+
+def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
+    """Give the values of SciPy's own function to the result of the implementation."""
+    if name in _EXACT or not name.startswith("scipy."):
+        return result
+    if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
+        return result
+    return give_values(result, original, args, kwargs)
 
 
 def has_node(values: Iterable[Any]) -> bool:

@@ -18,6 +18,7 @@ from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError, short_repr
+from simpleautodiff.rules.array.repeated_values import has_moved, is_turned, take_limit, turn
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -40,6 +41,8 @@ from simpleautodiff.transforms.recorded_call import (
     RecordedCall,
     as_number,
     check_argument,
+    differs,
+    drop_unknown,
     split_aux,
 )
 from simpleautodiff.transforms.results import check_number, unwrap_results
@@ -126,7 +129,8 @@ def value_and_grad(
                 report_kinks(kinks, collect_kinks(tape, [recorded.result]), name_of(f))
             result = check_number(recorded.result, recorded.tape, f)
             gradient = recorded.rebuild_arguments(recorded.gradients(result, once=True))
-        value = unwrap_foreign(result.value if recorded.has_recorded(result) else result)
+        own = recorded.has_recorded(result)
+        value = unwrap_foreign(take_limit(result.value) if own else result)
         return ((value, recorded.aux), gradient) if has_aux else (value, gradient)
 
     return name_after(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
@@ -270,11 +274,30 @@ def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tupl
         result, aux = split_aux(result, level, f)
     value, results = unwrap_results(result, level, f)
     _, rebuild = flatten(value)
-    highest = [
-        as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else ZERO, leaf)
-        for leaf in results
-    ]
+    highest = [_last_derivative(leaf, level) for leaf in results]
+    if has_moved(level) and not is_turned(level):
+        highest = _confirm(f, selection, level, has_aux, results, highest)
     return value, rebuild(unwrap_foreign(copy_if_shared(x, ())) for x in highest), aux
+
+
+def _last_derivative(leaf: Any, level: JetLevel) -> Any:
+    """Return the highest derivative that a result on this level has."""
+    own = isinstance(leaf, Jet) and leaf.level is level
+    return as_number(leaf.higher[-1] if own else ZERO, leaf)
+
+
+def _confirm(
+    f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], highest: Any
+) -> list[Any]:
+    """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
+    turn(level)
+    with level:
+        result = call(f, selection, selection.trees)
+    others = flatten(split_aux(result, level, f)[0] if has_aux else result)[0]
+    return [
+        drop_unknown(derivative, _last_derivative(other, level), differs(own, other))
+        for derivative, own, other in zip(highest, results, others, strict=True)
+    ]
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:

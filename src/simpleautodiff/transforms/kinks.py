@@ -13,6 +13,7 @@ from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
+from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.located_tapes import LocatedTape
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.other_arrays import Foreign
@@ -50,7 +51,7 @@ def collect_kinks(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
         KinkMet(
             f"v{number}",
             node.operator,
-            node.values(),
+            tuple(map(take_limit, node.values())),
             kink.text,
             kink.choice,
             format_line(*tape.locations[node.index]),
