@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
@@ -43,8 +44,9 @@ def collect_kinks(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
     """Return the steps whose derivative was a choice, among those that the results depend on."""
     needed = {id(result) for result in results}
     for node in reversed(tape):
-        if id(node) in needed:
-            needed.update(id(arg) for arg in node.args if type(arg) is Node)
+        if id(node) in needed and node.primitive is not None:
+            rules = zip(node.args, node.primitive.partials, strict=True)
+            needed.update(id(arg) for arg, rule in rules if type(arg) is Node and rule is not ZERO)
     steps = [node for node in tape if node.primitive is not None and id(node) in needed]
     return [
         KinkMet(

@@ -152,6 +152,7 @@ hypot: Wrapping = row(
     reason="from v² = x² + y² follows v dv = x dx + y dy",
     kinks=[Kink(ORIGIN, lambda x, y: x == 0 and y == 0, "0, the subgradient of least norm")],
     real=True,
+    squared=(lambda x, _y: 2 * x, lambda _x, y: 2 * y),
 )
 deg2rad = row(
     "deg2rad",
