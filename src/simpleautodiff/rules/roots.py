@@ -205,6 +205,16 @@ _ADDING = {"add", "concatenate", "set_item", "where"}
 _MULTIPLYING = {"div", "einsum", "matmul", "mul"}
 
 
+@cache
+def _form() -> Primitive:
+    return replace(TABLE["pos"], by_type=None, listed=False)
+
+
+def as_sum_of_squares(x: Any) -> Any:
+    """Return x, which the caller knows to be one, as x @ A @ x is for a suitable A."""
+    return apply(_form(), x)
+
+
 def is_sum_of_squares(x: Node) -> bool:
     """Tell whether a node is a sum of squares of real numbers, with weights that are not negative.
 
@@ -235,6 +245,8 @@ def _is_square(node: Node) -> bool:
         return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
     if primitive is None or is_complex(plain(node.value)):
         return False
+    if primitive is _form():
+        return True
     if name == "mul" or (name == "matmul" and len(shape(plain(node.value))) == 0):
         return _is_same(first, others[0])
     if name == "einsum" and len(others) == 2:

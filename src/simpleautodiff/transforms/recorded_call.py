@@ -17,6 +17,7 @@ from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
+from simpleautodiff.transforms.kinks import note_sweep
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.functions import (
     check_value,
@@ -104,6 +105,7 @@ class RecordedCall:
                 if type(like) is not float and has_dtype(plain(like)):
                     seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
+        note_sweep(self.tape, [result for result, _ in recorded])
         return self.tape.pull(recorded, self.inputs, once)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
