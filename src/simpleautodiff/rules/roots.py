@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.jet import Jet
-from simpleautodiff.core.level import Traced, apply, plain
+from simpleautodiff.core.level import Traced, apply, concrete, plain
 from simpleautodiff.core.linear import ZERO, Linear, pull, push
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Kink, Partial, Primitive
@@ -76,29 +76,38 @@ def is_root(x: Any) -> bool:
 
 
 def _is_same(x: Any, y: Any) -> bool:
-    """Tell whether two arguments are one number: one node, or two that were made alike."""
+    """Tell whether two arguments are one number: one node, or two that were made alike.
+
+    Jets that are no roots are one number if they and their derivatives are equal.
+    """
     pairs, left = [(x, y)], 32
     while pairs:
         a, b = pairs.pop()
-        if a is b or (type(a) is type(b) and _are_equal(a, b)):
-            continue
-        (made_a, args_a), (made_b, args_b) = _origin(a), _origin(b)
         left -= 1
-        if made_a is None or made_a is not made_b or not left:
+        if a is b:
+            continue
+        if type(a) is not type(b) or not left:
             return False
-        pairs += zip(args_a, args_b, strict=True)
+        if type(a) is Node and a.level is b.level and type(a.index) is int and a.index == b.index:
+            continue  # a tape may have a slimmer copy of what it shows
+        if type(a) is Node or is_root(a):
+            (made_a, args_a), (made_b, args_b) = _origin(a), _origin(b)
+            if made_a is None or made_a is not made_b:
+                return False
+            rules = made_a.squared or made_a.partials  # where a root is flat is no matter
+            pairs += [
+                (p, q)
+                for rule, p, q in zip(rules, args_a, args_b, strict=True)
+                if rule is not ZERO or made_a.squared is None
+            ]
+        elif type(a) is Jet:
+            pairs += [(a.value, b.value), *zip(a.higher, b.higher, strict=True)]
+        elif not (np.array_equal(a, b) if type(a) in _NUMPY else type(a) in _PLAIN and a == b):
+            return False
     return True
 
 
-def _are_equal(a: Any, b: Any) -> bool:
-    """Tell whether two settings are equal, or two objects are one number of one level."""
-    if type(a) is Node:
-        return a.level is b.level and type(a.index) is int and a.index == b.index
-    if type(a) is Jet:
-        return a.value is b.value and a.higher is b.higher
-    return type(a) in _PLAIN and a == b
-
-
+_NUMPY = {np.ndarray, np.float64, np.float32, np.complex128}
 _PLAIN = {int, float, str, bool, slice, tuple, type(None)}
 
 
@@ -178,8 +187,9 @@ def _flat(primitive: Primitive) -> Primitive:
     """Make a root with one more argument: where its slope is 0."""
     rule, *others = primitive.partials
 
-    def slope(v: Any, *args: Any) -> Any:
-        return choose(plain(args[-1]), ZERO, lambda: rule(v, *args[:-1]))
+    def slope(v: Any, x: Any, *args: Any) -> Any:
+        flat = plain(args[-1])
+        return choose(flat, 0, lambda: rule(choose(flat, 1, v), choose(flat, 1, x), *args[:-1]))
 
     def besides(other: Partial) -> Partial:
         return lambda v, *args: other(v, *args[:-1])
@@ -276,8 +286,10 @@ def _terms(node: Node) -> list[Any] | None:
 
 
 def _is_not_negative(weight: Any) -> bool:
-    """Tell whether all numbers of a constant are at least 0."""
+    """Tell whether all numbers of a constant are at least 0; a recorded program asks each time."""
     number = plain(weight)
-    if isinstance(number, Traced) or is_complex(number):
+    if is_complex(number):
         return False
-    return bool(np.all(np.asarray(number) >= 0))
+    if isinstance(number, Traced) and not getattr(number, "can_decide", False):
+        number = concrete(number) if not hasattr(number, "concrete") else -1
+    return bool(np.all(number >= 0))

@@ -58,6 +58,8 @@ def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
     ranks = [len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True)]
     if which == (True, False) and ranks[0] == 1:
         return matmul(a, b) if ranks[1] <= 2 else _multiply_stacks(a, b, which, ranks)
+    if which == (True, True) and ranks == [1, 1]:
+        return make_einsum(2)("ij,ij->i", a, b)
     if which == (False, True) and ranks == [2, 1]:
         return matmul(b, swap(a))
     return _multiply_stacks(a, b, which, ranks)
