@@ -148,12 +148,13 @@ class ArraySweep:
         rule = primitive.partials[k]
         if type(rule) is LinearRule:
             arg = node.args[k]
-            add = self._adder(primitive)
+            add = ADD_IN_PLACE.get(primitive.name)
+            add = None if add and self._needs_masks(arg) else add
             if add and type(arg.value) is np.ndarray and arg.value.size > LIMITS.small:
                 given = (adjoint, 1.0, False, False)
                 if self._add_in_place(add, arg, given, values):
                     return ZERO
-            return self._pull_of(primitive, rule)(adjoint, *values)
+            return self._pull_of(primitive, rule, arg)(adjoint, *values)
         if type(rule) is int:
             return adjoint if rule == 1 else -adjoint
         try:
@@ -162,19 +163,19 @@ class ArraySweep:
             slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
 
-    def _adder(self, primitive: Primitive) -> Any:
-        """Return how the adjoint of a few elements is added in place, if there is a way."""
-        add = ADD_IN_PLACE.get(primitive.name)
-        return None if add is None or self._needs_masks() else add
-
-    def _pull_of(self, primitive: Primitive, rule: LinearRule) -> Any:
+    def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
         """Return how an adjoint is pulled back through a linear rule."""
-        if primitive.name in UNMASKED and not self._needs_masks():
+        if primitive.name in UNMASKED and not self._needs_masks(arg):
             return UNMASKED[primitive.name]
         return _pull_of(primitive, rule)
 
-    def _needs_masks(self) -> bool:
-        """Tell whether a slope on the tape may be infinite or nan, so that 0 times it counts."""
+    def _needs_masks(self, arg: Node) -> bool:
+        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
+
+        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
+        """
+        if arg.primitive is None:
+            return False
         if self.masks is None:
             with np.errstate(all="ignore"):
                 self.masks = has_singular_slopes(self.tape)
@@ -221,12 +222,14 @@ class ArraySweep:
         rule = primitive.partials[k]
         array, factor, spare, _ = adjoint
         if type(rule) is LinearRule:
-            add = self._adder(primitive)
-            if add and self._add_in_place(add, node.args[k], adjoint, values):
+            arg = node.args[k]
+            add = ADD_IN_PLACE.get(primitive.name)
+            add = None if add and self._needs_masks(arg) else add
+            if add and self._add_in_place(add, arg, adjoint, values):
                 return NOTHING
             if not rule.moves and 0 in array.strides:
                 array = array.copy()  # products of matrices are slow where elements are one
-            pull_back = self._pull_of(primitive, rule)
+            pull_back = self._pull_of(primitive, rule, arg)
             pulled = pull_back(array, *values)
             if isinstance(pulled, PartialAdjoint):
                 return (pull_back(scale(array, factor), *values), 1.0, False, True)

@@ -48,7 +48,7 @@ class Masked(PartialAdjoint):
             pulled = pull(derivative, self.array)
             both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
             return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
-        if type(derivative) is not int:
+        if not isinstance(derivative, (int, float)) or not np.isfinite(derivative):
             derivative = where(self.mask, derivative, 0)
         return Masked(self.array * derivative, self.mask)
 
@@ -71,7 +71,7 @@ class Masked(PartialAdjoint):
 def masked(array: Any, mask: Any) -> Any:
     """Return an adjoint that exists where a mask is true, and is 0 elsewhere."""
     if isinstance(mask, np.ndarray | np.bool_ | bool):
-        return array if np.all(mask) else Masked(array, np.asarray(mask)[()])
+        return array if np.all(mask) else Masked(array, mask if np.ndim(mask) else np.bool_(False))
     return Masked(array, mask)
 
 

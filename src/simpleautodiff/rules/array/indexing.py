@@ -129,12 +129,20 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
     """Put the adjoints of elements where they were taken; all others are structural zeros."""
-    return _masked(scatter(bar, index, shape_of(_x)), lambda: mark_index(index, shape_of(_x)))
+    full, ones = shape_of(_x), np.ones(shape_of(bar))
+    marked = scatter(ones, index, full) > 0 if _is_recorded(index) else mark_index(index, full)
+    return _masked(scatter(bar, index, full), marked)
 
 
-def _masked(bar: Any, mark: Callable[[], Any]) -> Any:
+def _is_recorded(index: Any) -> bool:
+    """Tell whether an index will be another one at every call of a recorded program."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, Traced) for part in parts) and not find_batches(index)
+
+
+def _masked(bar: Any, mask: Any) -> Any:
     """Return an adjoint of which only the marked elements exist."""
-    return bar if type(plain(bar)) is Foreign else masked(bar, mark())
+    return bar if type(plain(bar)) is Foreign else masked(bar, mask)
 
 
 getitem: Wrapping = linear_row(
@@ -227,7 +235,10 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
 
 def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
     """Return the adjoint of the array before the write; what was overwritten does not count."""
-    return _masked(set_item(bar, 0, index), lambda: ~mark_index(index, shape_of(bar)))
+    full = shape_of(bar)
+    if _is_recorded(index):
+        return _masked(set_item(bar, 0, index), set_item(np.ones(full), 0, index) > 0)
+    return _masked(set_item(bar, 0, index), ~mark_index(index, full))
 
 
 set_item: Wrapping = row(
