@@ -125,10 +125,16 @@ class Level:
 
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on this level: on the values of its arguments, one level lower."""
-        values = tuple(
+        value = evaluate(primitive, self.values(args))
+        if primitive.restate is not None:
+            primitive, args = primitive.restate(*args) or (primitive, args)
+        return self.result(primitive, args, self.values(args), value)
+
+    def values(self, args: Args) -> Args:
+        """Return what the arguments are one level lower."""
+        return tuple(
             [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
         )
-        return self.result(primitive, args, values, evaluate(primitive, values))
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
         """Make what stands on this level for `value`, computed from the `values` of `args`."""

@@ -18,7 +18,7 @@ from simpleautodiff.values.functions import is_array, lift, shape
 
 @final
 class Masked(PartialAdjoint):
-    """An adjoint of an array of which only some elements exist: those that a `where` chose.
+    """An adjoint of an array of which only some elements exist: those that were chosen.
 
     The others are structural zeros. They stay 0 in an elementwise rule even where the local
     derivative is inf or nan.
@@ -48,7 +48,7 @@ class Masked(PartialAdjoint):
             pulled = pull(derivative, self.array)
             both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
             return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
-        if shape(plain(derivative)) == self.mask.shape:
+        if not isinstance(derivative, (int, float)) or not np.isfinite(derivative):
             derivative = where(self.mask, derivative, 0)
         return Masked(self.array * derivative, self.mask)
 
@@ -65,8 +65,14 @@ class Masked(PartialAdjoint):
     def _move(self, move: Callable[[Any], Any]) -> Any:
         """Move the elements, and the mask with them."""
         moved = filled(move(self.array))
-        mask = filled(move(self.mask.astype(float))) > 0
-        return Masked(moved, mask) if shape(plain(mask)) else moved
+        return masked(moved, filled(move(self.mask.astype(float))) > 0)
+
+
+def masked(array: Any, mask: Any) -> Any:
+    """Return an adjoint that exists where a mask is true, and is 0 elsewhere."""
+    if isinstance(mask, np.ndarray | np.bool_ | bool):
+        return array if np.all(mask) else Masked(array, mask if np.ndim(mask) else np.bool_(False))
+    return Masked(array, mask)
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:

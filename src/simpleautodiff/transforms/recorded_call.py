@@ -21,6 +21,7 @@ from simpleautodiff.rules.array.repeated_values import has_moved, take_limit, tu
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
+from simpleautodiff.transforms.kinks import note_sweep
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.functions import (
     check_value,
@@ -123,6 +124,7 @@ class RecordedCall:
                 if type(like) is not float and has_dtype(plain(like)):
                     seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
+        note_sweep(self.tape, [result for result, _ in recorded])
         return self.tape.pull(recorded, self.inputs, once)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:

@@ -40,6 +40,11 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 
+def _slope_of_squared_size(x: Any) -> Any:
+    """Return the gradient of |x|², which is smooth."""
+    return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
+
+
 absolute = row(
     "abs",
     _slope_of_size,
@@ -50,6 +55,7 @@ absolute = row(
     reason="|x| grows with x where x is positive and shrinks where it is negative",
     kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
     holomorphic=False,
+    squared=(_slope_of_squared_size,),
 )
 
 
