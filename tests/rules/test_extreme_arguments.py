@@ -52,7 +52,7 @@ def test_the_names_of_the_report_end():
         assert bessel.expn(-1e300, 2.0) == np.inf
 
 
-# What is computed otherwise far out, against mpmath. ------------------------------------------------
+# What is computed otherwise far out, against mpmath. -------------------------------------------
 
 
 def reference(f, *args):

@@ -73,6 +73,8 @@ def _hyp1f1_at_infinity(a: Any, b: Any, x: Any) -> Any:
 
 def hyp0f1_value(b: Any, x: Any) -> Any:
     """Compute ₀F₁(b; x), which far out is I₀(2√x) for b = 1, where SciPy divides by b - 1."""
+    if np.iscomplexobj(x):
+        return scipy_special("hyp0f1")(b, x)
     far = (b == 1) & (x > 1e5)
     value = scipy_special("hyp0f1")(b, np.where(far, 1.0, x))
     bessel = scipy_special("i0")(2 * np.sqrt(np.where(far, x, 1.0)))
