@@ -215,7 +215,7 @@ class JitFunction:
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
         leaves, rebuild = flatten((args, kwargs))
-        with engine.recording, level, np.errstate(all="ignore"), _without_warnings():
+        with engine.recording() as use, use, level, np.errstate(all="ignore"), _without_warnings():
             for i in described.varies:
                 leaves[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(leaves))

@@ -279,7 +279,7 @@ def record(
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:
-        with engine.recording, tape:
+        with engine.recording() as use, use, tape:
             inputs = [
                 tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
             ]

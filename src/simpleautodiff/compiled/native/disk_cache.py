@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -129,14 +129,18 @@ def store(key: str, content: bytes) -> None:
 
 def _write(place: Path, key: str, content: bytes) -> None:
     """Write beside and then rename, so that no half of a file is ever seen."""
-    handle, beside = tempfile.mkstemp(dir=place, suffix=_PART)
+    beside = place / f"{key}-{secrets.token_hex(8)}{_PART}"
     try:
-        with open(handle, "wb") as file:
+        with open(beside, "xb", opener=_open_private) as file:
             file.write(content)
         os.replace(beside, place / (key + _SUFFIX))
-    except OSError:
-        os.unlink(beside)
+    except BaseException:  # also of an interrupt nothing is left
+        beside.unlink(missing_ok=True)
         raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _trim(place: Path) -> None:
