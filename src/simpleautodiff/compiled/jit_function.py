@@ -243,7 +243,7 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
         return None
 
 
-class _Silence(warnings.catch_warnings):  # type: ignore[type-arg]
+class _Silence(warnings.catch_warnings):
     """No warnings, of what the function has said before."""
 
     def __enter__(self) -> None:

@@ -24,6 +24,7 @@ VARIABLE = "SIMPLEAUTODIFF_CACHE"
 _MAGIC = b"simpleautodiff object 1\n"
 _CHECKSUM = 32
 _SUFFIX, _PART = ".object", ".part"
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link; a pipe is empty
 
 
 class Contents(NamedTuple):
@@ -91,7 +92,7 @@ def _content(place: Path, key: str) -> bytes | None:
     path = place / (key + _SUFFIX)
     if not _is_private(os.lstat(place)):
         return None
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | _CAREFULLY), "rb") as file:
         if not _is_private(os.fstat(file.fileno())):
             return None
         header, content = file.read(len(_MAGIC) + _CHECKSUM), file.read()
