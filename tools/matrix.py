@@ -140,7 +140,7 @@ def run(row: Row, own: Path) -> tuple[str, bool]:
     if trial.returncode:
         return "the trial failed: " + trial.stderr.decode().strip()[-200:], False
     narrow = ["-k", f"not ({row.without})"] if row.without else []
-    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--cases", "2"]
+    pytest = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--cases", "1"]
     ignored = ["-W", "ignore::pytest.PytestConfigWarning"]  # that -O drops asserts, of others
     chosen = ["-m", "not slow and not browser and not gpu", *narrow, *row.tests]
     done = subprocess.run(
@@ -148,7 +148,9 @@ def run(row: Row, own: Path) -> tuple[str, bool]:
         **common,  # type: ignore[call-overload]
     )
     lines = done.stdout.decode(errors="replace").strip().splitlines() or ["nothing was printed"]
-    (PLACE / f"{row.name.replace(' ', '-')}.txt").write_bytes(done.stdout + done.stderr)
+    (PLACE / f"{row.name.replace(' ', '-').rstrip('.*')}.txt").write_bytes(
+        done.stdout + done.stderr
+    )
     return re.sub(r" in [\d.]+s.*", "", lines[-1].strip("= ")), done.returncode == 0
 
 
