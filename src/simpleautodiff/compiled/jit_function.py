@@ -7,8 +7,8 @@ import math
 import operator
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -223,7 +223,14 @@ class JitFunction:
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
         leaves, rebuild = flatten((args, kwargs))
-        with engine.recording, level, np.errstate(all="ignore"), _without_warnings():
+        with (
+            engine.recording() as use,
+            _WithoutWarnings() as silence,
+            use,
+            silence,
+            level,
+            np.errstate(all="ignore"),
+        ):
             for i in described.varies:
                 leaves[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(leaves))
@@ -244,18 +251,30 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
         return None
 
 
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Say nothing again that the function has said before.
+class _Silence(warnings.catch_warnings):
+    """No warnings, of what the function has said before."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")
+
+
+class _WithoutWarnings:
+    """Say nothing again: ``with _WithoutWarnings() as silence, silence``, ended twice.
 
     Warnings are switched off for all threads, so only one of them can switch them on again.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+
+    def __init__(self) -> None:
+        alone = threading.current_thread() is threading.main_thread()
+        self.silence: AbstractContextManager[None] = _Silence() if alone else nullcontext()
+
+    def __enter__(self) -> AbstractContextManager[None]:
+        return self.silence
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(AttributeError, RuntimeError):  # interrupted before it had changed anything
+            self.silence.__exit__(None, None, None)
 
 
 def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:

@@ -120,7 +120,7 @@ def value_and_grad(
     argnums = argnums if argnum is None else argnum
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        with engine.recording:
+        with engine.recording() as use, use:
             selection = select(f, argnums, args, kwargs)
             if kinks is None:
                 recorded = RecordedCall(f, selection, has_aux)
@@ -149,7 +149,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
-    with engine.recording:
+    with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
 
@@ -175,7 +175,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
     (10.0, 5.0, 2.0)
     """
-    with engine.recording:
+    with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
     _, rebuild = flatten(value)

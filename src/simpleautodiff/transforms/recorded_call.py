@@ -81,7 +81,8 @@ class RecordedCall:
             self.turned = RecordedCall(f, selection, has_aux, retain=retain, turned=True)
 
     def __del__(self) -> None:
-        self.tape.clear()  # break the reference cycle between the tape and its nodes
+        if hasattr(self, "tape"):  # it was not interrupted before
+            self.tape.clear()  # break the reference cycle between the tape and its nodes
 
     def has_recorded(self, result: Any) -> bool:
         """Tell whether `result` is a node of this tape."""

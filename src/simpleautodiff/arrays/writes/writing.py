@@ -209,8 +209,9 @@ def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
 _VIEW_FUNCTIONS: set[Any] = {
     *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
     *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
-    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.broadcast_to),
+    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.broadcast_to),
     *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.diagonal, np.linalg.matrix_transpose),
+    *([np.unstack] if hasattr(np, "unstack") else []),  # since NumPy 2.1
 }
 
 

@@ -172,7 +172,7 @@ def _record_source(signature: Signature) -> Source:
     tape = SourceTape()
     leaves, rebuild = flatten(args)
     try:
-        with engine.recording, tape:
+        with engine.recording() as use, use, tape:
             what = f"an argument of {name_of(function)}"
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)
