@@ -217,7 +217,7 @@ class ArraySweep:
             if product is not None:
                 return (product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
-        if type(slope) is Linear or slope is ZERO:
+        if isinstance(slope, Linear) or slope is ZERO:
             return (pull(slope, scale(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
             return self._multiply_by_number(adjoint, slope)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FunctionType
@@ -10,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import plain
-from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull
+from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_array, lift, shape
@@ -18,7 +19,7 @@ from simpleautodiff.values.functions import is_array, lift, shape
 
 @final
 class Masked(PartialAdjoint):
-    """An adjoint of an array of which only some elements exist: those that a `where` chose.
+    """A derivative of an array of which only some elements exist: those that a choice took.
 
     The others are structural zeros. They stay 0 in an elementwise rule even where the local
     derivative is inf or nan.
@@ -42,15 +43,23 @@ class Masked(PartialAdjoint):
 
     def pulled_by(self, derivative: Any) -> Any:
         """Carry it back through a local derivative; structural zeros remain."""
+        return self._carry(derivative, pull, forward=False)
+
+    def pushed_by(self, derivative: Any) -> Any:
+        """Carry it forward through a local derivative; structural zeros remain."""
+        return self._carry(derivative, push, forward=True)
+
+    def _carry(self, derivative: Any, carry: Callable[[Any, Any], Any], forward: bool) -> Any:
         if isinstance(derivative, Linear) and derivative.moves:
-            return self._move(derivative.pull)
+            return self._move(derivative.push if forward else derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):
-            pulled = pull(derivative, self.array)
-            both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
-            return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
-        if shape(plain(derivative)) == self.mask.shape:
-            derivative = where(self.mask, derivative, 0)
-        return Masked(self.array * derivative, self.mask)
+            carried = carry(derivative, self.array)
+            both = type(carried) is Masked and carried.mask.shape == self.mask.shape
+            return Masked(carried.array, carried.mask & self.mask) if both else carried
+        if type(derivative) is int or (type(derivative) is float and math.isfinite(derivative)):
+            return Masked(self.array * derivative, self.mask)
+        product = self.array * where(self.mask, derivative, 0)
+        return Masked(product, _spread(self.mask, product))
 
     def fit(self, like: Any) -> Any:
         """Give it the shape of `like`."""
@@ -66,41 +75,67 @@ class Masked(PartialAdjoint):
         """Move the elements, and the mask with them."""
         moved = filled(move(self.array))
         mask = filled(move(self.mask.astype(float))) > 0
-        return Masked(moved, mask) if shape(plain(mask)) else moved
+        return Masked(moved, mask) if is_array(plain(mask)) else moved
+
+
+@final
+class Slopes(Linear):
+    """The slopes of each element of an array, of which those that `mask` leaves out do not exist.
+
+    What is multiplied by one that does not exist is a structural zero.
+    """
+
+    __slots__ = ("mask", "slope")
+
+    def __init__(self, slope: Any, mask: Any) -> None:
+        def multiply(derivative: Any) -> Masked:
+            with np.errstate(all="ignore"):
+                product = derivative if type(slope) is int and slope == 1 else derivative * slope
+            product = where(mask, product, 0)
+            return Masked(product, _spread(mask, product))
+
+        super().__init__(multiply, multiply)
+        self.slope = slope
+        self.mask = mask
+
+
+def _spread(mask: Any, array: Any) -> Any:
+    """Return a mask in the shape of the array that it belongs to."""
+    whole = shape(plain(array))
+    return mask if mask.shape == whole else np.broadcast_to(mask, whole)
 
 
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
 
     For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
-    computed and the choice is made element by element. There `ZERO` stands for 0, or for the
-    attribute `nothing` of the condition if it has one.
+    computed and the choice is made element by element; where it is `ZERO` there is no slope.
     """
     if is_array(condition):
         with np.errstate(all="ignore"):
-            nothing = getattr(condition, "nothing", 0)
-            return where(condition, *[_evaluate_number(value, nothing) for value in (yes, no)])
+            return _choose_each(condition, _evaluate(yes), _evaluate(no))
     if not type(condition).__module__.startswith("sympy") or condition in (True, False):
         return _evaluate(yes) if condition else _evaluate(no)
     piecewise = sympy_function("Piecewise")
-    return piecewise((_evaluate_number(yes, 0), condition), (_evaluate_number(no, 0), True))
+    return piecewise((_as_number(_evaluate(yes)), condition), (_as_number(_evaluate(no)), True))
+
+
+def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
+    """Choose between the slopes of elements, some of which may not exist."""
+    pairs = [pair for pair in ((condition, yes), (~condition, no)) if pair[1] is not ZERO]
+    masks = [here & x.mask if type(x) is Slopes else here for here, x in pairs]
+    slopes = [x.slope if type(x) is Slopes else x for _, x in pairs]
+    if len(pairs) == 1:
+        return Slopes(*slopes, *masks)
+    slope = where(condition, *slopes)
+    return (
+        Slopes(slope, masks[0] | masks[1]) if type(yes) is Slopes or type(no) is Slopes else slope
+    )
 
 
 def _where_rule(condition: Any, first: bool) -> Any:
     """Return the local derivative of where(condition, x, y) in x if `first`, else in y."""
-    if not is_array(condition):
-        return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
-    nothing = getattr(condition, "nothing", 0)
-    mask = condition if first else ~condition
-
-    def push(dot: Any) -> Any:
-        return where(condition, dot, nothing) if first else where(condition, nothing, dot)
-
-    def pull(bar: Any) -> Masked:
-        whole = shape(plain(bar))
-        return Masked(push(bar), mask if mask.shape == whole else np.broadcast_to(mask, whole))
-
-    return Linear(push, pull if type(nothing) is int else push)
+    return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
 
 
 def half(x: Any) -> Any:
@@ -123,9 +158,8 @@ def _evaluate(value: Any) -> Any:
     return value() if isinstance(value, FunctionType) else value
 
 
-def _evaluate_number(value: Any, nothing: Any) -> Any:
-    value = _evaluate(value)
-    return nothing if value is ZERO else value
+def _as_number(value: Any) -> Any:
+    return 0 if value is ZERO else value
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

@@ -11,7 +11,7 @@ from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced, concrete, plain
-from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
@@ -148,6 +148,7 @@ def as_number(derivative: Any, like: Any) -> Any:
     alike = type(derivative) is type(like) is np.ndarray and derivative.dtype is like.dtype
     if alike and derivative.flags.writeable:
         return derivative
+    derivative = filled(derivative)
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
     derivative, like = check_open(derivative, "the derivative"), plain(like)
