@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FunctionType
@@ -15,6 +14,8 @@ from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pul
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_array, lift, shape
+
+_FINITE = 2**15  # a number below is finite in every dtype
 
 
 @final
@@ -55,8 +56,10 @@ class Masked(PartialAdjoint):
         if derivative is ZERO or isinstance(derivative, Linear):
             carried = carry(derivative, self.array)
             both = type(carried) is Masked and carried.mask.shape == self.mask.shape
-            return Masked(carried.array, carried.mask & self.mask) if both else carried
-        if type(derivative) is int or (type(derivative) is float and math.isfinite(derivative)):
+            if not both:
+                return carried
+            return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
+        if type(derivative) in (int, float) and abs(derivative) < _FINITE:
             return Masked(self.array * derivative, self.mask)
         product = self.array * where(self.mask, derivative, 0)
         return Masked(product, _spread(self.mask, product))

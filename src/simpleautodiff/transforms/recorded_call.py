@@ -160,9 +160,9 @@ def as_number(derivative: Any, like: Any) -> Any:
 def _cast_node(derivative: Any, like: Any) -> Any:
     """Return a derivative that is itself a node in the dtype of `like`."""
     dtype = getattr(like, "dtype", None)
-    if dtype is None or dtype == derivative.dtype or dtype.kind != derivative.dtype.kind:
+    if dtype is None or not np.can_cast(derivative.dtype, dtype, "same_kind"):
         return derivative
-    return derivative.astype(dtype)
+    return derivative if dtype == derivative.dtype else derivative.astype(dtype)
 
 
 def _copy_array(x: Any) -> Any:
