@@ -170,7 +170,13 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         return sympy_function("Piecewise")((x, condition), (y, True))
     if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):
         return np.where(condition, x, y)
-    return x if condition else y
+    chosen = x if condition else y
+    if type(x) is type(y) or not all(
+        isinstance(z, (int, float, complex, np.number)) for z in (x, y)
+    ):
+        return chosen
+    is_numpy = isinstance(x, np.number) or isinstance(y, np.number)
+    return np.result_type(x, y).type(chosen) if is_numpy else chosen  # as np.where
 
 
 where: Wrapping = row(

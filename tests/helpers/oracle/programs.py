@@ -106,9 +106,10 @@ WILD_BINARY = {
     "raw div": "a / b",
     "raw power": "a ** b",
     **{f"raw {name}": f"np.{name}(a, b)" for name in (
-        "logaddexp", "maximum", "minimum", "hypot", "arctan2", "fmax", "fmin", "copysign", "mod",
-        "logaddexp2", "floor_divide",
+        "logaddexp", "maximum", "minimum", "hypot", "arctan2", "fmax", "fmin", "mod", "logaddexp2",
+        "floor_divide",
     )},
+    "raw copysign": "np.copysign(a, np.where(b == b, b, 1.0))",  # a nan has any sign
     "larger": "np.where(a > b, a, b)",
     "root or": "np.where(a > 0, np.sqrt(a), b)",
 }  # fmt: skip
