@@ -71,6 +71,12 @@ class PartialAdjoint:
     """
 
     __slots__ = ()
+    array: Any  # with zeros in place of what does not exist
+    mask: Any  # which elements exist
+
+    def like(self, array: Any, mask: Any) -> PartialAdjoint:
+        """Return another one of the same kind."""
+        raise NotImplementedError
 
     def quietly(self) -> AbstractContextManager[Any]:
         """Return a context in which nobody warns of numbers that do not exist."""

@@ -59,6 +59,8 @@ class Masked(PartialAdjoint):
             if not both:
                 return carried
             return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
+        if type(derivative) is int and derivative == 1:
+            return self
         if type(derivative) in (int, float) and abs(derivative) < _FINITE:
             return Masked(self.array * derivative, self.mask)
         product = self.array * where(self.mask, derivative, 0)
@@ -69,6 +71,10 @@ class Masked(PartialAdjoint):
         if self.mask.shape == shape(plain(like)):
             return Masked(fit(self.array, like), self.mask)
         return self._move(lambda bar: fit(bar, like))
+
+    def like(self, array: Any, mask: Any) -> Masked:
+        """Return another one of the same kind."""
+        return Masked(array, mask)
 
     def filled(self) -> Any:
         """Return the array, with zeros for the structural zeros."""

@@ -80,7 +80,7 @@ def main():
             if asked.keep:
                 with open(asked.keep, "a", encoding="utf-8") as file:
                     file.write(f"\n\n{report(seed)}")
-        if count % 10_000 == 0:
+        if count % 1000 == 0:
             print(f"{count} compared, {differing} differ", flush=True)
     print(f"{count} programs from seed {asked.start}: {differing} differ")
     print(", ".join(f"{way} {number}" for way, number in taken.items()))
