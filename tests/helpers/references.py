@@ -61,6 +61,7 @@ REFERENCES = {
     "reciprocal": lambda x: x**-1,
     "logaddexp": lambda a, b: mp.log(mp.exp(a) + mp.exp(b)),
     "logaddexp2": lambda a, b: mp.log(mpf(2) ** a + mpf(2) ** b) / mp.log(2),
+    "sech_squared": lambda x: mp.sech(x) ** 2,
     "sigmoid": lambda x: 1 / (1 + mp.exp(-x)),
     "softplus": lambda x: mp.log(1 + mp.exp(x)),
     "add": lambda x, y: x + y,

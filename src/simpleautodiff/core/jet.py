@@ -16,7 +16,7 @@ from math import comb
 from typing import Any, final
 
 from simpleautodiff.core.level import Level, Traced
-from simpleautodiff.core.linear import ZERO, Linear, plus, push
+from simpleautodiff.core.linear import ZERO, Linear, filled, plus, push
 from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.core.sweep import fit
 
@@ -116,7 +116,8 @@ class Jet(Traced):
         if derivative is ZERO or slope is ZERO:
             return ZERO
         if isinstance(slope, Linear):
-            slope, derivative = slope.push(derivative), None  # the map depends on jets, if at all
+            slope = filled(slope.push(filled(derivative)))  # the map depends on jets, if at all
+            derivative = None
         if _is_jet(slope, self.level):
             slope = slope.nth(j)
         elif j:

@@ -24,7 +24,6 @@ class Zero:
 ZERO = Zero()
 
 
-@final
 class Linear:
     """A linear map: `push` carries a tangent forward, `pull` an adjoint back.
 
@@ -66,12 +65,18 @@ class LinearRule:
 
 
 class PartialAdjoint:
-    """An adjoint of which only some elements exist; the others are structural zeros.
+    """An adjoint, or a tangent, of which only some elements exist; others are structural zeros.
 
-    It says itself how it is carried back, which shape it takes, and what array it is in the end.
+    It says itself how it is carried on, which shape it takes, and what array it is in the end.
     """
 
     __slots__ = ()
+    array: Any  # with zeros in place of what does not exist
+    mask: Any  # which elements exist
+
+    def like(self, array: Any, mask: Any) -> PartialAdjoint:
+        """Return another one of the same kind."""
+        raise NotImplementedError
 
     def quietly(self) -> AbstractContextManager[Any]:
         """Return a context in which nobody warns of numbers that do not exist."""
@@ -79,6 +84,10 @@ class PartialAdjoint:
 
     def pulled_by(self, derivative: Any) -> Any:
         """Carry it back through a local derivative."""
+        raise NotImplementedError
+
+    def pushed_by(self, derivative: Any) -> Any:
+        """Carry it forward through a local derivative."""
         raise NotImplementedError
 
     def fit(self, like: Any) -> Any:
@@ -128,7 +137,9 @@ def push(derivative: Any, dot: Any) -> Any:
     """Carry the tangent `dot` through a local derivative: a number, a map, or `ZERO`."""
     if derivative is ZERO or dot is ZERO:
         return ZERO
-    return derivative.push(dot) if type(derivative) is Linear else derivative * dot
+    if isinstance(dot, PartialAdjoint):
+        return dot.pushed_by(derivative)
+    return derivative.push(dot) if isinstance(derivative, Linear) else derivative * dot
 
 
 def pull(derivative: Any, bar: Any) -> Any:
@@ -137,7 +148,7 @@ def pull(derivative: Any, bar: Any) -> Any:
         return ZERO
     if isinstance(bar, PartialAdjoint):
         return bar.pulled_by(derivative)
-    return derivative.pull(bar) if type(derivative) is Linear else bar * derivative
+    return derivative.pull(bar) if isinstance(derivative, Linear) else bar * derivative
 
 
 def filled(bar: Any) -> Any:

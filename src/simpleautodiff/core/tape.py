@@ -46,7 +46,7 @@ class Tape(list[Node], Recorder):
         """Sweep forward from seeded nodes; return the tangents of some others, None for none."""
         dot = self._add_up(seeds)
         forward_sweep(self, dot)
-        return [dot.get(self[node.index]) for node in results]
+        return [filled(dot.get(self[node.index])) for node in results]
 
     def pull(self, seeds: Seeds, inputs: Sequence[Node], once: bool = False) -> list[Any]:
         """Sweep back from seeded nodes; return the adjoints of some others, None for none.

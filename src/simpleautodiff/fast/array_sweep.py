@@ -241,10 +241,13 @@ class ArraySweep:
             if waiting is not None:
                 return waiting
             product = _multiply_by_blocks(node, k, array, values, place)
+            if isinstance(product, PartialAdjoint):
+                scaled = scale(product.array, factor, True)
+                return (product.like(scaled, product.mask), 1.0, False, spare)
             if product is not None:
                 return (product, factor, True, spare)
         slope = primitive.partial(k, node.value, values)
-        if type(slope) is Linear or slope is ZERO:
+        if isinstance(slope, Linear) or slope is ZERO:
             return (pull(slope, scale(array, factor)), 1.0, False, True)
         if type(slope) is int or type(slope) is float:
             return self._multiply_by_number(adjoint, slope)
@@ -355,12 +358,44 @@ class ArraySweep:
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
-        for k, derivative in local_derivatives(node, adjoint):
-            arg, term = node.args[k], pull(derivative, adjoint)
+        terms = self._terms_if_finite(node, adjoint)
+        if terms is None:
+            terms = [(k, pull(slope, adjoint)) for k, slope in local_derivatives(node, adjoint)]
+        for k, term in terms:
+            arg = node.args[k]
             if term is not ZERO:
                 term, old = fit_quickly(term, arg.value), self.bar[arg.index]
                 self.bar[arg.index] = term if old is None else plus(old, term)
                 self.owned.discard(arg.index)
+
+    def _terms_if_finite(self, node: Node, adjoint: PartialAdjoint) -> list[tuple[int, Any]] | None:
+        """Return the contributions of a large adjoint as if it had no structural zeros.
+
+        They are zeros all the same, if all is finite; None where something is not.
+        """
+        array, primitive, values = adjoint.array, node.primitive, node.values()
+        assert primitive is not None
+        if type(array) is not np.ndarray or array.size <= LIMITS.medium or primitive.arrays:
+            return None
+        terms: list[tuple[int, Any]] = []
+        with adjoint.quietly():
+            for k, arg in enumerate(node.args):
+                if type(arg) is not Node:
+                    continue
+                rule = primitive.partials[k]
+                if type(rule) is int and rule == 1:
+                    found, factor = array, 1.0
+                elif type(rule) is int or not _same_layout(arg.value, array):
+                    return None
+                else:
+                    found, factor, _, _ = self._term(node, k, (array, 1.0, False, False), values)
+                if not _same_layout(found, array):
+                    return None
+                found = scale(found, factor)
+                if found is not array and not np.isfinite(np.add.reduce(found, None)):
+                    return None
+                terms.append((k, adjoint.like(found, adjoint.mask)))
+        return terms
 
 
 def _multiply_by_blocks(
@@ -380,15 +415,27 @@ def _multiply_by_blocks(
         [_same_layout(x, adjoint) or type(x) is float or type(x) is int for x in given]
     ):
         return None
+    part, masks = None, []  # a product of which only some elements exist, and which of each block
     for block in blocks(adjoint, LIMITS.block):
         v, *xs = [x[block] if type(x) is np.ndarray else x for x in given]
         slope = primitive.partial(k, v, tuple(xs))
-        if type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
+        part = pull(slope, adjoint[block]) if isinstance(slope, Linear) else None
+        if isinstance(part, PartialAdjoint):
+            masks.append((block, part.mask))
+        elif type(slope) is not np.ndarray or slope is v or any([slope is x for x in xs]):
             return None
         if product is None:
             product = POOL.empty_like(adjoint)
-        np.multiply(adjoint[block], slope, out=product[block])
-    return product
+        if part is None:
+            np.multiply(adjoint[block], slope, out=product[block])
+        else:
+            product[block] = part.array
+    if part is None:
+        return product
+    whole = np.empty(product.shape, np.bool_)
+    for block, mask in masks:
+        whole[block] = mask
+    return part.like(product, whole)
 
 
 def scale(array: Any, factor: float, spare: bool = False) -> Any:

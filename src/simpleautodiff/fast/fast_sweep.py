@@ -115,7 +115,7 @@ def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
         term = adjoint * slope if type(slope) is float else pull(slope, adjoint)
         if term is not ZERO:
             old = bar[arg.index]
-            bar[arg.index] = term if old is None else old + term
+            bar[arg.index] = term if old is None else plus(old, term)
         return
     values = node.values()
     for k, arg in enumerate(args):

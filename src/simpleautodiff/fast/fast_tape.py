@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import WATCHERS
-from simpleautodiff.core.linear import ZERO, plus
+from simpleautodiff.core.linear import ZERO, filled, plus
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Primitive
@@ -110,7 +110,7 @@ class FastTape(Tape):
         for node, seed in seeds:
             dot[node] = plus(dot.get(node, ZERO), seed)
         forward_sweep(self, dot)
-        return [dot.get(node) for node in results]
+        return [filled(dot.get(node)) for node in results]
 
 
 class ByIndex(dict[Any, Any]):

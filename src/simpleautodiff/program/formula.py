@@ -42,7 +42,7 @@ ALIASES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "m
 ALIASES |= {"arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "tg": "tan", "sgn": "sign"}
 ALIASES |= {"min": "minimum", "absolute": "abs", "arctan2": "atan2", "pow": "power"}
 _EXCLUDED = {"where", "round", "stop_gradient", "sinc_derivative", "floor_divide"}
-_EXCLUDED |= {"erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
+_EXCLUDED |= {"sech_squared", "erfcx_derivative", "log1prel", "poisson_log", "polygamma_step"}
 FORMULA_FUNCTIONS = sorted(
     name for name, row in TABLE.items() if not row.arrays and name not in _EXCLUDED
 )

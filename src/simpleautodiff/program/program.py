@@ -214,7 +214,7 @@ class Program:
         position, seed = self.seed(wrt)
         dot = {self.nodes[position]: seed}
         forward_sweep(self.nodes, dot)
-        return {self.names[node]: dot.get(node, 0) for node in self.nodes}
+        return {self.names[node]: filled(dot.get(node, 0)) for node in self.nodes}
 
     def accumulations(self, output: str = "") -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""

@@ -10,15 +10,17 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.core.level import plain
-from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull
+from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_array, lift, shape
 
+_FINITE = 2**15  # a number below is finite in every dtype
+
 
 @final
 class Masked(PartialAdjoint):
-    """An adjoint of an array of which only some elements exist: those that were chosen.
+    """A derivative of an array of which only some elements exist: those that a choice took.
 
     The others are structural zeros. They stay 0 in an elementwise rule even where the local
     derivative is inf or nan.
@@ -42,21 +44,37 @@ class Masked(PartialAdjoint):
 
     def pulled_by(self, derivative: Any) -> Any:
         """Carry it back through a local derivative; structural zeros remain."""
+        return self._carry(derivative, pull, forward=False)
+
+    def pushed_by(self, derivative: Any) -> Any:
+        """Carry it forward through a local derivative; structural zeros remain."""
+        return self._carry(derivative, push, forward=True)
+
+    def _carry(self, derivative: Any, carry: Callable[[Any, Any], Any], forward: bool) -> Any:
         if isinstance(derivative, Linear) and derivative.moves:
-            return self._move(derivative.pull)
+            return self._move(derivative.push if forward else derivative.pull)
         if derivative is ZERO or isinstance(derivative, Linear):
-            pulled = pull(derivative, self.array)
-            both = type(pulled) is Masked and pulled.mask.shape == self.mask.shape
-            return Masked(pulled.array, pulled.mask & self.mask) if both else pulled
-        if not isinstance(derivative, (int, float)) or not np.isfinite(derivative):
-            derivative = where(self.mask, derivative, 0)
-        return Masked(self.array * derivative, self.mask)
+            carried = carry(derivative, self.array)
+            both = type(carried) is Masked and carried.mask.shape == self.mask.shape
+            if not both:
+                return carried
+            return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
+        if type(derivative) is int and derivative == 1:
+            return self
+        if type(derivative) in (int, float) and abs(derivative) < _FINITE:
+            return Masked(self.array * derivative, self.mask)
+        product = self.array * where(self.mask, derivative, 0)
+        return Masked(product, _spread(self.mask, product))
 
     def fit(self, like: Any) -> Any:
         """Give it the shape of `like`."""
         if self.mask.shape == shape(plain(like)):
             return Masked(fit(self.array, like), self.mask)
         return self._move(lambda bar: fit(bar, like))
+
+    def like(self, array: Any, mask: Any) -> Masked:
+        """Return another one of the same kind."""
+        return Masked(array, mask)
 
     def filled(self) -> Any:
         """Return the array, with zeros for the structural zeros."""
@@ -75,38 +93,64 @@ def masked(array: Any, mask: Any) -> Any:
     return Masked(array, mask)
 
 
+@final
+class Slopes(Linear):
+    """The slopes of each element of an array, of which those that `mask` leaves out do not exist.
+
+    What is multiplied by one that does not exist is a structural zero.
+    """
+
+    __slots__ = ("mask", "slope")
+
+    def __init__(self, slope: Any, mask: Any) -> None:
+        def multiply(derivative: Any) -> Masked:
+            with np.errstate(all="ignore"):
+                product = derivative if type(slope) is int and slope == 1 else derivative * slope
+            product = where(mask, product, 0)
+            return Masked(product, _spread(mask, product))
+
+        super().__init__(multiply, multiply)
+        self.slope = slope
+        self.mask = mask
+
+
+def _spread(mask: Any, array: Any) -> Any:
+    """Return a mask in the shape of the array that it belongs to."""
+    whole = shape(plain(array))
+    return mask if mask.shape == whole else np.broadcast_to(mask, whole)
+
+
 def choose(condition: Any, yes: Any, no: Any) -> Any:
     """Return `yes` where `condition` holds and `no` elsewhere; either may be a function to call.
 
     For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
-    computed and the choice is made element by element. There `ZERO` stands for 0, or for the
-    attribute `nothing` of the condition if it has one.
+    computed and the choice is made element by element; where it is `ZERO` there is no slope.
     """
     if is_array(condition):
         with np.errstate(all="ignore"):
-            nothing = getattr(condition, "nothing", 0)
-            return where(condition, *[_evaluate_number(value, nothing) for value in (yes, no)])
+            return _choose_each(condition, _evaluate(yes), _evaluate(no))
     if not type(condition).__module__.startswith("sympy") or condition in (True, False):
         return _evaluate(yes) if condition else _evaluate(no)
     piecewise = sympy_function("Piecewise")
-    return piecewise((_evaluate_number(yes, 0), condition), (_evaluate_number(no, 0), True))
+    return piecewise((_as_number(_evaluate(yes)), condition), (_as_number(_evaluate(no)), True))
+
+
+def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
+    """Choose between the slopes of elements, some of which may not exist."""
+    pairs = [pair for pair in ((condition, yes), (~condition, no)) if pair[1] is not ZERO]
+    masks = [here & x.mask if type(x) is Slopes else here for here, x in pairs]
+    slopes = [x.slope if type(x) is Slopes else x for _, x in pairs]
+    if len(pairs) == 1:
+        return Slopes(*slopes, *masks)
+    slope = where(condition, *slopes)
+    return (
+        Slopes(slope, masks[0] | masks[1]) if type(yes) is Slopes or type(no) is Slopes else slope
+    )
 
 
 def _where_rule(condition: Any, first: bool) -> Any:
     """Return the local derivative of where(condition, x, y) in x if `first`, else in y."""
-    if not is_array(condition):
-        return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
-    nothing = getattr(condition, "nothing", 0)
-    mask = condition if first else ~condition
-
-    def push(dot: Any) -> Any:
-        return where(condition, dot, nothing) if first else where(condition, nothing, dot)
-
-    def pull(bar: Any) -> Masked:
-        whole = shape(plain(bar))
-        return Masked(push(bar), mask if mask.shape == whole else np.broadcast_to(mask, whole))
-
-    return Linear(push, pull if type(nothing) is int else push)
+    return choose(condition, 1, ZERO) if first else choose(condition, ZERO, 1)
 
 
 def half(x: Any) -> Any:
@@ -129,9 +173,8 @@ def _evaluate(value: Any) -> Any:
     return value() if isinstance(value, FunctionType) else value
 
 
-def _evaluate_number(value: Any, nothing: Any) -> Any:
-    value = _evaluate(value)
-    return nothing if value is ZERO else value
+def _as_number(value: Any) -> Any:
+    return 0 if value is ZERO else value
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
@@ -139,7 +182,13 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         return sympy_function("Piecewise")((x, condition), (y, True))
     if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):
         return np.where(condition, x, y)
-    return x if condition else y
+    chosen = x if condition else y
+    if type(x) is type(y) or not all(
+        isinstance(z, (int, float, complex, np.number)) for z in (x, y)
+    ):
+        return chosen
+    is_numpy = isinstance(x, np.number) or isinstance(y, np.number)
+    return np.result_type(x, y).type(chosen) if is_numpy else chosen  # as np.where
 
 
 where: Wrapping = row(

@@ -13,7 +13,7 @@ from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced, concrete, plain
-from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
@@ -198,6 +198,7 @@ def as_number(derivative: Any, like: Any) -> Any:
     alike = type(derivative) is type(like) is np.ndarray and derivative.dtype is like.dtype
     if alike and derivative.flags.writeable:
         return derivative
+    derivative = filled(derivative)
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
     derivative, like = take_limit(check_open(derivative, "the derivative")), plain(like)
@@ -209,9 +210,9 @@ def as_number(derivative: Any, like: Any) -> Any:
 def _cast_node(derivative: Any, like: Any) -> Any:
     """Return a derivative that is itself a node in the dtype of `like`."""
     dtype = getattr(like, "dtype", None)
-    if dtype is None or dtype == derivative.dtype or dtype.kind != derivative.dtype.kind:
+    if dtype is None or not np.can_cast(derivative.dtype, dtype, "same_kind"):
         return derivative
-    return derivative.astype(dtype)
+    return derivative if dtype == derivative.dtype else derivative.astype(dtype)
 
 
 def _copy_array(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Both engines in one process: two copies of the package, one made with `fast`, one without."""
+"""Both engines in one process: the package with `fast`, and a copy of it without."""
 
 import importlib
 import os
@@ -10,8 +10,14 @@ NAME = "simpleautodiff"
 
 @cache
 def engines():
-    """Return the package as (plain, fast); neither is the copy that tests import by name."""
-    return _load("plain"), _load("fast")
+    """Return the package as (plain, fast).
+
+    The plain one is a copy. So is the fast one where tests import the plain engine by name; what a
+    copy imports as it runs belongs to the package itself.
+    """
+    package = importlib.import_module(NAME)
+    is_fast = package.sin and f"{NAME}.fast.limits" in sys.modules  # which the first row loads
+    return _load("plain"), _complete(package, "fast") if is_fast else _load("fast")
 
 
 def _load(engine):
@@ -20,14 +26,7 @@ def _load(engine):
     before = os.environ.get("SIMPLEAUTODIFF_ENGINE")
     os.environ["SIMPLEAUTODIFF_ENGINE"] = engine
     try:
-        package = importlib.import_module(NAME)
-        for name in package.__all__:
-            getattr(package, name)
-        importlib.import_module(f"{NAME}.compiled.jitted")
-        package.limits = None
-        if engine == "fast":
-            package.limits = importlib.import_module(f"{NAME}.fast.limits").LIMITS
-        return package
+        return _complete(importlib.import_module(NAME), engine)
     finally:
         if before is None:
             del os.environ["SIMPLEAUTODIFF_ENGINE"]
@@ -36,6 +35,18 @@ def _load(engine):
         for name in [name for name in sys.modules if _is_ours(name)]:
             del sys.modules[name]
         sys.modules.update(outside)
+
+
+def _complete(package, engine):
+    """Load all that a package loads later."""
+    for name in package.__all__:
+        getattr(package, name)
+    importlib.import_module(f"{NAME}.compiled.jitted")
+    package.errors = importlib.import_module(f"{NAME}.errors")
+    package.limits = None
+    if engine == "fast":
+        package.limits = importlib.import_module(f"{NAME}.fast.limits").LIMITS
+    return package
 
 
 def _is_ours(name):

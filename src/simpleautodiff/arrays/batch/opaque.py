@@ -138,8 +138,8 @@ def _install() -> None:
     }
     for name, function in binary.items():
         setattr(Opaque, f"__{name}__", _make_binary(function))
-        if name in ("and", "or", "xor"):
-            setattr(Opaque, f"__r{name}__", _make_binary(lambda a, b, f=function: f(b, a)))
+        if name in ("and", "or", "xor"):  # which commute
+            setattr(Opaque, f"__r{name}__", _make_binary(function))
     setattr(Opaque, "__invert__", lambda self: apply_plainly(np.invert, self))  # noqa: B010
 
 

@@ -17,7 +17,6 @@ from typing import Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel
-from simpleautodiff.compiled.recording.conditional_zero import run_conditional
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
     GETITEM,
@@ -93,12 +92,7 @@ class SymbolLevel(OpaqueLevel):
         self.lines.append(line)
         return symbol
 
-    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Any:
-        """Run a row; structural zeros among its arguments stay known."""
-        found = run_conditional(self, primitive, args)
-        return self.run_plain(primitive, args) if found is None else found
-
-    def run_plain(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
+    def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
         if primitive is GETITEM:
             _check_size(args[1])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from simpleautodiff.arrays.batch.opaque import Opaque
-from simpleautodiff.compiled.recording.trace_program import NOTHING, Line, Ref
+from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.primitive import Primitive
@@ -54,14 +54,6 @@ class Symbol(Opaque):
     def can_decide(self) -> bool:
         """Whether `if` and `while` may depend on it: not in `vmap`, where examples would differ."""
         return not self.level.rows
-
-    @property
-    def nothing(self) -> Any:
-        """What stands for a structural zero where this is the condition of a choice of slopes.
-
-        Those of arrays and of rows have none, as they have none without being compiled.
-        """
-        return 0 if self.shape or self.level.rows else NOTHING
 
     def plainly(self) -> Symbol:
         """Return the symbol itself: it has no number to go by."""

@@ -7,10 +7,6 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-# The slope of what was not chosen: a 0 that stays 0 whatever it is multiplied with. It is one of
-# Python's own numbers, so that it takes any dtype, and is told from others by being this one.
-NOTHING = float("0")
-
 
 class Line(NamedTuple):
     """One step: a row, or a function of NumPy that has no derivative, and its arguments.

@@ -194,6 +194,14 @@ def _sigmoid(program: ScalarProgram, dtype: str, x: int) -> int:
     return program.div(upper, below)
 
 
+@_row("sech_squared")
+def _sech_squared(program: ScalarProgram, dtype: str, x: int) -> int:
+    size = program.make("abs", x)
+    e = program.make("exp", program.mul(size, program.const(-2, dtype)))
+    below = program.add(program.const(1, dtype), e)
+    return program.div(program.mul(e, program.const(4, dtype)), program.mul(below, below))
+
+
 @_row("softplus")
 def _softplus(program: ScalarProgram, dtype: str, x: int) -> int:
     positive = program.make("maximum", x, program.const(0, dtype))

@@ -327,6 +327,10 @@ def _simpler_neg(program: ScalarProgram, x: int) -> int | None:
     return program.steps[x][1] if program.steps[x][0] == "neg" else None
 
 
+def _simpler_abs(program: ScalarProgram, x: int) -> int | None:
+    return program.make("abs", program.steps[x][1]) if program.steps[x][0] == "neg" else None
+
+
 def _simpler_select(program: ScalarProgram, condition: int, x: int, y: int) -> int | None:
     known = program.number(condition)
     if known is not None:
@@ -354,8 +358,8 @@ def _simpler_power(program: ScalarProgram, x: int, y: int) -> int | None:
 
 
 def _whole_power(program: ScalarProgram, x: int, n: int) -> int:
-    if n < 0:
-        return program.div(program.const(1, program.dtypes[x]), _whole_power(program, x, -n))
+    if n < 0:  # of the reciprocal, which is as large or small as the result allows
+        return _whole_power(program, program.div(program.const(1, program.dtypes[x]), x), -n)
     if n == 0:
         return program.const(1, program.dtypes[x])
     if n == 1:
@@ -371,6 +375,7 @@ _SIMPLER: dict[str, Any] = {
     "mul": _simpler_mul,
     "div": _simpler_div,
     "neg": _simpler_neg,
+    "abs": _simpler_abs,
     "select": _simpler_select,
     "not": _simpler_not,
     "power": _simpler_power,

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.recording.trace_program import (
-    NOTHING,
     Line,
     RecordedProgram,
     Ref,
@@ -245,8 +244,6 @@ class _Unrolling:
             dtype = dtype_letter(np.result_type(arg)) or "d"
         if dtype == INT64 and type(arg) is int and not fits_int64(arg):
             raise NotUnrolledError(f"{arg} has more than 64 bits")
-        if arg is NOTHING:
-            return self.flat.zero(dtype)
         if isinstance(arg, np.ndarray) and arg.ndim:
             return _each_number(lambda x: self.flat.const(x, dtype), arg)
         return self.flat.const(arg, dtype)

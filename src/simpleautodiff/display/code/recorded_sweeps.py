@@ -113,7 +113,7 @@ class WatchedLevel(JetLevel):
     ) -> Jet:
         """Return the jet, and record its tangent."""
         jet = super().result(primitive, args, values, value)
-        self.below.change(value, None, jet.higher[0])
+        self.below.change(value, None, filled(jet.higher[0]))
         return jet
 
 

@@ -108,10 +108,14 @@ def _differentiate_in_exponent(v: Any, x: Any, y: Any) -> Any:
 
 
 def _differentiate_in_base(_v: Any, x: Any, y: Any) -> Any:
-    """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is."""
+    """Return ∂(x^y)/∂x = y x^(y-1); it is 0 where y is.
+
+    Where y has derivatives of its own, the slope depends on it there, too, if x has a logarithm.
+    """
     if type(y) is int or type(y) is float:
         return 2 * x if y == 2 else y * _power(x, y - 1) if y else ZERO
-    return choose((x == 0) & (y == 0), ZERO, lambda: y * _power(x, y - 1))
+    constant = y == 0 if plain(y) is y else (y == 0) & ((x == 0) | (x != x))
+    return choose(constant, ZERO, lambda: y * _power(x, y - 1))
 
 
 power = row(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
@@ -105,12 +107,36 @@ cosh: Wrapping = row(
     latex=r"\cosh {0}",
     reason="the slope of cosh is sinh",
 )
-tanh = row(
+
+
+def _sech_squared(x: float) -> float:
+    e = math.exp(-2 * abs(x))
+    return 4 * e / ((1 + e) * (1 + e))
+
+
+def _numpy_sech_squared(x: Any) -> Any:
+    if is_complex(x):
+        return 1 / np.cosh(x) ** 2
+    e = np.exp(-2 * np.abs(x))
+    return 4 * e / ((1 + e) * (1 + e))
+
+
+tanh: Wrapping = row(
     "tanh",
-    lambda v, _x: 1 - v * v,
+    lambda _v, x: sech_squared(x),
     text="tanh({0})",
     latex=r"\tanh {0}",
-    reason="tanh = sinh/cosh has the derivative 1 - tanh²",
+    reason="tanh = sinh/cosh has the derivative 1 - tanh² = 1/cosh²",
+)
+sech_squared: Wrapping = row(  # a row of its own: in 1 - tanh² digits cancel
+    "sech_squared",
+    lambda v, x: -2 * tanh(x) * v,
+    define=lambda x: 1 / cosh(x) ** 2,
+    names={"math": _sech_squared, "numpy": _numpy_sech_squared, "mpmath": "", "sympy": ""},
+    numpy=(),
+    text="sech²({0})",
+    latex=r"\operatorname{{sech}}^2 {0}",
+    reason="1/cosh² has the derivative -2 sinh/cosh³",
 )
 asinh = row(
     "asinh",
@@ -154,6 +180,7 @@ hypot: Wrapping = row(
     lambda v, x, _y: _share_of_length(v, x),
     lambda v, _x, y: _share_of_length(v, y),
     define=lambda x, y: sqrt(x * x + y * y),
+    names={"math": lambda x, y: float(np.hypot(x, y))},  # that of `math` is not the C library's
     text="hypot({0}, {1})",
     latex=r"\sqrt{{{0}^2 + {1}^2}}",
     reason="from v² = x² + y² follows v dv = x dx + y dy",

@@ -85,6 +85,7 @@ def _saturate(x: float) -> int:
 _QUICK: dict[str, Any] = {
     **{row.name: _by_numpy(row) for row in OPERATIONS.values()},
     **{name: value for name, value in vars(math).items() if not name.startswith("_")},
+    "hypot": _by_numpy(OPERATIONS["hypot"]),  # that of `math` is not the C library's
     "__builtins__": {},
     **{"abs": abs, "float": float, "int": int, "round": round, "bool": bool},
     **{"float32": _float32, "int_to_float32": _int_to_float32},

@@ -8,6 +8,10 @@ const maximum = (x, y) => (x > y || x !== x ? x : y);
 const minimum = (x, y) => (x < y || x !== x ? x : y);
 const unlessNaN = (x, y, share) => (y !== y ? 1 : x !== x ? null : share(x, y));
 const side = (y) => (y < 0 || Object.is(y, -0) ? -1 : 1);
+const sechSquared = (x) => {
+  const e = Math.exp(-2 * Math.abs(x));
+  return (4 * e) / ((1 + e) * (1 + e));
+};
 const sigmoid = (x) => {
   const e = Math.exp(-Math.abs(x));
   return x >= 0 ? 1 / (1 + e) : e / (1 + e);
@@ -211,7 +215,8 @@ const ROWS = {
   },
   sinh: { f: Math.sinh, d: [(v, x) => Math.cosh(x)] },
   cosh: { f: Math.cosh, d: [(v, x) => Math.sinh(x)] },
-  tanh: { f: Math.tanh, d: [(v) => 1 - v * v] },
+  tanh: { f: Math.tanh, d: [(v, x) => sechSquared(x)] },
+  sech_squared: { f: sechSquared, d: [(v, x) => -2 * Math.tanh(x) * v] },
   asinh: { f: Math.asinh, d: [(v, x) => 1 / Math.hypot(1, x)] },
   acosh: { f: Math.acosh, d: [(v, x) => 1 / (Math.sqrt(x - 1) * Math.sqrt(x + 1))] },
   atanh: { f: Math.atanh, d: [(v, x) => 1 / ((1 - x) * (1 + x))] },

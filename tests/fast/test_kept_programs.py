@@ -1,0 +1,80 @@
+"""Programs on which the ways to answer differed once: found by `./fuzz`, shrunk, and kept."""
+
+import numpy as np
+import pytest
+
+from oracle.answers import TIERS, Written, differences
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+WAYS = ("fast", "vmap", *TIERS, "vmap numpy", "vmap optimised", "python")
+PRECISE = tuple(f"precise {tier}" for tier in TIERS)
+
+
+def check(f, *points, kind="gradient", ways=WAYS):
+    """Assert that all ways give the same, recorded at the first point and called at all."""
+    points = [point if isinstance(point, list) else [point] for point in points]
+    one = points[0][0]
+    ones = [np.ones_like(one) if np.shape(one) else type(one)(1)] * 3
+    assert not differences(Written(kind, f, points, ones), ways)
+
+
+@pytest.mark.parametrize("kind", ["gradient", "jvp", "twice", "hvp"])
+def test_a_maximum_before_an_infinite_slope(kind):
+    f = lambda np, ad, x: ([np.sqrt(np.maximum(x, 0.0))], [0.0])
+    check(f, 4.0, -1.0, 0.25, np.nan, kind=kind)
+    check(f, np.array([4.0, -1.0]), np.array([-2.0, 9.0]), kind=kind)
+
+
+@pytest.mark.parametrize("kind", ["gradient", "jvp"])
+def test_a_maximum_after_an_infinite_slope(kind):
+    f = lambda np, ad, x: ([np.maximum(np.sqrt(x), 1.0)], [0.0])
+    check(f, 4.0, 0.0, 0.25, kind=kind)
+    check(f, np.array([4.0, 0.0]), np.array([0.0, 9.0]), kind=kind)
+
+
+def test_two_choices_in_a_row():
+    def f(np, ad, x):
+        y = np.arccosh(np.maximum(np.logaddexp(x, x), 0.3))
+        return [y, np.maximum(y, 0.0), np.sinh(y)], [0.3]
+
+    for kind in ("gradient", "jvp"):
+        check(f, -0.939962272752215, 0.86, kind=kind)
+
+
+def test_a_choice_times_a_number_that_is_too_large_for_its_kind():
+    def f(np, ad, x):
+        x = x * 1e200
+        return [np.log10(np.tanh(np.where(x > 0, x, 0.0)))], [0.3]
+
+    check(f, np.float32(np.nan), np.float32(-1.0), np.float32(0.0))
+
+
+def test_nan_to_the_power_of_zero():
+    def f(np, ad, x):
+        y = np.where(x > 0, np.log(x), 0.0)
+        return [y, np.log(x), np.log(x) ** y], [0.3]
+
+    check(f, -0.02, 0.5)
+
+
+def test_the_logarithm_of_a_negative_number_in_logaddexp():
+    def f(np, ad, x):
+        v = np.log(x) ** 2
+        return [np.logaddexp(v, v)], [0.0]
+
+    check(f, 2.0, -1.0)
+    check(f, np.array([2.0, -1.0]), np.array([-1.0, 3.0]))
+
+
+def test_a_negative_power_of_a_large_number():
+    f = lambda np, ad, x: ([np.log(-(x**-2.0))], [0.0])
+    check(f, 2.0, 1e155)
+    check(f, np.float32(2.0), np.float32(1e20))
+
+
+def test_precise_hypot():
+    def f(np, ad, x):
+        return [np.hypot(x, 0.3), np.arctan2(x, 0.3), np.arcsinh(x)], [0.0]
+
+    points = np.random.default_rng(0).uniform(0.01, 20, 40).tolist()
+    check(f, *points, ways=PRECISE)
