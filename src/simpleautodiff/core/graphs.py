@@ -6,15 +6,16 @@ Both find an order, sweep along it, and return the derivatives by node; the memb
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.linear import filled
+from simpleautodiff.core.linear import PartialAdjoint
 from simpleautodiff.core.node import Hand, Node
 from simpleautodiff.core.order import connected, execution_order, topological_order
-from simpleautodiff.core.sweep import fit, forward_sweep, reverse_sweep
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, RuleError, TraceError
 from simpleautodiff.values.functions import check_value
 
@@ -59,10 +60,8 @@ def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
     >>> dot[y], y.partial_derivative, dot[x2]
     (5.5, 5.5, 0)
     """
-    dot = _seeds(root, seed)
+    order, dot = _begin(root, seed, topological_order)
     seeds = dict(dot)
-    order = topological_order(*seeds)
-    _check_unchanged(order)
     forward_sweep(order, dot)
     return _remember("forward" if verbose else "", order, seeds, dot)
 
@@ -88,22 +87,22 @@ def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
     >>> bar[x1], round(bar[x2], 3)
     (5.5, 1.716)
     """
-    bar = _seeds(root, seed)
+    order, bar = _begin(root, seed, execution_order)
     seeds = dict(bar)
-    order = execution_order(*seeds)
-    _check_unchanged(order)
-    reverse_sweep(order, bar)
+    for _ in reverse_sweep(order, bar):
+        pass
     return _remember("reverse" if verbose else "", order, seeds, bar)
 
 
-def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
-    """Return the seeds of a sweep, each in the shape of its node."""
+def _begin(
+    root: Roots, seed: Any, find_order: Callable[..., list[Node]]
+) -> tuple[list[Node], dict[Node, Any]]:
+    """Return the order of a sweep, and its seeds, each in the shape of its node."""
     nodes = [root] if isinstance(root, Node) else root
     if not nodes or (nodes is root and not isinstance(root, Mapping)):
         raise ArgumentError(
             f"a sweep starts from a Node or from a mapping {{node: seed}}, got {root!r}"
         )
-    levels = set()
     for node in nodes:
         if not isinstance(node, Node):
             raise ArgumentError(f"a sweep starts from nodes, got {node!r}: wrap it in Node(...)")
@@ -112,43 +111,49 @@ def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
                 "forward and reverse sweep graphs typed with Node(...); inside a function that is "
                 "being differentiated use grad, jvp or vjp"
             )
-        levels.add(node.level)
-    if len(levels) > 1:
-        raise ArgumentError("the nodes a sweep starts from belong to different graphs")
-    seeds = {root: seed} if isinstance(root, Node) else root
-    return {node: fit(check_value(x, "a seed"), node.value) for node, x in seeds.items()}
-
-
-def _check_unchanged(order: Iterable[Node]) -> None:
-    """Refuse a graph in which a value was edited after others had been computed from it."""
+        if node.level is not next(iter(nodes)).level:
+            raise ArgumentError("the nodes a sweep starts from belong to different graphs")
+    seeds: dict[Node, Any] = {}
+    for node in nodes:
+        given = seed if nodes is not root else root[node]
+        number = isinstance(given, (int, float))
+        accumulate(seeds, node, given if number else check_value(given, "a seed"))
+    order = find_order(*seeds)
     for node in order:
-        primitive = node.primitive
-        if primitive is None:
-            continue
-        if len(primitive.partials) < len(node.args):
-            raise RuleError(
-                f"{node!r} was made by hand without its derivatives; say "
-                "node.grad_wrt_parents = [...] after making it"
-            )
-        if not primitive.listed or type(node.value) not in _EXACT:
-            continue
-        values = node.values()
-        try:
-            value = primitive.compute(*values)
-        except (ArithmeticError, ValueError, TypeError):
-            continue  # it became inf or nan, with a warning, when it was made
-        if value is not node.value and value != node.value and value == value:
-            raise TraceError(
-                f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
-                "value was changed after the graph was built. Build the graph again from new nodes."
-            )
+        if node.primitive is not None:
+            check_unchanged(node, node.primitive)
+    return order, seeds
+
+
+def check_unchanged(node: Node, primitive: Primitive) -> None:
+    """Refuse a node of which a parent was edited after it had been computed."""
+    if len(primitive.partials) < len(node.args):
+        raise RuleError(
+            f"{node!r} was made by hand without its derivatives; say "
+            "node.grad_wrt_parents = [...] after making it"
+        )
+    if not primitive.listed or type(node.value) not in _EXACT:
+        return
+    values = node.values()
+    try:
+        value = primitive.compute(*values)
+    except (ArithmeticError, ValueError, TypeError):
+        return  # it became inf or nan, with a warning, when it was made
+    if value is not node.value and value != node.value and value == value:
+        raise TraceError(
+            f"{primitive.call(values)} is {value!r}, but its node holds {node.value!r}: a "
+            "value was changed after the graph was built. Build the graph again from new nodes."
+        )
 
 
 def _remember(mode: str, order: list[Node], seeds: dict[Node, Any], found: Any) -> Sweep:
     """Let the whole graph know what a sweep has found, and print it if a mode is named."""
-    sweep = Sweep((node, filled(derivative)) for node, derivative in found.items())
+    sweep = Sweep()
+    for node, derivative in found.items():
+        partly = isinstance(derivative, PartialAdjoint)
+        sweep[node] = derivative.filled() if partly else derivative
     for node in connected(order):
-        node.partial_derivative = sweep[node]
+        node.partial_derivative = sweep.get(node, 0)
     if mode:
         engine.narrate(mode, order, seeds, sweep)
     return sweep

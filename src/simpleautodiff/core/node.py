@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any, final
-from weakref import ref
+from weakref import KeyedRef, ref
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Level, Traced
@@ -20,7 +20,11 @@ from simpleautodiff.core.primitive import Args, Primitive, stated
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.values.functions import check_value
 
-_last_sweep: dict[int, tuple[Any, Any]] = {}  # by the id of a node: (weak reference, derivative)
+LAST_SWEEP: dict[int, tuple[Any, Any]] = {}  # by the id of a node: (weak reference, derivative)
+
+
+def _forget(link: KeyedRef[int, Any]) -> None:
+    LAST_SWEEP.pop(link.key, None)
 
 
 @final
@@ -48,7 +52,8 @@ class Node(Traced):
             raise TypeError("Node cannot be subclassed; keep your own data beside it")
 
     def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
-        self.value = check_value(value, "the value of a Node")
+        number = isinstance(value, (int, float))
+        self.value = value if number else check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)
         self.primitive = stated(operator, ()) if operator or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
@@ -68,16 +73,14 @@ class Node(Traced):
         """Return the numbers this node was computed from."""
         return tuple([arg.value if isinstance(arg, (Node, Constant)) else arg for arg in self.args])
 
+    def local_derivative(self, k: int) -> Any:
+        """Return ∂self/∂args[k]: a number, a linear map, or `ZERO`."""
+        return self.primitive.partial(k, self.value, self.values())  # type: ignore[union-attr]
+
     def local_derivatives(self) -> list[tuple[int, Any]]:
-        """Return (k, ∂self/∂args[k]) for each parent: a number, a linear map, or `ZERO`."""
-        if self.primitive is None:
-            return []
-        values = self.values()
-        return [
-            (k, self.primitive.partial(k, self.value, values))
-            for k, arg in enumerate(self.args)
-            if isinstance(arg, Node)
-        ]
+        """Return (k, ∂self/∂args[k]) for each parent."""
+        parents = [k for k, arg in enumerate(self.args) if isinstance(arg, Node)]
+        return [(k, self.local_derivative(k)) for k in parents if self.primitive is not None]
 
     @property
     def grad_wrt_parents(self) -> list[Any]:
@@ -103,7 +106,7 @@ class Node(Traced):
                 "a node inside a function that is being differentiated keeps no list of children; "
                 "build the graph by hand with Node(...), or look at trace(f, ...)"
             )
-        return Children(self, list(self.children()))
+        return Children(self)
 
     def children(self) -> Iterator[Node]:
         """Yield the living nodes computed from this one, typed by hand."""
@@ -116,12 +119,11 @@ class Node(Traced):
     @property
     def partial_derivative(self) -> Any:
         """What the last `forward` or `reverse` over this graph found for this node; 0 at first."""
-        return _last_sweep.get(id(self), (None, 0))[1]
+        return LAST_SWEEP.get(id(self), (None, 0))[1]
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
-        key = id(self)
-        _last_sweep[key] = (ref(self, lambda _: _last_sweep.pop(key, None)), derivative)
+        LAST_SWEEP[id(self)] = KeyedRef(self, _forget, id(self)), derivative
 
     def __repr__(self) -> str:
         operator = f", operator={self.operator!r}" if self.operator else ""
@@ -155,7 +157,7 @@ class Recorder(Level):
 
     def argument(self, arg: Any) -> Any:
         """Return an argument as a node keeps it."""
-        if isinstance(arg, (int, float)) or (isinstance(arg, Node) and arg.level is self):
+        if (isinstance(arg, Node) and arg.level is self) or isinstance(arg, (int, float)):
             return arg
         arg = self.retain(arg)
         return Constant(arg) if isinstance(arg, Traced) else arg
@@ -216,10 +218,10 @@ class Links(list["ref[Node]"]):
 
 @final
 class Children(list[Node]):
-    """A list of child nodes; appending to it tells the parent, as the paper's listing does."""
+    """The living children of a node; appending to it tells the parent, as in the paper."""
 
-    def __init__(self, parent: Node, nodes: list[Node]) -> None:
-        super().__init__(nodes)
+    def __init__(self, parent: Node) -> None:
+        super().__init__(parent.children())
         self.parent = parent
 
     def append(self, child: Node) -> None:

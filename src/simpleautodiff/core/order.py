@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import Hand, Node
 from simpleautodiff.errors import ArgumentError
 
 
@@ -29,8 +29,9 @@ def topological_order(*roots: Node) -> list[Node]:
     ordering: list[Node] = []
     visited: set[Node] = set()
     for root in roots:
-        check_node(root)
-        stack = [(root, iter(root.child_nodes))] if root not in visited else []
+        if not isinstance(root, Node) or not isinstance(root.level, Hand):
+            check_node(root).child_nodes  # noqa: B018 - which says what is wrong
+        stack = [(root, root.children())] if root not in visited else []
         visited.add(root)
         while stack:
             node, children = stack[-1]
@@ -50,7 +51,8 @@ def execution_order(*outputs: Node) -> list[Node]:
     ordering: list[Node] = []
     visited: set[Node] = set()
     for output in outputs:
-        check_node(output)
+        if not isinstance(output, Node):
+            check_node(output)
         stack = [output] if output not in visited else []
         visited.update(stack)
         while stack:
@@ -86,7 +88,8 @@ def connected(some: Iterable[Node]) -> list[Node]:
     return nodes
 
 
-def check_node(node: object) -> None:
+def check_node(node: object) -> Node:
     """Refuse to walk from what is no node."""
     if not isinstance(node, Node):
         raise ArgumentError(f"a graph is walked from a Node, got {node!r}: wrap it in Node(...)")
+    return node

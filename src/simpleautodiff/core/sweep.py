@@ -17,24 +17,15 @@ from simpleautodiff.core.node import Node
 def forward_sweep(order: Iterable[Node], dot: dict[Node, Any]) -> None:
     """Carry tangents along an order: v̇ = Σ over parents u of (∂v/∂u) u̇."""
     for node in order:
-        if not any(arg in dot for arg in node.args if isinstance(arg, Node)):
-            continue
-        for k, derivative in node.local_derivatives():
-            tangent = push(derivative, dot.get(node.args[k], ZERO))
-            if tangent is not ZERO:
-                dot[node] = plus(dot.get(node, ZERO), fit(tangent, node.value))
+        for k, parent in enumerate(node.args):
+            if isinstance(parent, Node) and parent in dot:
+                accumulate(dot, node, push(node.local_derivative(k), dot[parent]))
 
 
-def reverse_sweep(order: Sequence[Node], bar: dict[Node, Any]) -> None:
-    """Carry adjoints back along an order: ū = Σ over children v of v̄ (∂v/∂u)."""
-    for _ in accumulations(order, bar):
-        pass
-
-
-def accumulations(
+def reverse_sweep(
     order: Sequence[Node], bar: dict[Node, Any]
 ) -> Iterator[tuple[Node, int, Any, Any]]:
-    """Do the reverse sweep one accumulation at a time.
+    """Carry adjoints back along an order: ū = Σ over children v of v̄ (∂v/∂u).
 
     Yields `(child, k, ∂child/∂parent, sum so far)` after each change of the adjoint of a parent,
     which is the k-th argument of the child.
@@ -43,19 +34,23 @@ def accumulations(
         if node not in bar:
             continue
         adjoint = bar[node]
-        for k, derivative in local_derivatives(node, adjoint):
-            parent, term = node.args[k], pull(derivative, adjoint)
-            if term is not ZERO:
-                bar[parent] = plus(bar.get(parent, ZERO), fit(term, parent.value))
-                yield node, k, derivative, bar[parent]
+        partly = isinstance(adjoint, PartialAdjoint)
+        for k, parent in enumerate(node.args):
+            if isinstance(parent, Node):
+                ask = adjoint.local_derivative if partly else Node.local_derivative
+                derivative = ask(node, k)
+                if accumulate(bar, parent, pull(derivative, adjoint)):
+                    yield node, k, derivative, bar[parent]
 
 
-def local_derivatives(node: Node, adjoint: Any) -> list[tuple[int, Any]]:
-    """Return the local derivatives of a node for its adjoint, of which only a part may exist."""
-    if not isinstance(adjoint, PartialAdjoint):
-        return node.local_derivatives()
-    with adjoint.quietly():
-        return node.local_derivatives()
+def accumulate(derivatives: dict[Node, Any], node: Node, term: Any) -> bool:
+    """Add a term to the derivative of a node, in the shape of its value; tell if there is one."""
+    if term is ZERO:
+        return False
+    if type(term) not in engine.scalars or type(node.value) not in engine.scalars:
+        term = fit(term, node.value)
+    derivatives[node] = plus(derivatives[node], term) if node in derivatives else term
+    return True
 
 
 def fit(derivative: Any, value: Any) -> Any:

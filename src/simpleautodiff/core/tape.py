@@ -54,7 +54,8 @@ class Tape(list[Node], Recorder):
         `once` says that it is the last sweep: the tape is empty afterwards.
         """
         bar = self._add_up(seeds)
-        reverse_sweep(self, bar)
+        for _ in reverse_sweep(self, bar):
+            pass
         adjoints = [filled(bar.get(self[node.index])) for node in inputs]
         if once:
             self.clear()

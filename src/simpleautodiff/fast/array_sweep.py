@@ -14,7 +14,6 @@ from simpleautodiff.core.level import REFUSED
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, PartialAdjoint, plus, pull
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
-from simpleautodiff.core.sweep import local_derivatives
 from simpleautodiff.fast.cache_blocks import add_scaled, blocks
 from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
 from simpleautodiff.fast.finite_slopes import has_singular_slopes
@@ -360,7 +359,8 @@ class ArraySweep:
         """Carry back an adjoint some of whose elements are structural zeros."""
         terms = self._terms_if_finite(node, adjoint)
         if terms is None:
-            terms = [(k, pull(slope, adjoint)) for k, slope in local_derivatives(node, adjoint)]
+            parents = [k for k, arg in enumerate(node.args) if type(arg) is Node]
+            terms = [(k, pull(adjoint.local_derivative(node, k), adjoint)) for k in parents]
         for k, term in terms:
             arg = node.args[k]
             if term is not ZERO:
@@ -378,7 +378,7 @@ class ArraySweep:
         if type(array) is not np.ndarray or array.size <= LIMITS.medium or primitive.arrays:
             return None
         terms: list[tuple[int, Any]] = []
-        with adjoint.quietly():
+        with np.errstate(all="ignore"):
             for k, arg in enumerate(node.args):
                 if type(arg) is not Node:
                     continue

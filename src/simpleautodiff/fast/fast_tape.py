@@ -119,6 +119,9 @@ class ByIndex(dict[Any, Any]):
     def __contains__(self, node: Any) -> bool:
         return super().__contains__(node.index)
 
+    def __getitem__(self, node: Node) -> Any:
+        return super().__getitem__(node.index)
+
     def __setitem__(self, node: Node, derivative: Any) -> None:
         super().__setitem__(node.index, derivative)
 

@@ -17,7 +17,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import Linear, filled
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.sweep import accumulations
+from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.errors import DomainWarning
 from simpleautodiff.program.program import Program, trace
 from simpleautodiff.transforms.arguments import Selection
@@ -164,7 +164,7 @@ def _bad_product(program: Program) -> BadNumber | None:
         full = shape(output.value)
         bar[output] = np.ones(full) if full else 1
     found = None
-    for child, k, derivative, total in accumulations(program.nodes, bar):
+    for child, k, derivative, total in reverse_sweep(program.nodes, bar):
         if found is None and _find_first_bad(filled(total)) is not None:
             found = child, k, derivative, filled(bar[child]), filled(total)
     adjoints = [filled(bar[node]) for node in program.inputs if node in bar]

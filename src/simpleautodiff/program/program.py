@@ -20,7 +20,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import ends, execution_order
-from simpleautodiff.core.sweep import accumulations, forward_sweep
+from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, ConstantError
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.rules.array.shapes import shape_of
@@ -222,7 +222,7 @@ class Program:
         bar = {self.nodes[position]: seed}
         reached = set(bar)
         result = []
-        for child, k, derivative, total in accumulations(self.nodes, bar):
+        for child, k, derivative, total in reverse_sweep(self.nodes, bar):
             parent = child.args[k]
             names = self.names[parent], self.names[child]
             first = parent not in reached

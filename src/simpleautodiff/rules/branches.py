@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any, final
 
@@ -38,9 +37,10 @@ class Masked(PartialAdjoint):
             return Masked(self.array + other.array, self.mask | other.mask)
         return other + self.array
 
-    def quietly(self) -> AbstractContextManager[Any]:
-        """Silence NumPy's warnings, which may concern elements that do not exist."""
-        return np.errstate(all="ignore")
+    def local_derivative(self, node: Any, k: int) -> Any:
+        """Return a local derivative of a node; NumPy may not warn of what does not exist."""
+        with np.errstate(all="ignore"):
+            return node.local_derivative(k)
 
     def pulled_by(self, derivative: Any) -> Any:
         """Carry it back through a local derivative; structural zeros remain."""

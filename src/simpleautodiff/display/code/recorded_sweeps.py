@@ -12,7 +12,7 @@ from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.core.sweep import accumulations
+from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.display.code.conditions import Condition, attach_condition, condition_of
 from simpleautodiff.transforms.located_tapes import LocatedTape
@@ -129,6 +129,6 @@ class WatchedTape(Tape):
         bar = dict(seeds)
         for node, seed in bar.items():
             self.below.change(node.value, None, seed)
-        for child, k, _, total in accumulations(self, bar):
+        for child, k, _, total in reverse_sweep(self, bar):
             self.below.change(child.args[k].value, child.value, total)
         return [filled(bar.get(node)) for node in inputs]
