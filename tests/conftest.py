@@ -13,6 +13,13 @@ def pytest_addoption(parser):
         metavar="N",
         help="of the cases of each parametrized test run N only, the first, the last and between",
     )
+    parser.addoption(
+        "--interrupts",
+        type=int,
+        default=40,
+        metavar="N",
+        help="interrupt each computation N times, at most once at each step",
+    )
 
 
 def pytest_report_header():

@@ -66,6 +66,7 @@ if typing.TYPE_CHECKING:
         ArgumentError as ArgumentError,
         AutodiffError as AutodiffError,
         CheckError as CheckError,
+        ConstantError as ConstantError,
         DomainError as DomainError,
         DomainWarning as DomainWarning,
         FloatError as FloatError,

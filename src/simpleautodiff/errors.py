@@ -10,6 +10,7 @@
     │   └── FloatError          what np.errstate was told to raise        (FloatingPointError)
     ├── KinkError               a derivative that is not unique              (ArithmeticError)
     ├── ResultError             a function returned what has no derivative        (TypeError)
+    │   └── ConstantError       a function depends on none of its arguments
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
     │   └── InputError          what NumPy or SciPy refuse, too      (ValueError, IndexError)
     ├── TraceError              a node of another, finished trace              (RuntimeError)
@@ -81,6 +82,10 @@ class FloatError(DomainError, FloatingPointError):
 
 class ResultError(AutodiffError, TypeError):
     """A function returned something that has no derivative of the kind asked for."""
+
+
+class ConstantError(ResultError):
+    """A function depends on none of its arguments: its derivatives are 0, and none is shown."""
 
 
 class ArgumentError(AutodiffError, TypeError):

@@ -177,8 +177,8 @@ def test_eigenvectors_of_complex_matrices_turn_as_those_of_numpy():
     np.testing.assert_allclose(tangent, difference, atol=1e-8)
 
 
-def test_equal_singular_values_have_finite_derivatives():
-    f = lambda a: np.sum(np.linalg.svd(a)[0] ** 3) + np.sum(np.linalg.svd(a)[1] ** 2)
+def test_functions_of_equal_singular_values_have_derivatives():
+    f = lambda a: np.sum(np.linalg.svd(a)[0] ** 2) + np.sum(np.linalg.svd(a)[1] ** 2)
     np.testing.assert_allclose(ad.grad(f)(np.eye(3)), 2 * np.eye(3), atol=1e-12)
     zero = ad.grad(lambda a: np.linalg.norm(a, "nuc"))(np.zeros((2, 2)))
     assert np.all(np.isfinite(zero))

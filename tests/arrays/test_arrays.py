@@ -129,8 +129,8 @@ def test_conventions_on_arrays():
     np.testing.assert_array_equal(ad.grad(lambda x: np.sum(x**0))(np.zeros(2)), [0, 0])
 
 
-def test_equal_eigenvalues_have_finite_derivatives():
-    f = lambda a: np.sum(np.linalg.eigh(a)[1] ** 3) + np.sum(np.linalg.eigh(a)[0] ** 2)
+def test_functions_of_equal_eigenvalues_have_derivatives():
+    f = lambda a: np.sum(np.linalg.eigh(a)[1] ** 2) + np.sum(np.linalg.eigh(a)[0] ** 2)
     gradient = ad.grad(f)(np.eye(3))
     np.testing.assert_allclose(gradient, 2 * np.eye(3), atol=1e-12)
 
@@ -298,8 +298,9 @@ def test_methods_that_change_in_place():
 def test_what_cannot_be_written_to():
     with pytest.raises(ad.LostDerivativeError, match=r"y = x.copy\(\)"):
         ad.Node(V)[0] = 1.0
-    with pytest.raises(ad.LostDerivativeError, match=r"np.zeros_like\(x\)"):
-        ad.grad(lambda x: np.zeros(5).__setitem__(0, x[0]))(V)
+    outside = np.zeros(5)
+    with pytest.raises(ad.LostDerivativeError, match=r"np\.copy"):
+        ad.grad(lambda x: outside.__setitem__(0, x[0]))(V)
 
 
 def reused_buffer(x):

@@ -309,31 +309,6 @@ def test_sparse_diagonals_of_nodes_say_what_to_write():
     refuses(ad.LostDerivativeError, message, lambda: ad.jacobian(f)(np.ones(4)))
 
 
-@pytest.mark.parametrize(
-    ("f", "message"),
-    [
-        (
-            lambda x: scipy.stats.multivariate_normal(x, np.eye(3)).logpdf(V),
-            r"scipy\.stats\.multivariate_normal; .*multivariate_normal\.logpdf\(x, mean, cov\)",
-        ),
-        (
-            lambda x: scipy.stats.multivariate_normal(V, np.eye(3)).logpdf(x),
-            r"stats\.multivariate_normal\.logpdf; .*multivariate_normal\.logpdf\(x, mean, cov\)",
-        ),
-        (
-            lambda x: scipy.stats.dirichlet(x).logpdf(V / 6),
-            r"scipy\.stats\.dirichlet; .*dirichlet\.logpdf\(x, alpha\)",
-        ),
-        (
-            lambda x: np.sum(scipy.interpolate.interp1d(V, V)(x)),
-            r"scipy\.interpolate\.interp1d; .*np\.interp\(t, x, y\)",
-        ),
-    ],
-)
-def test_objects_of_scipy_are_named_as_they_are_written(f, message):
-    refuses(ad.LostDerivativeError, message, lambda: grad(f)(V))
-
-
 def test_a_stack_of_systems_of_least_squares_is_one_for_vmap():
     a, b = np.arange(12.0).reshape(2, 3, 2) ** 2 + 1, V
 
@@ -371,9 +346,8 @@ def test_an_order_in_memory_is_refused(order):
         ad.jacobian(lambda x: np.reshape(x, 6, order="A"))(x)
 
 
-def test_the_message_says_how_to_write_a_matrix_of_nodes():
-    with pytest.raises(ad.LostDerivativeError, match=r"np\.block\(\[\[a, b\], \[c, d\]\]\)"):
-        ad.grad(lambda a: np.sum(np.array([[a, 1.0], [0.0, a]])))(1.0)
+def test_a_matrix_of_nodes():
+    assert ad.grad(lambda a: np.sum(np.array([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
     assert ad.grad(lambda a: np.sum(np.block([[a, 1.0], [0.0, a]]) ** 2))(1.0) == 4.0
     with pytest.raises(ad.RuleError, match=r"no derivative rule for np\.emath\.sqrt"):
         ad.grad(lambda a: np.emath.sqrt(a))(2.0)

@@ -233,8 +233,7 @@ def test_frozen_distributions_and_others_made_of_them():
             return -abs(x)
 
     assert Other().logpdf(2.0) == -2.0
-    with pytest.raises(ad.LostDerivativeError, match=r"scipy\.stats"):
-        ad.grad(Other().logpdf)(2.0)
+    assert ad.grad(Other().logpdf)(2.0) == -1.0
 
 
 @pytest.mark.parametrize("name", ["gamma", "chi2", "t", "lognorm", "beta"])
@@ -381,9 +380,6 @@ def test_all_names_of_scipy_are_there():
     [
         (early(sl.expm), "linalg.expm"),
         (lambda x: early(sl.cho_solve)((x, True), V[:2]), "linalg.cho_solve"),
-        (early(scipy.special.logsumexp), "special.logsumexp"),
-        (early(scipy.special.softmax), "special.softmax"),
-        (lambda x: early(scipy.special.polygamma)(1, x), "special.polygamma"),
     ],
 )
 def test_a_name_imported_early_says_what_to_do(call, name):
@@ -401,16 +397,8 @@ def test_a_name_imported_early_says_what_to_do(call, name):
     [
         (lambda x: sl.schur(x)[0], "linalg.schur"),
         (lambda x: sl.null_space(x), "linalg.null_space; .* the projector"),
-        (lambda x: st.weibull_min.logpdf(x, 2.0), r"stats\.weibull_min\.logpdf;"),
-        (lambda x: st.weibull_min(2.0).logpdf(x), r"stats\.weibull_min\.logpdf;"),
-        (lambda x: st.nbinom.logpmf(3, x, 0.5), r"stats\.nbinom\.logpmf;"),
         (lambda x: scipy.special.sph_harm_y(1, 0, x, x), r"special\.sph_harm_y;"),
-        (lambda x: scipy.interpolate.interp1d(V, V)(x), r"interpolate\.interp1d;"),
         (lambda x: st.skew(x), "stats.skew"),
-        (lambda x: st.linregress(x[0], x[1]).slope, "stats.linregress"),
-        (lambda x: scipy.fft.fht(x[0], 0.1, 0.0), "fft.fht"),
-        (lambda x: st.multivariate_normal(V[:2]).logpdf(x), r"stats\.multivariate_normal\.logpdf;"),
-        (lambda x: st.multivariate_normal(x[0]).logpdf(V[:2]), r"stats\.multivariate_normal;"),
     ],
 )
 def test_a_function_without_a_program_is_named(call, name):

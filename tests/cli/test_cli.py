@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 import mpmath
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -230,6 +231,51 @@ def test_derivatives_that_disagree_are_exit_code_1(model, capsys):
     assert "a value that changes from call to call" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("point", [[], ["x=2"], ["a=1", "b=[1, 2]"]])
+def test_a_constant_has_the_derivative_zero(point, capsys):
+    assert main(["grad", "3", *point, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)["derivatives"]
+    assert set(found) == {text[0] for text in point or ["x=0"]}
+    assert not np.any([np.any(derivative) for derivative in found.values()])
+    for mode in ("forward", "reverse"):
+        assert main(["grad", "2*3", "--mode", mode, "--order", "2"]) == 0
+        assert capsys.readouterr().out == "0\n"
+    for command in ("explain", "table", "graph", "step"):
+        assert main([command, "3", "x=2"]) == 0
+        assert "every derivative is 0" in capsys.readouterr().out
+    assert main(["check", "3", "x=2"]) == 0
+    assert "They agree." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_outside_its_domain_a_function_has_no_derivative(mode, capsys):
+    assert main(["grad", "log(x)", "x=-1", "--mode", mode]) == 0
+    answer = capsys.readouterr()
+    assert answer.out == "nan\n"
+    assert "log(-1.0) is not a finite number; log needs x > 0" in answer.err
+    assert main(["grad", "log(x)*y", "x=-1", "y=2", "--format", "json", "--order", "2"]) == 0
+    derivatives = json.loads(capsys.readouterr().out)["derivatives"]
+    assert set(derivatives.values()) == {"nan"}
+
+
+def test_of_several_results_those_that_are_nan_have_no_derivative(tmp_path, capsys):
+    model = tmp_path / "model.py"
+    model.write_text("import numpy as np\ndef f(x):\n    return np.log(x)\n")
+    with np.errstate(all="ignore"):
+        assert main(["grad", f"{model}:f", "x=[-1, 2]"]) == 0
+    assert capsys.readouterr().out.replace("-0,", "0,") == "[[nan, nan], [0, 0.5]]\n"
+
+
+@pytest.mark.parametrize("command", ["grad", "explain", "table", "graph", "source", "check"])
+def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
+    assert main([command, "log(x)", "x=-1", "--strict"]) == 1
+    answer = capsys.readouterr()
+    assert answer.out == ""
+    assert answer.err.startswith("simpleautodiff: log(-1.0) is not a finite number")
+    assert main([command, "log(x)", "x=1", "--strict"]) == 0
+    capsys.readouterr()
+
+
 # What is refused
 
 
@@ -248,7 +294,17 @@ def test_derivatives_that_disagree_are_exit_code_1(model, capsys):
         (["x", "x=9**9**9"], "not a number"),
         (["x", "x=[]"], "not a number"),
         (["x", "7"], "name=number"),
-        (["2 + 3"], "nothing to differentiate"),
+        (["x", "x=1e400"], "'1e400', which is too large for a float"),
+        (["x", "x=-1e400"], "too large for a float"),
+        (["x", "x=[1, 1e400]"], "'1e400', which is too large for a float"),
+        (["x", "x=[1" + "0" * 400 + "]"], "too large for a float"),
+        (["x", "x=" + "1" * 5000], "too large for a float"),
+        (["x", "x=" + "[" * 100_000], "nested too deeply"),
+        (["x", "x=" + "[" * 70 + "1" + "]" * 70], "not a number"),
+        (["x*1e400", "x=1"], "the number is too large"),
+        (["3", "x=1e400"], "too large for a float"),
+        (["3", "pi=1"], "'pi' is a constant"),
+        (["3", "--format", "svg"], "every derivative is 0"),
         (["x", "x=1", "--wrt", "q"], "no variable 'q'"),
         (["grad", "x", "x=1", "--wrt", "x,q"], "no variable 'q'"),
         (["__import__('os')", "x=1"], "there is no function '__import__'"),

@@ -1,10 +1,12 @@
 """Objects on disk: kept, found again, bounded, and never trusted when anything is odd."""
 
+import contextlib
 import itertools
 import os
 import stat
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -175,6 +177,103 @@ def test_where_nothing_can_be_written_all_still_works(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", str(tmp_path / "file" / "objects"))
     assert not built().from_cache
     assert not built().from_cache
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_file_does_not_hang(place):
+    built()
+    path = kept(place)
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert cache.load(path.stem) is None
+
+
+def test_an_interrupted_or_failed_write_leaves_nothing(place, monkeypatch):
+    for error in (KeyboardInterrupt, OSError(28, "No space left on device")):
+
+        def fail(*_, error=error):
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "replace", fail)
+            with contextlib.suppress(KeyboardInterrupt):
+                cache.store("0" * 64, b"content")
+        assert list(place.iterdir()) == []
+    cache.store("0" * 64, b"content")
+    assert cache.load("0" * 64) == b"content"
+
+
+FULL = """
+import resource, signal, sys
+from simpleautodiff.compiled.native import disk_cache as cache
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+cache.store("a" * 64, bytes(100_000))
+print(cache.load("a" * 64), list(cache.folder().iterdir()))
+"""
+
+
+@needs_owners
+def test_a_disk_that_is_full_in_the_middle_of_a_file_keeps_nothing(place):
+    done = subprocess.run([sys.executable, "-c", FULL], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("None []\n", "")
+
+
+def test_many_writers_and_readers_see_whole_objects_alone(place):
+    contents = [bytes([i]) * 50_000 for i in range(4)]
+    keys = [cache.digest(i) for i in range(4)]
+    seen, stop = [], threading.Event()
+
+    def write(i):
+        for _ in range(40):
+            cache.store(keys[i], contents[i])
+
+    def read():
+        while not stop.is_set():
+            seen.extend(cache.load(key) in (None, content) for key, content in both)
+
+    both = list(zip(keys, contents, strict=True))
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    writers = [threading.Thread(target=write, args=(i,)) for i in [0, 1, 2, 3, 0, 1]]
+    for thread in readers + writers:
+        thread.start()
+    for thread in writers:
+        thread.join()
+    stop.set()
+    for thread in readers:
+        thread.join()
+    assert seen
+    assert all(seen)
+    assert [cache.load(key) for key in keys] == contents
+    assert not list(place.glob("*.part"))
+
+
+BITS = """
+import struct, sys, numpy as np, simpleautodiff as ad
+c = struct.unpack("<d", bytes.fromhex(sys.argv[1]))[0]
+x, a = np.array([2.0, 3.0]), np.array([c, c])
+f, g, h = (ad.jit(f) for f in (lambda x: np.copysign(x, c), lambda x: x * c, lambda x: x * a))
+for _ in range(2000):  # until the code is compiled and kept
+    found = [f(2.0), g(2.0), h(x)]
+wanted = [np.copysign(2.0, c), 2.0 * c, x * a]
+print(*[np.asarray(y).tobytes() == np.asarray(z).tobytes() for y, z in zip(found, wanted)])
+"""
+CONSTANTS = {
+    "zero": "0000000000000000",
+    "minus zero": "0000000000000080",
+    "nan": "000000000000f87f",
+    "minus nan": "000000000000f8ff",
+    "another nan": "010000000000f87f",
+    "a tenth": "9a9999999999b93f",
+    "the next number": "9b9999999999b93f",
+}
+
+
+@pytest.mark.slow
+def test_constants_that_differ_in_one_bit_share_no_object(place):
+    for name, bits in CONSTANTS.items():
+        done = subprocess.run([sys.executable, "-c", BITS, bits], capture_output=True, text=True)
+        assert done.stdout == "True True True\n", (name, done.stderr)
 
 
 @pytest.mark.parametrize("word", ["", "0", "off", "OFF"])

@@ -33,7 +33,7 @@ def test_discarded_results_leave_no_live_node():
 
 def test_results_die_at_once_without_the_cyclic_collector():
     x = Node(2.0)
-    with engine.recording:
+    with engine.recording() as use, use:
         y = x * x
         link = weakref.ref(y)
         del y

@@ -229,7 +229,7 @@ def test_what_has_no_rule():
     refuses(ad.RuleError, "no derivative rule for np.gcd.*five lines", lambda: np.gcd(Node(1.0), 2))
     refuses(
         ad.LostDerivativeError,
-        "into a plain array.*np.zeros_like",
+        r"into a plain array.*inside the function, with np\.zeros",
         lambda: np.sin(Node(1.0), out=np.zeros(1)),
     )
     refuses(ad.LostDerivativeError, "np.bincount", lambda: np.add.at(np.zeros(2), 0, Node(1.0)))
@@ -248,7 +248,7 @@ def test_register_number_needs_a_type():
 
 def test_every_error_is_one_of_ours_and_of_pythons():
     kinds = {getattr(ad, name) for name in ad.__all__ if name.endswith("Error")}
-    assert len(kinds) == 17
+    assert len(kinds) == 18
     for kind in kinds - {ad.AutodiffError}:
         assert issubclass(kind, ad.AutodiffError)
         pythons = [base for base in kind.__mro__ if base.__module__ == "builtins"]

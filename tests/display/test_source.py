@@ -122,11 +122,70 @@ def test_without_branches_it_is_right_everywhere(f):
         assert bits(text(x, y)) == bits(ad.grad(f, (0, 1))(x, y))
 
 
-def test_control_flow_is_taken_as_at_the_point():
-    f = lambda x: x * x if x > 0 else -x
-    text = ad.source(ad.grad(f), 3.0).function()
-    assert text(-1.0) == -2.0
-    assert ad.grad(f)(-1.0) == -1.0
+def halve(x, n):
+    """Count on a number that the result does not depend on."""
+    while n > 1:
+        n = n / 2
+        x = x * 1.5
+    return x
+
+
+BRANCHES = {  # a function, a point, others on the same path, others on another path
+    "if": (lambda x: x * x if x > 0 else -x, 3.0, (0.5, 7.0), (-1.0, 0.0, math.nan)),
+    "else": (lambda x: x * x if x > 0 else -x, -3.0, (-0.5, 0.0, math.nan), (1.0,)),
+    "max": (lambda x: max(x, 2.0) * x, 3.0, (2.5,), (1.0,)),
+    "sorted": (lambda x: sorted([x, x * x, 2.0])[0] * x, 1.5, (1.7,), (0.5, 3.0)),
+    "equal": (lambda x: x if x == 2 else x * x, 2.0, (2.0,), (2.1,)),
+    "in a list": (lambda x: x if x in [1.0, 2.0] else x * x, 3.0, (4.0,), (1.0, 2.0)),
+    "while": (lambda x: halve(x, x * x), 3.0, (3.5,), (2.0, 4.5)),
+    "inside": (lambda x: ad.grad(lambda y: y**3 if y > 1 else y)(x) * x, 3.0, (2.0,), (0.5,)),
+    "relu": (ad.relu, 3.0, (2.0,), (-2.0,)),
+    "clip": (lambda x: ad.clip(x, 0.0, 1.0) * x, 0.5, (0.7,), (1.5, -1.0)),
+    "where": (lambda x: ad.where(x > 0, x * x, -x), 3.0, (2.0,), (-2.0,)),
+    "numpy": (lambda x: np.where(np.less(x, 4), x * x, -x), 3.0, (2.0,), (5.0,)),
+}
+WAYS = {
+    "grad": ad.grad,
+    "derivative": ad.derivative,
+    "second": lambda f: ad.grad(ad.grad(f)),
+    "value_and_grad": ad.value_and_grad,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", BRANCHES)
+def test_another_branch_is_refused(name, way):
+    f, point, same, others = BRANCHES[name]
+    made = WAYS[way](f)
+    text = ad.source(made, point).function()
+    for x in (point, *same):
+        assert bits(text(x)) == bits(made(x))
+    for x in others:
+        with pytest.raises(ValueError, match="take another branch"):
+            text(x)
+
+
+def test_a_test_of_a_branch_is_written_before_what_only_its_branch_can_do():
+    text = ad.source(ad.grad(lambda x: ad.log(x) if x > 0 else x), 3.0)
+    assert statements(text)[0].startswith("if not x > 0:")
+    with pytest.raises(ValueError, match="take another branch"):
+        text.function()(-1.0)
+    assert "another branch" not in text.latex
+
+
+def test_another_shape_is_refused():
+    text = ad.source(ad.grad(np.mean), np.ones(3)).function()
+    np.testing.assert_array_equal(text(np.zeros(3)), np.full(3, 1 / 3))
+    for other in (np.ones(4), np.ones((3, 1)), 1.0):
+        with pytest.raises(ValueError, match="have another shape"):
+            text(other)
+
+
+def test_numbers_that_only_decide_are_computed_in_the_text():
+    text = ad.source(ad.grad(halve, 0), 3.0, 100.0)
+    assert text.function()(2.0, 80.0) == ad.grad(halve)(2.0, 80.0) == 1.5**7
+    with pytest.raises(ValueError, match="take another branch"):
+        text.function()(2.0, 50.0)
 
 
 A = np.linspace(-1, 1, 12).reshape(3, 4)

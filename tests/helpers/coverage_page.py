@@ -52,9 +52,8 @@ def page() -> str:
         "complex numbers by the [convention](conventions.md#complex-numbers), a batch with its "
         "examples. A test keeps the page true.",
         "",
-        "Functions that make an array are not asked by NumPy what to do with nodes, unless they "
-        "are given `like=x`: "
-        "[why, and what else to write](arrays.md#what-has-to-be-written-another-way).",
+        "What else code may do, and what it may not: "
+        "[arrays](arrays.md#what-has-to-be-written-another-way).",
         "",
         "## NumPy's functions",
         "",

@@ -151,3 +151,48 @@ def test_a_mutated_rule_is_found_in_a_random_program(seed):
 
     with pytest.raises(ad.CheckError, match=f"rule of 'mutant_{victim}'"):
         check_grad(program, 0.3, -0.6)
+
+
+def test_check_grad_accepts_right_rules_where_differences_are_hard():
+    a = np.array([[0.2, 1.0, -0.4], [0.7, 0.1, 0.3], [-0.9, 0.5, 0.6]])
+    check_grad(lambda a: np.linalg.cholesky(a @ a.T + 3 * np.eye(3)), a)
+    check_grad(lambda a: np.linalg.eigh(a @ a.T + np.diag([1.0, 3.0, 6.0]))[1] ** 2, a)
+    check_grad(lambda x: np.nan_to_num(x) * 0.5, np.array([np.nan, 1.0, np.inf]))
+    check_grad(lambda x: np.nan_to_num(x) * 2, np.nan)
+    check_grad(lambda x: np.sin(x.astype(np.float32)), a)
+
+
+def test_check_grad_of_complex_results_compares_both_parts():
+    for f in (lambda x: x * 1j, lambda x: np.exp(1j * x), lambda x: (x + 2j) ** 3):
+        assert len(check_grad(f, 2.0)) == 2
+    assert len(check_grad(lambda x: np.fft.fft(x), np.array([1.0, 2.0, 4.0]))) == 18
+    wrong = broken("wrong", lambda v, x: 1j * v + 0.01, lambda x: np.exp(1j * x))
+    with pytest.raises(ad.CheckError, match="Wrong is the rule of 'wrong'"):
+        check_grad(wrong, 2.0)
+
+
+def test_check_grad_accuses_rules_of_users():
+    late = ad.primitive(lambda v, x: 2 * x if x < 5 else 3 * x)(lambda x: x * x)
+    zero = ad.primitive(lambda v, x: 2 * x if x < 5 else ad.ZERO)(lambda x: x * x)
+    for function in (late, zero):
+        check_grad(function, 3.0)
+        with pytest.raises(ad.CheckError, match=r"Wrong is the rule of '<lambda>'.* 14\.0"):
+            check_grad(function, 7.0)
+    back = broken("back", lambda v, x: ad.Linear(lambda d: 2 * d, lambda b: 3 * b), lambda x: 2 * x)
+    with pytest.raises(ad.CheckError, match="Wrong is the way back of the rule of 'back'"):
+        check_grad(lambda x: np.sum(back(x)), np.ones(3))
+    infinite = broken("infinite", lambda v, x: np.inf, lambda x: 2 * x)
+    with pytest.raises(ad.CheckError, match="Wrong is the rule of 'infinite'"):
+        check_grad(infinite, 1.0)
+
+
+def test_check_grad_acquits_only_what_it_has_tested():
+    rule = broken("rough", lambda v, x: 3.0, lambda x: np.float32(x) * np.float32(2))
+    with pytest.raises(ad.CheckError) as caught:
+        check_grad(lambda x: rule(x) * 1.0, 1.5)
+    assert "the function itself" not in str(caught.value)
+    assert "not all could be tested here: 'rough' (v1, " in str(caught.value)
+    kink = broken("kink", lambda v, x: 5.0, abs)
+    with pytest.raises(ad.CheckError) as caught:
+        check_grad(lambda x: kink(x) + ad.absolute(x - 1.0), 1.0)
+    assert "Wrong is the rule of 'kink'" in str(caught.value)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from types import FrameType
 from typing import Any
+
+import numpy as np
 
 from simpleautodiff.arrays.array_api import PROTOCOLS
 from simpleautodiff.arrays.copying import COPYING, NODE_COPYING
@@ -11,8 +14,10 @@ from simpleautodiff.arrays.methods import ARRAY_METHODS
 from simpleautodiff.arrays.operators import OPERATORS
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.arrays.writes.writing import methods_of_writable, writes_to_nodes
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import Traced, concrete, unwrapped
 from simpleautodiff.core.node import Node
+from simpleautodiff.rules.array.shapes import shape_of
 
 
 def _refuse_sympy(x: Any) -> Any:
@@ -20,6 +25,23 @@ def _refuse_sympy(x: Any) -> Any:
     from sympy import SympifyError
 
     raise SympifyError(x)
+
+
+_NUMBERS = (float, int, complex, np.ndarray, np.generic)
+_SEEN_AS_NODES = {"simpleautodiff", "sympy"}  # SymPy would read the number out of what is a float
+
+
+def _class_of(x: Any, frame: FrameType) -> Any:
+    """Return the class that `isinstance` finds for a node: in the user's code, its number's."""
+    if str(frame.f_globals.get("__name__")).partition(".")[0] in _SEEN_AS_NODES:
+        return type(x)
+    number = concrete(unwrapped(x))
+    if isinstance(number, np.ndarray) and not shape_of(x):
+        return number.dtype.type  # a batch of single numbers
+    return type(number) if isinstance(number, _NUMBERS) else type(x)
+
+
+engine.class_of = _class_of
 
 
 def install() -> None:

@@ -38,10 +38,10 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _conversion_error(x: Any) -> LostDerivativeError:
     return LostDerivativeError(
-        f"putting {x!r} into a NumPy array would drop its derivative. For np.array([a, b]) "
-        "write np.stack([a, b]), for np.array([[a, b], [c, d]]) np.block([[a, b], [c, d]]); "
-        "for np.asarray(x) write x, which NumPy's functions take as it is; to write into an "
-        f"array, make it with np.zeros_like(x) or np.zeros(shape, like=x){cite_line()}"
+        f"putting {x!r} into a plain NumPy array would drop its derivative. An array that is made "
+        "inside the function, with np.zeros, np.array or np.copy, can be written to; for one made "
+        "outside write y = np.copy(y) first. np.stack([a, b]) joins nodes that are typed by hand"
+        f"{cite_line()}"
     )
 
 
@@ -140,8 +140,9 @@ def _refuse_conversion(conversion: str) -> Callable[[Any], Any]:
     def refuse(self: Any) -> Any:
         raise scipy_error() or LostDerivativeError(
             f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
-            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); to write "
-            f"into an array, make it with np.zeros_like(x) or np.zeros(shape, like=x){cite_line()}"
+            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); an array "
+            "that is written to is made inside the function, with np.zeros, np.array or "
+            f"np.copy{cite_line()}"
         )
 
     return refuse

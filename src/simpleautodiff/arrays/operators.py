@@ -52,15 +52,11 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
     """Return a comparison of plain values: it has no derivative, and decides which branch runs."""
 
     def comparison(self: Any, other: Any) -> Any:
-        for x in (self, other):
-            if isinstance(x, Traced):
-                x.level.compared = True
         answer = compare(plain(self), plain(other))
-        if isinstance(answer, np.ndarray):
-            for x in (self, other):
-                while isinstance(x, Traced):
-                    answer = x.level.answered(answer, sign, self, other)
-                    x = x.value
+        for x in (self, other):
+            while isinstance(x, Traced) and not x.opaque:
+                answer = x.level.answered(answer, sign, self, other)
+                x = x.value
         return answer
 
     return comparison

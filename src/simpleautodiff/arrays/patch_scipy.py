@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
@@ -43,6 +44,7 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.sinm", "linalg.solve", "linalg.solve_banded", "linalg.solve_sylvester"),
     *("linalg.sqrtm", "linalg.svd", "linalg.svdvals"),
 }
+PATCHED: dict[int, Function] = {}  # by the id of the original, which others may have by name
 UNPATCHED.update(MODULES)
 _loaded = 0  # how many modules were loaded at the last look
 
@@ -132,11 +134,13 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
 
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
-        if _has_node(args) or _has_node(kwargs.values()):
-            return _call_implementation(name, implementation, args, kwargs)
+        if has_node(args) or has_node(kwargs.values()):
+            result = _call_implementation(name, implementation, args, kwargs)
+            return _give_values(result, name, original, args, kwargs)
         return original(*args, **kwargs)
 
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
+    PATCHED[id(original)] = function
     return function
 
 
@@ -149,19 +153,37 @@ def _patch_method(owner: type, method: str, name: str, implementation: Function,
 
     @functools.wraps(original)
     def function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if (own or type(self) is owner) and (_has_node(args) or _has_node(kwargs.values())):
-            return _call_implementation(
+        if (own or type(self) is owner) and (has_node(args) or has_node(kwargs.values())):
+            result = _call_implementation(
                 name, implementation, (self, *args) if own else args, kwargs
             )
+            return _give_values(result, name, functools.partial(original, self), args, kwargs)
         return original(self, *args, **kwargs)
 
     setattr(owner, method, function)
 
 
-def _has_node(values: Iterable[Any]) -> bool:
+_EXACT = {  # to the last bit, or free in the signs of their results
+    *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
+    *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
+    *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
+}
+
+
+def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) -> Any:
+    """Give the values of SciPy's own function to the result of the implementation."""
+    if name in _EXACT or not name.startswith("scipy."):
+        return result
+    if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
+        return result
+    return give_values(result, original, args, kwargs)
+
+
+def has_node(values: Iterable[Any]) -> bool:
+    """Tell whether there is a node among values, or in a list or tuple among them."""
     return any(
         isinstance(value, (Traced, Writable))
-        or (isinstance(value, (list, tuple)) and _has_node(value))
+        or (isinstance(value, (list, tuple)) and has_node(value))
         for value in values
     )
 
@@ -191,4 +213,4 @@ def _as_array(value: Any) -> Any:
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):
         return unwrapped(value)
-    return np.stack([_as_array(part) for part in value]) if _has_node(value) else np.asarray(value)
+    return np.stack([_as_array(part) for part in value]) if has_node(value) else np.asarray(value)

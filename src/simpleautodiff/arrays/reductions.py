@@ -137,13 +137,7 @@ def var(
 @implements(np.std)
 def std(a: Any, axis: Any = None, keepdims: bool = False, **kwargs: Any) -> Any:
     """Return the standard deviation; where all elements are equal its derivative is 0."""
-    return safe_sqrt(var(a, axis, keepdims=keepdims, **kwargs))
-
-
-def safe_sqrt(x: Any) -> Any:
-    """Return the square root, with derivative 0 at 0: the subgradient of least norm."""
-    zero, one = plain(x) == 0, dtype_of(x).type(1)
-    return where_row(zero, np.abs(x), np.sqrt(where_row(zero, one, x)))  # abs reports its kink
+    return np.sqrt(var(a, axis, keepdims=keepdims, **kwargs))
 
 
 @implements(np.max, np.amax)

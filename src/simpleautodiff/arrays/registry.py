@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
 from simpleautodiff.errors import (
@@ -63,12 +64,16 @@ def array_function(self: Any, function: Any, types: Any, args: Any, kwargs: Any)
             not kwargs or _takes_keywords(implementation, kwargs)
         ):
             result = implementation(*map(unwrapped, args), **kwargs)
-            return +result if args and result is args[0] else result  # a new array, as in NumPy
-        return _call_with_defaults(function, implementation, args, kwargs)
+            result = +result if args and result is args[0] else result  # a new array, as in NumPy
+        else:
+            result = _call_with_defaults(function, implementation, args, kwargs)
     except AutodiffError:
         raise
     except (ValueError, TypeError, LookupError, ArithmeticError, RecursionError) as error:
         raise _find_objection(function, args, kwargs) or error from None
+    if function in ROUNDED_OTHERWISE and kwargs.get("out") is None:
+        return give_values(result, function, args, kwargs)
+    return result
 
 
 def _find_objection(function: Any, args: Any, kwargs: Any) -> AutodiffError | None:
@@ -253,8 +258,7 @@ def write_result(result: Any, out: Any, name: str) -> Any:
         return out
     raise LostDerivativeError(
         f"{name}(..., out=...) would write a node into a plain array and drop its derivative. Use "
-        f"what it returns, or make the array with np.zeros_like(x) or np.zeros(shape, like=x)"
-        f"{cite_line()}"
+        f"what it returns, or make the array inside the function, with np.zeros{cite_line()}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.reductions import (
     axes_of,
     cumprod,
@@ -146,6 +147,9 @@ IMPLEMENTATIONS: dict[Any, Function] = {  # some are new in NumPy 2.1 and 2.2
     if hasattr(np, name)
 }
 UFUNCS.update(IMPLEMENTATIONS)
+_ROUNDED_OTHERWISE = {
+    getattr(np, name, None) for name in ("float_power", "vecdot", "matvec", "vecmat")
+}
 _REDUCTIONS: dict[Any, Function] = {
     np.add: sum_,
     np.multiply: prod,
@@ -187,13 +191,21 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     given = [as_array(unwrapped(x)) for x in inputs]
     out = kwargs.pop("out", None)
     if is_plain(ufunc) and ufunc not in _REDUCTIONS:
+        if method == "__call__" and not kwargs and out is None and ufunc in UFUNCS:
+            return UFUNCS[ufunc](*given)  # which lets the levels know what was asked
         return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
     if (UFUNCS.get(ufunc) or SPECIAL_UFUNCS.get(ufunc.__name__)) is None:
         raise no_rule(name)
     kwargs = {key: value for key, value in kwargs.items() if key not in _IGNORED}
     if method == "__call__":
-        return _call(ufunc, given, out, kwargs)
-    return write_result(_UFUNC_METHODS[method](ufunc, *given, **kwargs), out, f"{name}.{method}")
+        result = _call(ufunc, given, out, dict(kwargs))
+    else:
+        result = _UFUNC_METHODS[method](ufunc, *given, **kwargs)
+        result = write_result(result, out, f"{name}.{method}")
+    rounded = ufunc in _ROUNDED_OTHERWISE or library == "scipy.special"
+    if out is None and (rounded or method not in ("__call__", "outer")):
+        return give_values(result, getattr(ufunc, method), inputs, kwargs)
+    return result
 
 
 def _with_out(kwargs: dict[str, Any], out: Any) -> dict[str, Any]:

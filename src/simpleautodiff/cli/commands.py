@@ -9,18 +9,28 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from simpleautodiff.cli import rendering, write_output
-from simpleautodiff.cli.derivatives import compute_partial, derive_problem, write_label
+from simpleautodiff.cli.derivatives import (
+    compute_partial,
+    derive_problem,
+    mark_undefined,
+    write_label,
+)
 from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.compiled.native import disk_cache as cache
-from simpleautodiff.errors import FormulaError
+from simpleautodiff.errors import ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run one command."""
-    _COMMANDS[options.command](options)
+    """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
+    try:
+        _COMMANDS[options.command](options)
+    except ConstantError as error:
+        if getattr(options, "format", "text") != "text":
+            raise
+        write_output.write(str(error), getattr(options, "output", None))
 
 
 def _problem(options: argparse.Namespace) -> Problem:
@@ -72,6 +82,7 @@ def _grad(options: argparse.Namespace) -> None:
         names: compute_partial(problem, names, mode)
         for names in show_progress(ways, "differentiating")
     }
+    found = mark_undefined(problem, found)
     if options.format == "json":
         derivatives = {",".join(names): to_plain(number) for names, number in found.items()}
         text = _json(problem, order=options.order, mode=mode, derivatives=derivatives)

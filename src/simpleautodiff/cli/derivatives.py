@@ -38,6 +38,28 @@ def compute_partial(problem: Problem, names: Sequence[str], mode: str) -> Any:
     return function(*problem.values)
 
 
+def mark_undefined(problem: Problem, found: dict[Any, Any]) -> dict[Any, Any]:
+    """Return nan for the derivatives of what is nan: outside its domain a function has none.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from simpleautodiff.cli.problem import read_problem
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     float(mark_undefined(read_problem("log(x)", ["x=-1"]), {"x": -1.0})["x"])
+    nan
+    """
+    missing = np.isnan(np.asarray(problem.function(*problem.values)))
+    if not missing.any():
+        return found
+
+    def mark(derivative: Any) -> Any:
+        axes = np.ndim(derivative) - missing.ndim  # those of the inputs, after those of the result
+        return np.where(missing[(..., *[None] * axes)], np.nan, derivative)[()]
+
+    return {names: mark(derivative) for names, derivative in found.items()}
+
+
 def write_label(problem: Problem, names: Sequence[str]) -> str:
     """Write the name of a derivative: ∂y/∂x, ∂²y/∂x², ∂²y/∂x1∂x2.
 

@@ -18,8 +18,9 @@ DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0: done. 1: a check found derivatives that disagree, a function of the user's raised an error,
-    or a file could not be written. 2: the input cannot be used. 130: interrupted by Ctrl-C.
+    0: done. 1: a check found derivatives that disagree, a function of the user's raised an error, a
+    file could not be written, or with --strict a function was asked outside its domain. 2: the
+    input cannot be used. 130: interrupted by Ctrl-C.
 
     Examples
     --------
@@ -32,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parse_options(sys.argv[1:] if argv is None else argv)
         file = file_of(getattr(options, "formula", None))
         with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", DomainWarning)
+            strict = getattr(options, "strict", False)
+            warnings.simplefilter("error" if strict else "always", DomainWarning)
             commands.run(options)
         write_output.warn((str(warning.message) for warning in caught), file)
     except KeyboardInterrupt:
@@ -51,7 +53,7 @@ def _exit_code(error: Exception) -> int:
 
 def _describe_error(error: Exception) -> str:
     """Describe an error; for one raised by the user's function, with its line."""
-    if isinstance(error, AutodiffError):
+    if isinstance(error, AutodiffError | DomainWarning):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror

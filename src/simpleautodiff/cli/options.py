@@ -27,7 +27,7 @@ class Command:
 
     summary: str
     formats: tuple[str, ...] = ()
-    options: tuple[str, ...] = ("wrt", "mode", "order")
+    options: tuple[str, ...] = ("wrt", "mode", "order", "strict")
     takes: str = "formula"
 
 
@@ -44,15 +44,15 @@ COMMANDS = {
     "graph": Command(
         "the computational graph",
         ("text", "svg", "tikz", "html"),
-        ("wrt", "mode", "order", "show"),
+        ("wrt", "mode", "order", "show", "strict"),
     ),
-    "source": Command(
-        "the derivative as straight-line Python", ("text", "latex"), ("wrt", "mode", "order")
-    ),
+    "source": Command("the derivative as straight-line Python", ("text", "latex")),
     "step": Command("go through it node by node, in this terminal", (), ("mode", "order")),
     "explore": Command("a page in the browser; --output writes it", (), ("port",)),
     "check": Command(
-        "forward, reverse and differences side by side", ("text", "json"), ("wrt", "order")
+        "forward, reverse and differences side by side",
+        ("text", "json"),
+        ("wrt", "order", "strict"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
@@ -67,8 +67,11 @@ FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
 imported; or - to read a formula from standard input. Then a value for each
 variable: x1=2 x2=pi/2.
 
-exit codes: 0 done; 1 derivatives disagree, or a function or a file failed;
-            2 the input cannot be used
+Outside the domain of a function a warning is written, and the derivative of
+what is nan is nan; with --strict it is an error.
+
+exit codes: 0 done; 1 derivatives disagree, or a function or a file failed, or
+            with --strict a domain was left; 2 the input cannot be used
 """
 
 
@@ -168,6 +171,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
+    "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 

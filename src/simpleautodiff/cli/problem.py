@@ -19,7 +19,14 @@ import numpy as np
 
 from simpleautodiff.cli.json_answers import to_plain
 from simpleautodiff.errors import AutodiffError, FormulaError
-from simpleautodiff.program.formula import CONSTANTS, MAX_CHARACTERS, parse, signature_of
+from simpleautodiff.program.formula import (
+    CONSTANTS,
+    MAX_CHARACTERS,
+    is_name,
+    parse,
+    read_float,
+    signature_of,
+)
 
 _PARTS = re.compile(r"(?:^|;)\s*([^\W\d]\w*)\s*=(?!=)", re.MULTILINE)
 _IN_FILE = re.compile(r"(?P<file>.+\.py)(:(?P<name>\w*))?")
@@ -77,9 +84,13 @@ def read_problem(target: str, point: Sequence[str]) -> Problem:
     if in_file:
         return _from_file(in_file["file"], in_file["name"] or "", point)
     function, names = parse(text)
+    if not names:  # a constant is a function of whatever is given
+        given_names = dict.fromkeys(word.partition("=")[0].strip() for word in point)
+        names = [name for name in given_names if is_name(name)]
     given = _read_point(names, names, point)
     if not names:
-        raise FormulaError("the formula has no variable, so there is nothing to differentiate")
+        names, given = ["x"], {"x": 0.0}
+    function = function.with_variables(names)
     return Problem(textwrap.dedent(text), function, names, [given[name] for name in names])
 
 
@@ -194,7 +205,9 @@ def _suggest(name: str, known: list[str]) -> str:
 def _value(name: str, text: str) -> Any:
     """Read a number, a constant formula such as pi/2, or an array such as [1, 2]."""
     try:
-        return _array(text) if text.startswith("[") else float(text)
+        return _array(text, name) if text.startswith("[") else read_float(text, name)
+    except FormulaError:
+        raise
     except ValueError:
         pass
     try:
@@ -206,8 +219,14 @@ def _value(name: str, text: str) -> Any:
     raise FormulaError(f"the value of {name} is {text[:40]!r}, which is not a number")
 
 
-def _array(text: str) -> Any:
-    array = np.array(json.loads(text), dtype=float)
+def _array(text: str, name: str) -> Any:
+    try:
+        listed = json.loads(text, parse_float=lambda number: read_float(number, name))
+        array = np.array(listed, dtype=float)
+    except RecursionError:
+        raise FormulaError(f"the lists of {name} are nested too deeply for an array") from None
+    except OverflowError:
+        raise FormulaError(f"a number of {name} is too large for a float") from None
     if not array.size:
         raise ValueError
     return array

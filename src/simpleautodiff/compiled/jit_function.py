@@ -7,8 +7,8 @@ import math
 import operator
 import threading
 import warnings
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -26,6 +26,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import unwrapped
 from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
 from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
@@ -112,7 +113,7 @@ class JitFunction:
             except NotComparedError as error:
                 why = str(error)
                 self.not_compared[why] = self.not_compared.get(why, 0) + 1
-                return self.f(*args, **kwargs)
+                return self._run_plainly(args, kwargs)
         found = self.known.get(described.key)
         if found is None:
             if len(self.known) >= MOST_SIGNATURES:
@@ -120,8 +121,15 @@ class JitFunction:
             found = self.known.setdefault(described.key, Specialization())
         found.calls += 1
         if found.reason or (found.root is None and found.calls == 1 and not self.options.tier):
-            return self.f(*args, **kwargs)
+            return self._run_plainly(args, kwargs)
         return self._run_program(found, described, args, kwargs, out)
+
+    def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run the function itself; refuse what it has kept from another derivative."""
+        result = self.f(*args, **kwargs)
+        for leaf in flatten(result)[0]:
+            check_open(leaf, f"the result of {name_of(self.f)}")
+        return result
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
@@ -129,7 +137,7 @@ class JitFunction:
             "kinds of numbers, whole numbers); further ones are run without being compiled",
             stacklevel=4,
         )
-        return self.f(*args, **kwargs)
+        return self._run_plainly(args, kwargs)
 
     def _run_program(
         self, found: Specialization, described: CallSignature, args: Any, kwargs: Any, out: Any
@@ -140,7 +148,7 @@ class JitFunction:
         while True:
             tried = _try_path(path, inputs, out)
             if tried is None or tried[0] - 1 in path.as_is:
-                return self.f(*args, **kwargs)  # which says itself what is wrong, and where
+                return self._run_plainly(args, kwargs)  # which says itself what is wrong, and where
             status, outputs = tried
             if status == 0:
                 return path.finish(outputs)
@@ -167,7 +175,7 @@ class JitFunction:
                 "jit(f, max_paths=...)"
             )
         before = [_copy_array(leaf) for leaf in described.leaves]
-        result = self.f(*args, **kwargs)
+        result = self._run_plainly(args, kwargs)
         if not self._recording.acquire(blocking=False):
             return result  # another thread is recording, and this function may be what it waits for
         try:
@@ -215,7 +223,14 @@ class JitFunction:
         options = self.options
         level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
         leaves, rebuild = flatten((args, kwargs))
-        with engine.recording, level, np.errstate(all="ignore"), _without_warnings():
+        with (
+            engine.recording() as use,
+            _WithoutWarnings() as silence,
+            use,
+            silence,
+            level,
+            np.errstate(all="ignore"),
+        ):
             for i in described.varies:
                 leaves[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(leaves))
@@ -236,18 +251,30 @@ def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] 
         return None
 
 
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Say nothing again that the function has said before.
+class _Silence(warnings.catch_warnings):
+    """No warnings, of what the function has said before."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")
+
+
+class _WithoutWarnings:
+    """Say nothing again: ``with _WithoutWarnings() as silence, silence``, ended twice.
 
     Warnings are switched off for all threads, so only one of them can switch them on again.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+
+    def __init__(self) -> None:
+        alone = threading.current_thread() is threading.main_thread()
+        self.silence: AbstractContextManager[None] = _Silence() if alone else nullcontext()
+
+    def __enter__(self) -> AbstractContextManager[None]:
+        return self.silence
+
+    def __exit__(self, *exception: object) -> None:
+        with suppress(AttributeError, RuntimeError):  # interrupted before it had changed anything
+            self.silence.__exit__(None, None, None)
 
 
 def without_out(kwargs: dict[str, Any]) -> dict[str, Any]:

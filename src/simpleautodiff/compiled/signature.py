@@ -67,18 +67,28 @@ def _key(tree: Any, leaves: list[Any]) -> Hashable:
 
 
 def _state(leaf: Any, within: tuple[int, ...]) -> Hashable:
-    """Return what an object that is equal to itself alone holds, which decides how code runs."""
+    """Return what an object holds, which decides how code runs.
+
+    Equal objects may hold different numbers: 1, 1.0 and True are equal, and so are 0.0 and -0.0.
+    """
     kind: Any = type(leaf)
     if isinstance(leaf, Number) and not isinstance(leaf, int):
-        return repr(leaf)  # 0.0 and -0.0 are equal, and are two
+        return repr(leaf)
     named = hasattr(leaf, "__name__")  # functions, classes, modules: taken as they are
-    if kind.__hash__ is not object.__hash__ or named or id(leaf) in within:
+    if named or kind in _SIMPLE or id(leaf) in within:
         return None
+    if isinstance(leaf, frozenset):
+        return frozenset(_held(part, (*within, id(leaf))) for part in leaf)
     try:
         reduced = leaf.__reduce_ex__(2)
+        return None if isinstance(reduced, str) else _held(reduced[1:3], (*within, id(leaf)))
     except Exception as error:
+        if kind.__hash__ is not object.__hash__:
+            return None  # it says itself what it is equal to
         raise TypeError(f"what a {kind.__name__} holds cannot be compared") from error
-    return None if isinstance(reduced, str) else _held(reduced[1:3], (*within, id(leaf)))
+
+
+_SIMPLE = {int, bool, str, bytes, type(None), type(Ellipsis)}
 
 
 def _held(part: Any, within: tuple[int, ...]) -> Hashable:

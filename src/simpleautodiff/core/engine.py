@@ -16,6 +16,10 @@ def _as_it_is(x: Any, *others: Any) -> Any:
     return x
 
 
+def _nothing_changes() -> AbstractContextManager[Any]:
+    return nullcontext(nullcontext())
+
+
 class Engine:
     """What the core asks others for, with what it does when nobody answers."""
 
@@ -32,10 +36,13 @@ class Engine:
         self.wrap: Callable[[Any], Callable[..., Any]] | None = None
         # Make the tape of a derivative that is computed and not shown.
         self.new_tape: Callable[..., Any] = _as_it_is
-        # The context in which a function is recorded and swept; it is entered again and again.
-        self.recording: AbstractContextManager[Any] = nullcontext()
+        # The context in which a function is recorded and swept: `with recording() as use, use:`.
+        # It gives what is entered, and sees to its end even if that is interrupted.
+        self.recording: Callable[[], AbstractContextManager[Any]] = _nothing_changes
         # Tell whether a constant is read-only only while a derivative is computed.
         self.is_locked: Callable[[], bool] = bool
+        # Return the class that `isinstance` finds for a node in the code of a frame.
+        self.class_of: Callable[[Any, Any], Any] = lambda node, frame: type(node)
         # Return an array that leaves a derivative for good.
         self.release: Callable[[Any], Any] = _as_it_is
 

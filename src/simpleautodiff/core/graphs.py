@@ -98,16 +98,15 @@ def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
 
 def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
     """Return the seeds of a sweep, each in the shape of its node."""
-    seeds = {root: seed} if isinstance(root, Node) else root
-    if not isinstance(seeds, Mapping) or not seeds:
+    nodes = [root] if isinstance(root, Node) else root
+    if not nodes or (nodes is root and not isinstance(root, Mapping)):
         raise ArgumentError(
             f"a sweep starts from a Node or from a mapping {{node: seed}}, got {root!r}"
         )
     levels = set()
-    for node in seeds:
+    for node in nodes:
         if not isinstance(node, Node):
             raise ArgumentError(f"a sweep starts from nodes, got {node!r}: wrap it in Node(...)")
-        check_value(seeds[node], "a seed")
         if not isinstance(node.level, Hand):
             raise TraceError(
                 "forward and reverse sweep graphs typed with Node(...); inside a function that is "
@@ -116,7 +115,8 @@ def _seeds(root: Roots, seed: Any) -> dict[Node, Any]:
         levels.add(node.level)
     if len(levels) > 1:
         raise ArgumentError("the nodes a sweep starts from belong to different graphs")
-    return {node: fit(seed, node.value) for node, seed in seeds.items()}
+    seeds = {root: seed} if isinstance(root, Node) else root
+    return {node: fit(check_value(x, "a seed"), node.value) for node, x in seeds.items()}
 
 
 def _check_unchanged(order: Iterable[Node]) -> None:

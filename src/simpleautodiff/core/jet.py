@@ -37,12 +37,13 @@ class JetLevel(Level):
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
+        rule = (primitive, tuple(map(_forgetful, args))) if primitive.squared is not None else None
         if self.order == 1:
-            return Jet(value, [self._tangent(primitive, args, values, value)], self)
+            return Jet(value, [self._tangent(primitive, args, values, value)], self, rule)
         lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)
         jet = self.lazy.result(primitive, lazy_args, values, value)
         jet.nth(self.order)
-        return Jet(value, jet.higher, self)
+        return Jet(value, jet.higher, self, rule)
 
     def _tangent(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
         """Return v̇ = Σ over arguments u of (∂v/∂u) u̇."""
@@ -135,6 +136,11 @@ class Jet(Traced):
 
     def __repr__(self) -> str:
         return f"Jet({self.value!r}, derivatives={self.higher!r})"
+
+
+def _forgetful(arg: Any) -> Any:
+    """Return an argument of a root, for its square, which asks no further back."""
+    return Jet(arg.value, arg.higher, arg.level) if type(arg) is Jet else arg
 
 
 def _is_jet(arg: Any, level: Level) -> bool:

@@ -7,6 +7,7 @@ operation belongs to the highest level among its arguments; whatever is lower is
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
+    LostDerivativeError,
     TraceError,
     cite_line,
 )
@@ -37,7 +39,18 @@ class Traced:
     array_like = False  # to be treated as an array, even where its shape is ()
     opaque = False  # it stands for numbers that differ from use to use
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        if self.level.open and not self.level.by_hand:
+            raise LostDerivativeError(
+                f"{self!r} is looked up in a dict, set or cache, by what it is and not by its "
+                f"number; compare it: x == 2.0. Its identity is id(x){cite_line()}"
+            )
+        return object.__hash__(self)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` is told: outside this library, the class of the number inside."""
+        return engine.class_of(self, sys._getframe(1))
 
     def plainly(self) -> Any:
         """Return the innermost number; of what is opaque, that which stands for the numbers."""
@@ -92,6 +105,7 @@ class Level:
     """
 
     above: Level | None = None  # of graphs typed by hand around values of this level
+    by_hand = False  # whether its graphs are typed by hand, so that nodes are known one by one
     compared = False  # whether the code has asked which of two numbers is larger
 
     def __init__(self, number: float | None = None) -> None:
@@ -105,15 +119,22 @@ class Level:
         self.open = False
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Return an array of answers to ``x > y``; a level may let it know what was asked."""
+        """Return the answer to ``x > y``; a level may note what was asked, or let arrays know."""
+        self.compared = True
         return answer
 
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on this level: on the values of its arguments, one level lower."""
-        values = tuple(
+        value = evaluate(primitive, self.values(args))
+        if primitive.restate is not None:
+            primitive, args = primitive.restate(*args) or (primitive, args)
+        return self.result(primitive, args, self.values(args), value)
+
+    def values(self, args: Args) -> Args:
+        """Return what the arguments are one level lower."""
+        return tuple(
             [arg.value if isinstance(arg, Traced) and arg.level is self else arg for arg in args]
         )
-        return self.result(primitive, args, values, evaluate(primitive, values))
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Any:
         """Make what stands on this level for `value`, computed from the `values` of `args`."""

@@ -183,6 +183,8 @@ class Recorder(Level):
 class Hand(Recorder):
     """The level of graphs typed by hand, as in the paper: parents know their children, weakly."""
 
+    by_hand = True
+
     def append(self, node: Node, /) -> None:
         """Write the new node into the child lists of its parents."""
         node.index = None

@@ -62,6 +62,9 @@ class Primitive:
     `partials[i](v, *args)` is ∂v/∂args[i], written with recorded operations from the result `v`
     and the arguments, so that it can be differentiated again. Instead of a function it may be the
     number 1 or -1, or `ZERO` for "known to be zero".
+
+    `restate(*args)` may return another primitive and its arguments, to be recorded with the same
+    value: the square of a root is smooth where the root is not (`rules/roots`).
     """
 
     name: str
@@ -82,6 +85,8 @@ class Primitive:
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `arrays.batch`
     floats: bool = False  # computed by SciPy: for floats and arrays of them alone
     listed: bool = False  # stands in the table
+    squared: tuple[Partial, ...] | None = None  # of v², from the arguments, where v has a kink at 0
+    restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any
 
     @property
     def arity(self) -> int:

@@ -12,13 +12,13 @@ from simpleautodiff.fast.array_locks import is_locked
 from simpleautodiff.fast.calls import wrap
 from simpleautodiff.fast.fast_tape import FastTape
 from simpleautodiff.fast.memory_pool import POOL
-from simpleautodiff.fast.recording import paused_collector
+from simpleautodiff.fast.recording import SurelyEnded
 
 
 def install() -> None:
     """Put the fast ways of calling, recording and sweeping into the engine."""
     engine.wrap = wrap
     engine.new_tape = FastTape
-    engine.recording = paused_collector
+    engine.recording = SurelyEnded
     engine.release = POOL.release
     engine.is_locked = is_locked

@@ -16,8 +16,9 @@ import numpy as np
 
 from simpleautodiff.errors import LostDerivativeError
 
-_lock = threading.Lock()
-_locked: dict[int, list[Any]] = {}  # id -> [array, how many derivatives hold it]
+_lock = threading.RLock()
+_locked: dict[int, Any] = {}  # the arrays, by their id
+_holders: set[ArrayLocks] = set()  # the derivatives that hold some of them
 
 
 class ArrayLocks:
@@ -45,12 +46,13 @@ class ArrayLocks:
         return array
 
     def _hold(self, array: Any) -> None:
-        """Make an array read-only, or count one more derivative that holds it."""
+        """Make an array read-only, as long as this derivative or another holds it."""
         key = id(array)
         if key not in self.held and (array.flags.writeable or key in _locked):
             with _lock:
+                _holders.add(self)
                 self.held.add(key)
-                _locked.setdefault(key, [array, 0])[1] += 1
+                _locked[key] = array
                 array.flags.writeable = False
 
     def _has_changed(self) -> bool:
@@ -71,14 +73,33 @@ class ArrayLocks:
     def _unlock(self) -> None:
         """Let the arrays be written to again, unless another derivative holds them."""
         with _lock:
-            for key in self.held:
-                _locked[key][1] -= 1
+            _holders.discard(self)
             self.held.clear()
-            free = [array for array, count in _locked.values() if not count]
-            for array in sorted(free, key=_depth):
-                if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
-                    del _locked[id(array)]
-                    array.flags.writeable = True  # a view can be so only after its base
+            _unlock_free()
+
+
+def unlock_all() -> None:
+    """Let all arrays be written to again: no derivative is computed any more."""
+    if _locked:
+        with _lock:
+            _holders.clear()
+            _unlock_free()
+
+
+def after_fork() -> None:
+    """Make the lock anew: a thread that is not in this process may have held it."""
+    global _lock
+    _lock = threading.RLock()
+
+
+def _unlock_free() -> None:
+    """Let those arrays be written to that no derivative holds."""
+    held = set().union(*[locks.held for locks in _holders])
+    free = [array for key, array in _locked.items() if key not in held]
+    for array in sorted(free, key=_depth):
+        if array.base is None or all([x.flags.writeable for x in _with_bases(array)[1:]]):
+            array.flags.writeable = True  # a view can be so only after its base
+            del _locked[id(array)]
 
 
 def _sample(array: Any) -> bytes:

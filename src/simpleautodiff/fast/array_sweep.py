@@ -16,7 +16,8 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Primitive
 from simpleautodiff.core.sweep import local_derivatives
 from simpleautodiff.fast.cache_blocks import add_scaled, blocks
-from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, fit_quickly
+from simpleautodiff.fast.faster_values import ADD_IN_PLACE, FASTER_PULLS, UNMASKED, fit_quickly
+from simpleautodiff.fast.finite_slopes import has_singular_slopes
 from simpleautodiff.fast.limits import LIMITS
 from simpleautodiff.fast.memory_pool import (
     POOL,
@@ -81,7 +82,9 @@ class ArraySweep:
     numbers wait beside large arrays (`Scaled`) until these are needed.
     """
 
-    def __init__(self, bar: list[Any], once: bool) -> None:
+    def __init__(self, tape: Sequence[Node], bar: list[Any], once: bool) -> None:
+        self.tape = tape
+        self.masks: bool | None = None  # whether structural zeros have to be told from others
         self.bar = bar
         self.once = once
         self.owned: set[int] = set()
@@ -146,11 +149,12 @@ class ArraySweep:
         if type(rule) is LinearRule:
             arg = node.args[k]
             add = ADD_IN_PLACE.get(primitive.name)
+            add = None if add and self._needs_masks(arg) else add
             if add and type(arg.value) is np.ndarray and arg.value.size > LIMITS.small:
                 given = (adjoint, 1.0, False, False)
                 if self._add_in_place(add, arg, given, values):
                     return ZERO
-            return _pull_of(primitive, rule)(adjoint, *values)
+            return self._pull_of(primitive, rule, arg)(adjoint, *values)
         if type(rule) is int:
             return adjoint if rule == 1 else -adjoint
         try:
@@ -158,6 +162,24 @@ class ArraySweep:
         except REFUSED:
             slope = primitive.partial(k, node.value, tuple(values))
         return adjoint * slope if type(slope) is np.ndarray else pull(slope, adjoint)
+
+    def _pull_of(self, primitive: Primitive, rule: LinearRule, arg: Node) -> Any:
+        """Return how an adjoint is pulled back through a linear rule."""
+        if primitive.name in UNMASKED and not self._needs_masks(arg):
+            return UNMASKED[primitive.name]
+        return _pull_of(primitive, rule)
+
+    def _needs_masks(self, arg: Node) -> bool:
+        """Tell whether the adjoint of a node may meet a slope that is infinite or nan.
+
+        Then zeros of elements that do not count have to be told from others. Inputs have no slopes.
+        """
+        if arg.primitive is None:
+            return False
+        if self.masks is None:
+            with np.errstate(all="ignore"):
+                self.masks = has_singular_slopes(self.tape)
+        return self.masks
 
     def _add_small(self, arg: Node, term: Any) -> None:
         """Add a contribution to the adjoint of a parent."""
@@ -200,12 +222,17 @@ class ArraySweep:
         rule = primitive.partials[k]
         array, factor, spare, _ = adjoint
         if type(rule) is LinearRule:
+            arg = node.args[k]
             add = ADD_IN_PLACE.get(primitive.name)
-            if add and self._add_in_place(add, node.args[k], adjoint, values):
+            add = None if add and self._needs_masks(arg) else add
+            if add and self._add_in_place(add, arg, adjoint, values):
                 return NOTHING
             if not rule.moves and 0 in array.strides:
                 array = array.copy()  # products of matrices are slow where elements are one
-            pulled = _pull_of(primitive, rule)(array, *values)
+            pull_back = self._pull_of(primitive, rule, arg)
+            pulled = pull_back(array, *values)
+            if isinstance(pulled, PartialAdjoint):
+                return (pull_back(scale(array, factor), *values), 1.0, False, True)
             new = has_own_memory(pulled) and getrefcount(pulled) == ALONE
             return (pulled, factor, new, not new)
         place = array if spare else None

@@ -68,12 +68,15 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         return lambda *args: apply(primitive, *args)
     if primitive.name in FASTER:
         by_type[np.ndarray] = FASTER[primitive.name](by_type[np.ndarray])
+    restate = primitive.restate
 
     def wrapping(*args: Any) -> Any:
         if len(args) != 1:
             return apply(primitive, *args)
         (x,) = args
         if type(x) is Node:
+            if restate is not None and restate(x) is not None:
+                return apply(primitive, x)
             try:
                 value = x.value
                 compute = by_type[type(value)]
@@ -146,7 +149,7 @@ def _setting(setting: Any, level: Any) -> Any:
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
-    compute, arity = _faster(primitive), primitive.arity
+    compute, arity, restate = _faster(primitive), primitive.arity, primitive.restate
 
     def wrapping(*args: Any) -> Any:
         level, values, arrays = None, [], False
@@ -165,6 +168,8 @@ def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
             else:
                 return apply(primitive, *args)
         if len(values) != arity or not (level or arrays):
+            return apply(primitive, *args)
+        if level and restate is not None and restate(*args):
             return apply(primitive, *args)
         try:
             value = compute(*values)
@@ -186,6 +191,7 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     if rest:
         return apply(primitive, a, b, *rest)
     if type(a) is Node:
+        {restated}
         level, x = a.level, a.value
         if type(b) is Node and b.level is level:
             y = b.value
@@ -223,11 +229,23 @@ def wrapping(a=MISSING, b=MISSING, *rest):
     return level.slim(node) if type(value) is ndarray and value.size > LIMITS.small else node
 """
 
+# When another primitive may be recorded in place of this one, with as few questions as can be.
+_PRODUCT = (
+    "if type(b) is Node and a.primitive is b.primitive is not None and a.primitive.squared "
+    "is not None and restate(a, b): return explain(a, b)"
+)
+_RESTATED = {
+    "mul": _PRODUCT,
+    "matmul": _PRODUCT,
+    "power": "if type(b) is not Node and restate(a, b): return explain(a, b)",
+}
+
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
     infix = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/"}
     sign = infix.get(primitive.compute)
     source = _BINARY.format(
+        restated=_RESTATED.get(primitive.name, "pass"),
         value=f"x {sign} y" if sign else "compute(x, y)",
         plain=f"a {sign} b" if sign else "compute(a, b)",
     )
@@ -249,6 +267,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,
+        "restate": primitive.restate,
         "reads_a": 0 in values_read(primitive, (1,)),  # what no rule reads need not be retained
         "reads_b": 1 in values_read(primitive, (0,)),
     }

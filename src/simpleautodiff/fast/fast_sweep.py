@@ -36,9 +36,11 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
         adjoint = bar[node.index]
         if adjoint is None:
             continue
-        primitive, kind = node.primitive, type(adjoint)
-        if kind is not float and (kind is ndarray or kind not in scalars):
-            arrays = arrays or ArraySweep(bar, once)
+        primitive, kind, of = node.primitive, type(adjoint), type(node.value)
+        if (kind is not float and (kind is ndarray or kind not in scalars)) or (
+            of is not float and of not in scalars  # complex, perhaps: then its parents may be real
+        ):
+            arrays = arrays or ArraySweep(tape, bar, once)
             if primitive is not None:
                 if kind is ndarray:
                     if adjoint.size > medium:
@@ -85,6 +87,9 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
                 old = bar[i]
                 term = adjoint * (a.value if type(a) is result or type(a) is constant else a)
                 bar[i] = term if old is None else old + term
+        elif primitive is not None and primitive.arrays:
+            arrays = arrays or ArraySweep(tape, bar, once)
+            arrays.pull_small(node, adjoint)
         elif primitive is not None:
             _pull_rules(node, adjoint, bar)
     if once:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import evaluate
+from simpleautodiff.core.primitive import TABLE
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.fast.cache_blocks import add_scaled
 from simpleautodiff.fast.limits import LIMITS
@@ -167,6 +169,18 @@ def _reshape_back(pull: Compute) -> Compute:
     return reshape_back
 
 
+def _scatter(bar: Any, x: Any, index: Any) -> Any:
+    """Put the adjoints of elements among zeros."""
+    return evaluate(TABLE["scatter"], (bar, index, x.shape))
+
+
+def _clear_items(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
+    """Return an adjoint with zeros where elements were overwritten."""
+    return evaluate(TABLE["set_item"], (bar, 0, index))
+
+
+# How adjoints go back where no slope is infinite, so that nobody asks which zeros are structural.
+UNMASKED: dict[str, Compute] = {"getitem": _scatter, "set_item": _clear_items}
 FASTER_PULLS: dict[str, Callable[[Compute], Compute]] = {
     "reshape": _reshape_back,
     "sum": _spread,

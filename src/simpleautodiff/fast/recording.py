@@ -1,40 +1,101 @@
-"""While a function is recorded: no garbage collection, and large memory comes from the pool."""
+"""While a function is recorded: no garbage collection, and large memory comes from the pool.
+
+An interrupt (Ctrl-C) may come before any step of any function, even before the first one of an
+`__exit__`. So what is changed for a while is never counted up and down: it belongs to the uses that
+are in a set, whoever ends looks at the set, and each use is ended twice:
+
+    with engine.recording() as use, use: ...
+
+If the end of the inner one is interrupted, that of the outer one follows.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
 import threading
 
+from simpleautodiff.fast import array_locks
 from simpleautodiff.fast.memory_pool import POOL
 
+_uses: dict[Recording, int] = {}  # those that are going on, and the thread of each
 
-class PausedCollector:
+
+class _Pause:
     """Python's cyclic garbage collector, paused while any thread records.
 
     A graph is a large, growing, acyclic heap: scanning it again and again for cycles costs several
     times what building it does. Reference counting frees nodes; nothing here makes a cycle.
     """
 
+    __slots__ = ("lock", "paused", "was_enabled")
+
     def __init__(self) -> None:
-        self._lock = threading.RLock()  # a signal handler may differentiate, too
-        self._pauses = 0
-        self._was_enabled = False
+        self.lock = threading.RLock()  # a signal handler may differentiate, too
+        self.paused = False
+        self.was_enabled = False
+
+    def begin(self) -> None:
+        if not self.paused:
+            self.was_enabled = gc.isenabled()
+            self.paused = True
+            gc.disable()
+            POOL.allowed = True
+
+    def end_if_unused(self) -> None:
+        """When nothing is recorded any more, leave nothing as it was meanwhile."""
+        if self.paused and not _uses:
+            POOL.close()
+            array_locks.unlock_all()
+            if self.was_enabled:
+                gc.enable()
+            self.paused = False
+
+
+_pause = _Pause()
+
+
+class Recording:
+    """One use of the engine; see above for how it is entered."""
+
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        with self._lock:
-            self._pauses += 1
-            if self._pauses == 1:
-                self._was_enabled = gc.isenabled()
-                gc.disable()
-                POOL.allowed = True
+        with _pause.lock:
+            _uses[self] = threading.get_ident()
+            _pause.begin()
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._pauses -= 1
-            if self._pauses == 0:
-                POOL.close()
-                if self._was_enabled:
-                    gc.enable()
+        with _pause.lock:
+            _uses.pop(self, None)
+            _pause.end_if_unused()
 
 
-paused_collector = PausedCollector()
+class SurelyEnded:
+    """Give a use of the engine, and see to it that it has ended."""
+
+    __slots__ = ("use",)
+
+    def __init__(self) -> None:
+        self.use = Recording()
+
+    def __enter__(self) -> Recording:
+        return self.use
+
+    def __exit__(self, *exception: object) -> None:
+        if self.use in _uses or (_pause.paused and not _uses):
+            self.use.__exit__()
+
+
+def _after_fork() -> None:
+    """In a process that was forked, the uses of other threads do not go on."""
+    _pause.lock = threading.RLock()
+    own = threading.get_ident()
+    for use in [use for use, thread in _uses.items() if thread != own]:
+        del _uses[use]
+    array_locks.after_fork()
+    _pause.end_if_unused()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

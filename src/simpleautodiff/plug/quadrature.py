@@ -114,9 +114,11 @@ def _integrate_plainly(
     f: F, shape: tuple[int, ...], a: Any, b: Any, z: Any, options: dict[str, Any]
 ) -> Any:
     """Integrate each element of f in plain numbers; all share the evaluations."""
-    at = functools.cache(lambda x: np.asarray(f(x, z), dtype=float))
+    at = functools.cache(lambda x, _sign: np.asarray(f(x, z), dtype=float))
     integrals = [
-        scipy_module("integrate").quad(lambda x, i=i: float(at(x)[i]), a, b, **options)[0]
+        scipy_module("integrate").quad(
+            lambda x, i=i: float(at(x, math.copysign(1.0, x))[i]), a, b, **options
+        )[0]
         for i in np.ndindex(shape)
     ]
     return np.reshape(np.array(integrals), shape)[()]

@@ -100,6 +100,10 @@ class Formula:
         self.names = list(names)
         self.__signature__ = signature_of(names)
 
+    def with_variables(self, names: Sequence[str]) -> Formula:
+        """Return the formula as a function of these variables, of which it may read fewer."""
+        return Formula(self.text, self.code, names)
+
     def __call__(self, *values: Any) -> Any:
         """Evaluate the formula."""
         *_, (_, _, result) = self.steps(*values)
@@ -150,6 +154,27 @@ def signature_of(names: Sequence[str]) -> inspect.Signature:
     """Return the signature of a function with these parameters, positional or by name."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text can be the name of a variable."""
+    known = text in CONSTANTS or text in _CALLABLE_NAMES - _GREEK_NAMES
+    well_formed = text.isascii() and text.isidentifier() and not text.startswith("_")
+    return well_formed and len(text) <= MAX_NAME and not known and not keyword.iskeyword(text)
+
+
+def read_float(text: str, name: str) -> float:
+    """Return the float that a text says, not the inf that a number beyond all floats would become.
+
+    Examples
+    --------
+    >>> read_float("2.5", "x"), read_float("-inf", "x")
+    (2.5, -inf)
+    """
+    number = float(text)
+    if math.isinf(number) and "inf" not in text.lower():
+        raise FormulaError(f"the value of {name} is {text[:40]!r}, which is too large for a float")
+    return number
 
 
 def _apply(name: str, args: list[Any]) -> Any:
@@ -309,9 +334,11 @@ class _Reader:
 
     def _number(self, number: float, node: ast.expr) -> Any:
         try:
-            float(number)
+            finite = math.isfinite(number)
         except OverflowError:
-            raise self._error(node, "the number is too large") from None
+            finite = False
+        if not finite:
+            raise self._error(node, "the number is too large")
         return _bound_integer(number)
 
     def _variable(self, name: str, node: ast.expr | ast.arg) -> None:

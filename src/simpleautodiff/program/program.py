@@ -21,7 +21,7 @@ from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import ends, execution_order
 from simpleautodiff.core.sweep import accumulations, forward_sweep
-from simpleautodiff.errors import ArgumentError, ResultError
+from simpleautodiff.errors import ArgumentError, ConstantError
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, name_of
@@ -279,7 +279,7 @@ def record(
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:
-        with engine.recording, tape:
+        with engine.recording() as use, use, tape:
             inputs = [
                 tape.input(check_value(leaf, f"an argument of {name_of(f)}")) for leaf in leaves
             ]
@@ -288,8 +288,9 @@ def record(
         _, results = unwrap_results(result, tape, f)
         outputs = [leaf for leaf in results if isinstance(leaf, Node) and leaf.level is tape]
         if not outputs:
-            raise ResultError(
-                f"no result of {name_of(f)} depends on its arguments: nothing to show"
+            raise ConstantError(
+                f"no result of {name_of(f)} depends on its arguments: every derivative is 0, and "
+                "there is nothing to show"
             )
         needed = set(execution_order(*outputs)) | set(inputs)
         own = names or input_names(f, args)

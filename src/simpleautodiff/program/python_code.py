@@ -10,6 +10,7 @@ import base64
 import math
 import operator
 import re
+import struct
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -272,8 +273,14 @@ def write_literal(value: Any) -> Piece:
         return _float(value)
     if isinstance(value, bool | str | bytes | type(None)) or value is ...:
         return Piece("..." if value is ... else repr(value))
-    if type(value) in (int, complex) or isinstance(value, np.generic | slice | range):
-        text = repr(value).replace("nan", "math.nan").replace("inf", "math.inf")
+    if type(value) is complex:
+        return _complex(value)
+    if isinstance(value, np.complexfloating):
+        return Piece(f"np.{value.dtype}({_complex(complex(value)).text})")
+    if isinstance(value, np.floating) and np.isnan(value):
+        return _nan(value)
+    if type(value) is int or isinstance(value, np.generic | slice | range):
+        text = repr(value).replace("inf", "math.inf")
         return Piece(text, SIGN if text.startswith("-") else CALL)
     if isinstance(value, Fraction):
         return Piece(f"Fraction({value.numerator}, {value.denominator})")
@@ -291,9 +298,26 @@ def write_literal(value: Any) -> Piece:
     )
 
 
+def _nan(value: Any) -> Piece:
+    """Write a nan of NumPy by its bits, which hold its sign, and perhaps a number."""
+    bits = np.asarray(value).view(f"u{value.dtype.itemsize}")
+    return Piece(f"np.{bits.dtype}({int(bits)}).view(np.{value.dtype})")
+
+
+def _complex(value: complex) -> Piece:
+    """Write a complex number; sums of its parts would lose the signs of zeros."""
+    text = repr(value)
+    signs = value.imag > 0 and not str(value.real).startswith("-0.0")
+    if "n" in text or not (signs or (value.real and value.imag)):
+        return Piece(f"complex({_float(value.real).text}, {_float(value.imag).text})")
+    return Piece(text, SIGN if text.startswith("-") else CALL)
+
+
 def _float(value: float) -> Piece:
     if math.isnan(value):
-        return Piece("math.nan")
+        if struct.pack("d", value) == struct.pack("d", math.nan):
+            return Piece("math.nan")
+        return Piece(f"{_nan(np.float64(value)).text}.item()")
     if math.isinf(value):
         return Piece("math.inf") if value > 0 else Piece("-math.inf", SIGN)
     text = repr(float(value))
@@ -303,9 +327,11 @@ def _float(value: float) -> Piece:
 def _array(array: Any) -> str:
     """Write an array: by elements if these are few and finite, or all equal; otherwise as bytes."""
     kind, whole = str(array.dtype), array.tobytes()
-    if array.size <= MAX_INLINE_ELEMENTS and np.all(np.isfinite(array)):
+    few = array.size <= MAX_INLINE_ELEMENTS and np.all(np.isfinite(array))
+    if few and (array.dtype.kind != "c" or np.all(array.real * array.imag)):
         return f"np.array({array.tolist()!r}, dtype={kind!r})"
-    if array.size and whole == whole[: array.itemsize] * array.size and array.dtype.kind != "c":
+    equal = array.size and whole == whole[: array.itemsize] * array.size
+    if equal and array.dtype.kind != "c" and not (array.itemsize < 8 and np.isnan(array.flat[0])):
         return (
             f"np.full({array.shape!r}, {write_literal(array.flat[0].item()).text}, dtype={kind!r})"
         )

@@ -83,8 +83,14 @@ class Masked(PartialAdjoint):
     def _move(self, move: Callable[[Any], Any]) -> Any:
         """Move the elements, and the mask with them."""
         moved = filled(move(self.array))
-        mask = filled(move(self.mask.astype(float))) > 0
-        return Masked(moved, mask) if is_array(plain(mask)) else moved
+        return masked(moved, filled(move(self.mask.astype(float))) > 0)
+
+
+def masked(array: Any, mask: Any) -> Any:
+    """Return an adjoint that exists where a mask is true, and is 0 elsewhere."""
+    if isinstance(mask, np.ndarray | np.bool_ | bool):
+        return array if np.all(mask) else Masked(array, mask if np.ndim(mask) else np.bool_(False))
+    return Masked(array, mask)
 
 
 @final

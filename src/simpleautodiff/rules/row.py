@@ -54,6 +54,8 @@ def row(
     batch: Function | None = None,
     floats: bool = False,
     listed: bool = True,
+    squared: tuple[Partial, ...] | None = None,
+    restate: Function | None = None,
 ) -> Wrapping:
     """Enter a primitive in the table and return its wrapping function.
 
@@ -89,6 +91,9 @@ def row(
         Say that SciPy computes it, only for floats and arrays of floats.
     listed
         Enter it in the table. False for one of a family, such as einsum with three operands.
+    squared, restate
+        Of a root, the derivatives of its square, from the arguments alone; and the function that
+        finds a smoother primitive of the same value. See `rules.roots`.
     """
     if real and define:
         define = _refuse_complex(name, define)
@@ -115,6 +120,8 @@ def row(
         batch=batch,
         floats=floats,
         listed=listed,
+        squared=squared,
+        restate=restate,
     )
     if listed:
         TABLE[name] = primitive

@@ -77,12 +77,12 @@ def refuse_rule(name: str, argument: str) -> Callable[..., Any]:
     return refuse
 
 
-def compute_by_order(first: str, second: str, every: str) -> Function:
+def compute_by_order(first: str, second: str, every: str | Function) -> Function:
     """Use SciPy's special functions for the orders 0 and 1, and the general one otherwise."""
 
     def compute(n: Any, x: Any) -> Any:
         if not isinstance(n, (int, float)) or n not in (0, 1):
-            return scipy_special(every)(n, x)
+            return (scipy_special(every) if isinstance(every, str) else every)(n, x)
         return scipy_special(second if n else first)(x)
 
     return compute

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.made_arrays import run_answering
+from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.node import Node
@@ -132,8 +134,19 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
                 args[key] = tree
             else:
                 kwargs = {**kwargs, key: tree}  # type: ignore[dict-item]
+    result = run_answering(
+        f,
+        lambda: _call(f, args, kwargs),
+        lambda: _call(f, map_leaves(unpromote, args), map_leaves(unpromote, kwargs)),
+    )
+    if type(result) is Node:
+        return result
+    return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
+
+
+def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     try:
-        result = f(*args, **kwargs)
+        return f(*args, **kwargs)
     except AutodiffError:
         raise
     except Exception as error:
@@ -141,15 +154,13 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
         if isinstance(error, TypeError):
             _explain_arity(f, args, kwargs)
         raise
-    if type(result) is Node:
-        return result
-    return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
 
 
 def _explain(error: Exception) -> None:
     """Raise a clear error in place of one that compiled code raised because of a node."""
     if isinstance(error, _WRAPPING_ERRORS) and isinstance(error.__cause__, AutodiffError):
-        raise error.__cause__ from None  # NumPy hides the reason it refused `array[0] = node`
+        # NumPy hides the reason it refused `array[0] = node`.
+        raise error.__cause__.with_traceback(error.__traceback__) from None
     if isinstance(error, ValueError) and "read-only" in str(error) and engine.is_locked():
         raise LostDerivativeError(
             f"{error}: an array that a recorded operation has used is written to before the "

@@ -17,7 +17,8 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, short_repr
+from simpleautodiff.rules.array.repeated_values import has_moved, is_turned, take_limit, turn
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -40,6 +41,8 @@ from simpleautodiff.transforms.recorded_call import (
     RecordedCall,
     as_number,
     check_argument,
+    differs,
+    drop_unknown,
     split_aux,
 )
 from simpleautodiff.transforms.results import check_number, unwrap_results
@@ -117,7 +120,7 @@ def value_and_grad(
     argnums = argnums if argnum is None else argnum
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        with engine.recording:
+        with engine.recording() as use, use:
             selection = select(f, argnums, args, kwargs)
             if kinks is None:
                 recorded = RecordedCall(f, selection, has_aux)
@@ -126,7 +129,8 @@ def value_and_grad(
                 report_kinks(kinks, collect_kinks(tape, [recorded.result]), name_of(f))
             result = check_number(recorded.result, recorded.tape, f)
             gradient = recorded.rebuild_arguments(recorded.gradients(result, once=True))
-        value = unwrap_foreign(result.value if recorded.has_recorded(result) else result)
+        own = recorded.has_recorded(result)
+        value = unwrap_foreign(take_limit(result.value) if own else result)
         return ((value, recorded.aux), gradient) if has_aux else (value, gradient)
 
     return name_after(value_and_gradient, "value_and_grad", f, None if has_aux else argnums)
@@ -145,7 +149,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, pullback((1.0, 0.0)), pullback((0.0, 1.0))
     ((10.0, 7.0), (5.0, 2.0), (1.0, 1.0))
     """
-    with engine.recording:
+    with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
 
@@ -171,7 +175,7 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
     (10.0, 5.0, 2.0)
     """
-    with engine.recording:
+    with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
     _, rebuild = flatten(value)
@@ -270,11 +274,30 @@ def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tupl
         result, aux = split_aux(result, level, f)
     value, results = unwrap_results(result, level, f)
     _, rebuild = flatten(value)
-    highest = [
-        as_number(leaf.higher[-1] if isinstance(leaf, Jet) and leaf.level is level else ZERO, leaf)
-        for leaf in results
-    ]
+    highest = [_last_derivative(leaf, level) for leaf in results]
+    if has_moved(level) and not is_turned(level):
+        highest = _confirm(f, selection, level, has_aux, results, highest)
     return value, rebuild(unwrap_foreign(copy_if_shared(x, ())) for x in highest), aux
+
+
+def _last_derivative(leaf: Any, level: JetLevel) -> Any:
+    """Return the highest derivative that a result on this level has."""
+    own = isinstance(leaf, Jet) and leaf.level is level
+    return as_number(leaf.higher[-1] if own else ZERO, leaf)
+
+
+def _confirm(
+    f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], highest: Any
+) -> list[Any]:
+    """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
+    turn(level)
+    with level:
+        result = call(f, selection, selection.trees)
+    others = flatten(split_aux(result, level, f)[0] if has_aux else result)[0]
+    return [
+        drop_unknown(derivative, _last_derivative(other, level), differs(own, other))
+        for derivative, own, other in zip(highest, results, others, strict=True)
+    ]
 
 
 def hvp(f: F, primals: Any, tangents: Any) -> Any:
@@ -313,7 +336,23 @@ def _match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
             raise ArgumentError(
                 f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
             )
-    return leaves
+    models = flatten(like)[0]
+    return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
+
+
+def _match_kind(number: Any, like: Any, what: str) -> Any:
+    """Return one number of a seed in the kind of what it belongs to; a real one is real."""
+    inner, model = plain(number), plain(like)
+    if is_complex(inner) and not is_complex(model):
+        raise ArgumentError(
+            f"{what}: {short_repr(number)} is complex, and what it belongs to, {short_repr(like)}, "
+            "is real. Pass a real number, or make the other one complex: x + 0j"
+        )
+    if isinstance(number, (np.number, bool)):
+        dtype = getattr(model, "dtype", None)
+        kind = dtype.type if isinstance(dtype, np.dtype) else type(model)
+        return kind(number) if issubclass(kind, (float, complex, np.inexact)) else number
+    return number + 0j if is_complex(model) and not is_complex(inner) else number
 
 
 def _check_tuples(name: str, primals: Any, tangents: Any) -> None:

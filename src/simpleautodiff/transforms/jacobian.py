@@ -61,7 +61,7 @@ def jacobian(
     argnums = argnums if argnum is None else argnum
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
-        with engine.recording:
+        with engine.recording() as use, use:
             recorded = RecordedCall(f, select(f, argnums, args, kwargs), has_aux)
         value, results = unwrap_results(recorded.result, recorded.tape, f)
         fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)

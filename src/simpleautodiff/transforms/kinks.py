@@ -3,23 +3,70 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
+from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.located_tapes import LocatedTape
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.other_arrays import Foreign
 
 
 class KinkTape(LocatedTape):
-    """A tape to look for kinks on: it records checkpointed calls step by step, too."""
+    """A tape to look for kinks on: it records checkpointed calls step by step, too.
+
+    A gradient that is computed inside goes by the choices that its sweep makes, also where nothing
+    of the step is left in the result: `swept` are the steps that such sweeps pass.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.swept: set[int] = set()
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        _OPEN.add(self)
+
+    def __exit__(self, *exception: object) -> None:
+        _OPEN.discard(self)
+        super().__exit__(*exception)
+
+    __hash__ = object.__hash__
+
+
+_OPEN: set[KinkTape] = set()
+
+
+def note_sweep(tape: Sequence[Node], results: Iterable[Any]) -> None:
+    """Tell the tapes on which kinks are looked for which of their steps a sweep passes."""
+    if not _OPEN:
+        return
+    for node in needed_steps(tape, results):
+        value = node.value
+        while isinstance(value, Traced):
+            if type(value) is Node and isinstance(value.level, KinkTape):
+                value.level.swept.add(value.index)
+            value = value.value if hasattr(value, "value") else None
+
+
+def needed_steps(tape: Sequence[Node], results: Iterable[Any]) -> list[Node]:
+    """Return the steps of a tape that the derivatives of results depend on."""
+    needed = {result.index for result in results if type(result) is Node and result.level is tape}
+    for node in reversed(tape):
+        if node.index in needed and node.primitive is not None:
+            rules = zip(node.args, node.primitive.partials, strict=True)
+            needed.update(
+                arg.index for arg, rule in rules if type(arg) is Node and rule is not ZERO
+            )
+    return [node for node in tape if node.primitive is not None and node.index in needed]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +86,15 @@ class KinkMet:
         return f"{self.name} = {self.operator}(...) at {self.where}: {self.choice}{line}"
 
 
-def collect_kinks(tape: LocatedTape, results: Iterable[Any]) -> list[KinkMet]:
+def collect_kinks(tape: KinkTape, results: Iterable[Any]) -> list[KinkMet]:
     """Return the steps whose derivative was a choice, among those that the results depend on."""
-    needed = {id(result) for result in results}
-    for node in reversed(tape):
-        if id(node) in needed:
-            needed.update(id(arg) for arg in node.args if type(arg) is Node)
-    steps = [node for node in tape if node.primitive is not None and id(node) in needed]
+    needed = {node.index for node in needed_steps(tape, results)} | tape.swept
+    steps = [node for node in tape if node.primitive is not None and node.index in needed]
     return [
         KinkMet(
             f"v{number}",
             node.operator,
-            node.values(),
+            tuple(map(take_limit, node.values())),
             kink.text,
             kink.choice,
             format_line(*tape.locations[node.index]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +17,11 @@ from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
+from simpleautodiff.rules.array.repeated_values import has_moved, take_limit, turn, warn_arbitrary
+from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
+from simpleautodiff.transforms.kinks import note_sweep
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.functions import (
     check_value,
@@ -29,6 +34,7 @@ from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import Rebuild, flatten, map_leaves
 
 F = Callable[..., Any]
+BASIS_DEPENDENT = 1e-4  # a relative difference that is not rounding, of single numbers neither
 _FLOAT = np.dtype(float)
 
 
@@ -46,10 +52,13 @@ class RecordedCall:
         has_aux: bool = False,
         tape: Tape | None = None,
         retain: bool = False,
+        turned: bool = False,
     ) -> None:
         patch_scipy()
         self.f = f
         self.tape: Tape = engine.new_tape() if tape is None else tape
+        if turned:
+            turn(self.tape)
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
         leaves, self.rebuild = flatten(selection.trees)
@@ -67,9 +76,13 @@ class RecordedCall:
         if retain:
             self.tape.own()
             self.aux = map_leaves(_copy_array, self.aux)
+        self.turned: RecordedCall | None = None  # the same with other vectors of repeated values
+        if has_moved(self.tape) and not turned:
+            self.turned = RecordedCall(f, selection, has_aux, retain=retain, turned=True)
 
     def __del__(self) -> None:
-        self.tape.clear()  # break the reference cycle between the tape and its nodes
+        if hasattr(self, "tape"):  # it was not interrupted before
+            self.tape.clear()  # break the reference cycle between the tape and its nodes
 
     def has_recorded(self, result: Any) -> bool:
         """Tell whether `result` is a node of this tape."""
@@ -79,7 +92,15 @@ class RecordedCall:
         """Sweep back from seeded results and return the adjoints of the inputs as numbers."""
         adjoints = self.sweep_back(seeds, once)
         pairs = zip(adjoints, self.inputs, strict=True)
-        return [as_number(adjoint, node.value) for adjoint, node in pairs]
+        numbers = [as_number(adjoint, node.value) for adjoint, node in pairs]
+        if self.turned is None:
+            return numbers
+        others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
+        differ = [
+            differs(result, self._turn(result)) & (plain(seed) != 0) for result, seed in seeds
+        ]
+        unknown = functools.reduce(operator.or_, [np.any(d) for d in differ])
+        return [drop_unknown(x, y, unknown) for x, y in zip(numbers, others, strict=True)]
 
     def gradients(self, result: Any, unit: Any = 1, once: bool = False) -> list[Any]:
         """Return the derivative of a result with respect to every input.
@@ -104,6 +125,7 @@ class RecordedCall:
                 if type(like) is not float and has_dtype(plain(like)):
                     seed = to_type_of(seed, plain(like))  # a copy of a plain 1 would be float64
                 recorded.append((result, seed))
+        note_sweep(self.tape, [result for result, _ in recorded])
         return self.tape.pull(recorded, self.inputs, once)
 
     def push(self, tangents: list[Any], results: list[Any]) -> list[Any]:
@@ -112,7 +134,19 @@ class RecordedCall:
         seeds = [(node, tangent) for node, tangent in pairs if tangent is not None]
         recorded = [result for result in results if self.has_recorded(result)]
         found = iter(self.tape.push(seeds, recorded))
-        return [as_number(next(found) if self.has_recorded(r) else ZERO, r) for r in results]
+        numbers = [as_number(next(found) if self.has_recorded(r) else ZERO, r) for r in results]
+        if self.turned is None:
+            return numbers
+        turned = [self._turn(result) for result in results]
+        others = self.turned.push(tangents, turned)
+        unknown = [differs(result, other) for result, other in zip(results, turned, strict=True)]
+        return [drop_unknown(*each) for each in zip(numbers, others, unknown, strict=True)]
+
+    def _turn(self, result: Any) -> Any:
+        """Return what the function returned in the place of `result` with other vectors."""
+        assert self.turned is not None
+        pairs = zip(flatten(self.result)[0], flatten(self.turned.result)[0], strict=True)
+        return next(other for own, other in pairs if own is result)
 
     def rebuild_arguments(self, numbers: list[Any]) -> Any:
         """Put one number per input into the structure of the arguments; none shares memory."""
@@ -132,9 +166,25 @@ def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
 
     def plain_leaf(leaf: Any) -> Any:
         own = isinstance(leaf, Traced) and leaf.level is level
-        return unwrap_foreign(engine.release(leaf.value) if own else leaf)
+        return unwrap_foreign(engine.release(take_limit(leaf.value)) if own else leaf)
 
     return result[0], map_leaves(plain_leaf, result[1])
+
+
+def differs(result: Any, other: Any) -> Any:
+    """Tell where a result depends on which vectors of repeated values are taken."""
+    own, other = np.asarray(plain(result)), np.asarray(plain(other))
+    size = np.max(np.abs(own), initial=0.0, where=np.isfinite(own))
+    return np.abs(own - other) > BASIS_DEPENDENT * size
+
+
+def drop_unknown(derivative: Any, other: Any, unknown: Any) -> Any:
+    """Return a derivative, with nan where it does not exist for other vectors, or is `unknown`."""
+    missing = np.isnan(plain(other)) | unknown
+    if not np.any(concrete(missing)):
+        return derivative
+    warn_arbitrary()
+    return where(missing, np.nan, derivative)
 
 
 def as_number(derivative: Any, like: Any) -> Any:
@@ -151,7 +201,7 @@ def as_number(derivative: Any, like: Any) -> Any:
     derivative = filled(derivative)
     if derivative is None or derivative is ZERO:
         return zero_like(plain(like))
-    derivative, like = check_open(derivative, "the derivative"), plain(like)
+    derivative, like = take_limit(check_open(derivative, "the derivative")), plain(like)
     if isinstance(derivative, Traced):
         return _cast_node(derivative, like)
     return to_type_of(derivative, like)

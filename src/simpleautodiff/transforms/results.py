@@ -9,6 +9,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Level, Traced, plain
 from simpleautodiff.errors import ResultError, TraceError
+from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
@@ -37,7 +38,8 @@ def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[An
     for leaf, path in zip(leaves, paths(result), strict=True):
         _check_leaf(leaf, path, level, f)
     values = [
-        leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf for leaf in leaves
+        take_limit(leaf.value) if isinstance(leaf, Traced) and leaf.level is level else leaf
+        for leaf in leaves
     ]
     values = [
         value.copy() if isinstance(value, np.ndarray) else unwrap_foreign(value) for value in values

@@ -18,6 +18,7 @@ from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.pickling import remember_recipe
+from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves, parts_of, paths
 
@@ -104,6 +105,8 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
 
 def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
     """Return a result with the examples along an axis; None: it is the same for every example."""
+    inner = leaf.value if isinstance(leaf, Traced) and leaf.level is level else leaf
+    check_open(inner, f"the result of {name_of(f)}")
     if axis is not None:
         _check_out_axis(axis, (level.size, *shape_of(leaf)), f)
         whole = unwrap_foreign(unbatch(leaf, axis, level))

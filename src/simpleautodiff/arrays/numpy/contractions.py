@@ -9,10 +9,12 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.arrays.registry import as_array, implements, to_dtype
 from simpleautodiff.arrays.shaping import diagonal, stack
+from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import make_einsum, matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over, transpose
 from simpleautodiff.rules.scalar.complex_parts import conj
+from simpleautodiff.values.functions import is_complex
 
 
 @implements(np.dot)
@@ -29,7 +31,8 @@ def dot(a: Any, b: Any) -> Any:
 @implements(np.vdot)
 def vdot(a: Any, b: Any) -> Any:
     """Multiply two arrays as vectors, with the first conjugated."""
-    return matmul(reshape(conj(as_array(a)), (-1,)), reshape(as_array(b), (-1,)))
+    a, b = (x if len(shape_of(x)) == 1 else reshape(x, (-1,)) for x in map(as_array, (a, b)))
+    return matmul(conj(a) if is_complex(plain(a)) else a, b)
 
 
 @implements(np.inner)
@@ -53,6 +56,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if isinstance(axes, int):
         axes = (range(ra - axes, ra), range(axes))
     axes_a, axes_b = (normalize_axis_tuple(*given) for given in ((axes[0], ra), (axes[1], rb)))
+    if ra == rb == len(axes_a) == 1:
+        return matmul(a, b)
     free_a = [i for i in range(ra) if i not in axes_a]
     free_b = [i for i in range(rb) if i not in axes_b]
     summed = [shape_of(a)[i] for i in axes_a]

@@ -2,27 +2,76 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from simpleautodiff.arrays.registry import as_array, implements, is_batch
-from simpleautodiff.core.level import plain
-from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, cite_line
+from simpleautodiff.arrays.given_values import give_values
+from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
+from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.errors import (
+    ArgumentError,
+    DomainError,
+    InputError,
+    RuleError,
+    TraceError,
+    cite_line,
+)
 from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
+    SYMMETRIC,
+    SymmetricRows,
     cholesky as cholesky_row,
     eigenvalues,
-    eigenvectors,
     flip,
+    make_symmetric_rows,
 )
 from simpleautodiff.rules.array.products import matmul
+from simpleautodiff.rules.array.repeated_values import (
+    are_close,
+    move_general,
+    move_singular,
+    move_symmetric,
+    separate,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
 from simpleautodiff.values.functions import is_complex
+
+
+class _Kind(NamedTuple):
+    """A kind of decomposition: its row, and its values alone, of arrays and out of the row."""
+
+    row: Any
+    find_values: Any
+    take_values: Any
+    move: Any
+
+
+def _lower(a: Any) -> Any:
+    return np.linalg.eigh(a, "L")
+
+
+def _upper(a: Any) -> Any:
+    return np.linalg.eigh(a, "U")
+
+
+HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(_upper)}
+HALVES_OF_VALUES = {
+    "L": make_symmetric_rows(_lower, lambda a: np.linalg.eigvalsh(a, "L")),
+    "U": make_symmetric_rows(_upper, lambda a: np.linalg.eigvalsh(a, "U")),
+}
+GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
+SINGULAR = _Kind(
+    factors.svd,
+    lambda a: np.linalg.svd(a, compute_uv=False),
+    lambda packed, a: packed[..., shape_of(a)[-2], :],
+    move_singular,
+)
 
 
 class EighResult(NamedTuple):
@@ -63,17 +112,57 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
-    symmetric = _symmetrize(a, UPLO)
-    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+    return EighResult(*decompose_symmetric(symmetrize(a, UPLO), HALVES[UPLO.upper()]))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """Return the eigenvalues of a symmetric matrix, of which one triangle is read."""
-    return eigenvalues(_symmetrize(a, UPLO))
+    return find_symmetric_values(symmetrize(a, UPLO), HALVES_OF_VALUES[UPLO.upper()])
 
 
-def _symmetrize(a: Any, half: str) -> Any:
+def decompose_symmetric(a: Any, rows: SymmetricRows) -> tuple[Any, Any]:
+    """Return eigenvalues and eigenvectors of a whole symmetric matrix by the given rows."""
+    a = _separate_symmetric(a, rows)
+    rows = SYMMETRIC if isinstance(plain(a), Traced) else rows
+    return rows.eigenvalues(a), rows.eigenvectors(a)
+
+
+def find_symmetric_values(a: Any, rows: SymmetricRows) -> Any:
+    """Return the eigenvalues of a whole symmetric matrix by the given rows."""
+    a = _separate_symmetric(a, rows)
+    return (SYMMETRIC if isinstance(plain(a), Traced) else rows).eigenvalues(a)
+
+
+def _separate_symmetric(a: Any, rows: SymmetricRows) -> Any:
+    move = functools.partial(move_symmetric, rows.decompose)
+    return _separate(a, _Kind(eigenvalues, np.linalg.eigvalsh, lambda w, a: w, move))
+
+
+def _separate(a: Any, kind: _Kind) -> Any:
+    """Return a matrix as one that moves, if values are repeated; see `rules.array.repeated_values`.
+
+    Derivatives that are recorded as programs go on only while none are.
+    """
+    if not isinstance(plain(a), Traced):
+        return separate(a, kind.find_values, kind.move)
+    if plain(a) is not a and can_decide(a):
+        _refuse_repeated(kind.take_values(kind.row(plain(a)), a), kind.move is move_singular)
+    return a
+
+
+def _refuse_repeated(values: Any, zero: bool) -> None:
+    """Let a derivative that is recorded as a program go on only while no value is repeated."""
+    n = shape_of(values)[-1]
+    gaps = abs(values[..., None, :] - values[..., :, None])
+    smallest = np.min(np.where(np.eye(n, dtype=bool), np.inf, gaps), initial=np.inf)
+    if zero:
+        smallest = np.minimum(smallest, np.min(abs(values), initial=np.inf))
+    if are_close(smallest, np.max(abs(values), initial=0.0), n):
+        raise TraceError("repeated eigenvalues or singular values: the derivative is a limit")
+
+
+def symmetrize(a: Any, half: str) -> Any:
     """Return the symmetric matrix with the lower (or upper) triangle of `a`."""
     if half.upper() not in ("L", "U"):
         raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
@@ -86,21 +175,25 @@ def _symmetrize(a: Any, half: str) -> Any:
 @implements(np.linalg.eig)
 def eig(a: Any) -> EigResult:
     """Return eigenvalues and eigenvectors: of norm 1, with a real largest component."""
-    w, v = factors.split_eig(factors.eig(a))
-    v = v / np.sqrt(sum_over(squared_size(v), -2, True))
+    w, found = factors.split_eig(factors.eig(_separate(a, GENERAL)))
+    v = found / np.sqrt(sum_over(squared_size(found), -2, True))
     if is_complex(plain(v)):
         exact = plain(v).imag == 0
         largest = np.argmax(np.where(exact, np.abs(plain(v)), 0.0), axis=-2)[..., None, :]
         pivot = np.take_along_axis(v, largest, -2)
         sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
+    v = give_values(v, lambda: plain(found), (), {})  # it has that length already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 
 @implements(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """Return the eigenvalues of any square matrix."""
-    return getitem(factors.split_eig(factors.eig(a))[0], (..., 0, slice(None)))
+    return getitem(
+        factors.split_eig(factors.eig(_separate(a, GENERAL)))[0],
+        (..., 0, slice(None)),
+    )
 
 
 @implements(np.linalg.svd)
@@ -110,7 +203,7 @@ def svd(
     """Return U, the singular values and V conjugate transposed."""
     if hermitian:
         return _hermitian_svd(a, compute_uv)
-    u, s, v = factors.split_svd(factors.svd(a), a)
+    u, s, v = factors.split_svd(factors.svd(_separate(a, SINGULAR)), a)
     s = real(getitem(s, (..., 0, slice(None))))
     if not compute_uv:
         return s
@@ -119,7 +212,8 @@ def svd(
             "np.linalg.svd of a node: the vectors that full_matrices=True adds are any basis of "
             f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
         )
-    return SVDResult(u, s, flip(v))
+    vh = flip(v)
+    return SVDResult(u, s, give_values(vh, lambda: np.ascontiguousarray(plain(vh)), (), {}))
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:

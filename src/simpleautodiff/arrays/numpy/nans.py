@@ -13,7 +13,6 @@ from simpleautodiff.arrays.reductions import (
     mean_,
     min_,
     prod,
-    safe_sqrt,
     sum_,
     var,
 )
@@ -92,4 +91,4 @@ nanmin = implements(np.nanmin)(_ignore_nan_in_extremum("nanmin", min_, np.inf))
 @implements(np.nanstd)
 def nanstd(a: Any, axis: Any = None, **kwargs: Any) -> Any:
     """Return the standard deviation of what is not nan."""
-    return safe_sqrt(nanvar(a, axis, **kwargs))
+    return np.sqrt(nanvar(a, axis, **kwargs))

@@ -13,6 +13,7 @@ from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.roots import as_sum_of_squares
 from simpleautodiff.values.functions import optional
 
 
@@ -56,7 +57,7 @@ def _correlation(u: Any, v: Any, w: Any = None) -> Any:
 
 def _mahalanobis(u: Any, v: Any, VI: Any) -> Any:
     along = u - v
-    return np.sqrt(sum_over((along @ _floats(VI)) * along, -1, False))
+    return np.sqrt(as_sum_of_squares(sum_over((along @ _floats(VI)) * along, -1, False)))
 
 
 METRICS: dict[str, Function] = {

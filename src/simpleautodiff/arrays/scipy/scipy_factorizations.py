@@ -6,10 +6,12 @@ Arguments that only save time (`overwrite_a`, ...) are accepted and ignored; the
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import align_phases
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
 from simpleautodiff.arrays.registry import implements_scipy
@@ -18,7 +20,12 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import cholesky, flip
+from simpleautodiff.rules.array.linear_systems import (
+    SymmetricRows,
+    cholesky,
+    flip,
+    make_symmetric_rows,
+)
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex
 
@@ -42,7 +49,17 @@ def eigh(
 ) -> Any:
     """Return the eigenvalues and eigenvectors of a symmetric matrix, or of A v = λ B v."""
     reject_settings("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
-    values, vectors = _pairs(a if lower else flip(a), b if lower or b is None else flip(b))
+    whole = factors.symmetrize(a, "L" if lower else "U")
+    rows = _make_rows(lower, driver, eigvals_only)
+    vectors: Any = None
+    if b is not None:
+        values, vectors = _pairs(whole, b if lower else flip(b))
+    elif eigvals_only:
+        values = factors.find_symmetric_values(whole, rows)
+    else:
+        values, vectors = factors.decompose_symmetric(whole, rows)
+    if subset_by_index is not None and vectors is not None:
+        vectors = _align_subset(vectors, whole, b, subset_by_index, lower, driver)
     first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
     kept = (..., slice(first, last + 1))
     return (
@@ -50,14 +67,38 @@ def eigh(
     )
 
 
+def _align_subset(vectors: Any, a: Any, b: Any, subset: Any, lower: bool, driver: Any) -> Any:
+    """Give the eigenvectors of a subset the signs with which SciPy finds that subset."""
+    import scipy.linalg
+
+    def find() -> Any:
+        first, last = map(int, subset)
+        settings: Any = {"subset_by_index": [first, last], "lower": lower, "driver": driver}
+        full = np.array(plain(vectors))
+        full[..., first : last + 1] = scipy.linalg.eigh(plain(a), plain(b), **settings)[1]
+        return full
+
+    return align_phases(vectors, find)
+
+
+@functools.cache
+def _make_rows(lower: bool, driver: str | None, values_alone: bool) -> SymmetricRows:
+    """Return the rows of eigenvalues and eigenvectors as SciPy finds them."""
+    import scipy.linalg
+
+    def decompose(a: Any) -> Any:
+        return scipy.linalg.eigh(a, lower=lower, driver=driver)
+
+    def find_values(a: Any) -> Any:
+        return scipy.linalg.eigh(a, lower=lower, driver=driver, eigvals_only=True)
+
+    return make_symmetric_rows(decompose, find_values if values_alone else None)
+
+
 def _pairs(a: Any, b: Any) -> Any:
     """Return eigenvalues and eigenvectors of A v = λ B v: with B = L Lᴴ, those of L⁻¹ A L⁻ᴴ."""
-    if b is None:
-        return factors.eigh(a)
-    below = np.tri(shape_of(a)[-1], k=-1, dtype=bool)
-    symmetric = np.where(below, a, 0.0) + flip(np.where(below.T, 0.0, a))
     root = cholesky(b)
-    half = solve_triangular(root, symmetric, lower=True)
+    half = solve_triangular(root, a, lower=True)
     values, vectors = factors.eigh(solve_triangular(root, flip(half), lower=True))
     return values, solve_triangular(root, vectors, trans=2, lower=True)
 

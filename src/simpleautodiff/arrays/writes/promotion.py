@@ -8,6 +8,7 @@ to one is seen in all.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache, partial, wraps
 from typing import Any
@@ -39,6 +40,7 @@ from simpleautodiff.arrays.writes.writable import (
     real_part,
     view_or_copy,
 )
+from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, Written, concrete
 from simpleautodiff.core.node import Constant, Hand, Node
 from simpleautodiff.core.tape import Tape
@@ -48,6 +50,7 @@ from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of, t
 from simpleautodiff.rules.scalar.complex_parts import imag, real
 from simpleautodiff.values.functions import is_complex
 
+_CLASS: Any = object.__dict__["__class__"]  # the class of a node; isinstance asks its own
 _ARRAY = Traced.__dict__["value"]  # the slot in which a promoted node has its array
 SPECIAL_METHODS: dict[
     str, Any
@@ -208,7 +211,7 @@ class _Promotion:
         for view, steps in views:
             self.join(view, follow(array, steps))
         _ARRAY.__set__(node, array)
-        node.__class__ = _promoted_class(type(node))  # type: ignore[arg-type]
+        _CLASS.__set__(node, _promoted_class(type(node)))  # type: ignore[arg-type]
 
     def join(self, view: Any, array: Any) -> None:
         """Let a view stand for an array, unless NumPy would have copied it."""
@@ -250,7 +253,7 @@ def _promoted_class(node_class: type[Traced]) -> type[Traced]:
 def _attribute(self: Any, name: str) -> Any:
     """Get an attribute of the array; `value` is its current node."""
     if name == "__class__":
-        return type(self)
+        return engine.class_of(self, sys._getframe(1))
     array = _ARRAY.__get__(self)
     if name == "writable":
         return lambda: array

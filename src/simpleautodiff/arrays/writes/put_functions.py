@@ -25,7 +25,10 @@ def _make_flat_indices(y: Writable) -> Any:
 
 
 def _write(y: Writable, flat_indices: Any, values: Any) -> None:
-    y[np.unravel_index(flat_indices, _shape(y))] = values  # type: ignore[index]  # installed by `writing`
+    if _shape(y):
+        y[np.unravel_index(flat_indices, _shape(y))] = values  # type: ignore[index]  # installed by `writing`
+    elif np.size(flat_indices):
+        y[()] = np.reshape(values, (-1,))[-1]  # type: ignore[index]
 
 
 def _repeat(values: Any, size: int) -> Any:

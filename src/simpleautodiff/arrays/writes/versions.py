@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
+from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Written
+
+MAKING = ContextVar("MAKING", default=False)  # whether new arrays are writable ones; `made_arrays`
 
 
 class Writable(Written):
@@ -24,3 +31,18 @@ class Writable(Written):
         self.first: Any = None
         self.layout: Any = None
         self.writes: dict[tuple[int, ...], Any] = {}
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        """What `isinstance` is told outside this library: that it is an array."""
+        return engine.class_of(self, sys._getframe(1))
+
+
+def as_made(result: Any, args: tuple[Any, ...] = ()) -> Any:
+    """Return a new array as a writable one, if they are to be, unless it is a view of another."""
+    if not MAKING.get() or type(result) is not np.ndarray:
+        return result
+    new = result.flags.writeable and result.dtype.kind in "fc"
+    if not new or any(isinstance(x, np.ndarray) and np.may_share_memory(result, x) for x in args):
+        return result
+    return Writable(result)

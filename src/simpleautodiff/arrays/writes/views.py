@@ -54,10 +54,10 @@ def forget(key: int) -> None:
     """Drop the record of a view: it is gone, or stores its base itself."""
     seen = _records.pop(key, None)
     if seen is not None:
-        views = _views[id(seen.base)]
-        del views[key]
+        views = _views.get(id(seen.base), {})  # an interrupt may have come before it was entered
+        views.pop(key, None)
         if not views:
-            del _views[id(seen.base)]
+            _views.pop(id(seen.base), None)
 
 
 def view_record(view: Any) -> ViewRecord | None:

@@ -27,7 +27,7 @@ from simpleautodiff.arrays.registry import (
 from simpleautodiff.arrays.writes.example_indices import has_repeats, put_each, put_last
 from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
-from simpleautodiff.arrays.writes.versions import Writable
+from simpleautodiff.arrays.writes.versions import Writable, as_made
 from simpleautodiff.arrays.writes.writable import (
     as_cell,
     current,
@@ -64,9 +64,14 @@ def copy(a: Any) -> Writable:
     return Writable(snapshot(a))
 
 
-def make_like(function: Any) -> Callable[..., Writable]:
-    """Implement zeros_like and its relatives by returning a writable array."""
-    return lambda a, *args, **kwargs: Writable(function(_outline(a), *args, **kwargs))
+def make_like(function: Any) -> Callable[..., Any]:
+    """Implement zeros_like and its relatives: what is no array of integers is writable."""
+
+    def implementation(a: Any, *args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        made = function(_outline(a), *args, dtype=dtype, **kwargs)
+        return Writable(made) if made.dtype.kind in "fc" else made
+
+    return implementation
 
 
 def _outline(a: Any) -> Any:
@@ -173,11 +178,17 @@ def _ufunc(self: Writable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
         result = np.where(
             plain(unwrapped(where)), result, 0.0 if out[0] is None else unwrapped(out[0])
         )
-    return write_result(result, out, f"np.{ufunc.__name__}")
+    return as_made(write_result(result, out, f"np.{ufunc.__name__}"))
 
 
 def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    return as_made(_call_function(function, args, kwargs))
+
+
+def _call_function(function: Any, args: Any, kwargs: Any) -> Any:
     first = args[0] if args else None
+    if function in _NEW_ARRAY_FUNCTIONS:
+        return FUNCTIONS[function](*args, **kwargs)  # of `like=`, which is not passed on
     if function in IN_PLACE_FUNCTIONS and isinstance(first, (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](first.writable(), *args[1:], **kwargs)
     if function in _VIEW_FUNCTIONS and isinstance(first, Written):
@@ -198,17 +209,18 @@ def _function(self: Writable, function: Any, types: Any, args: Any, kwargs: Any)
 _VIEW_FUNCTIONS: set[Any] = {
     *(np.ravel, np.reshape, np.transpose, np.moveaxis, np.swapaxes, np.rollaxis, np.squeeze),
     *(np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.diagonal, np.matrix_transpose),
-    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.unstack, np.broadcast_to),
+    *(np.split, np.array_split, np.hsplit, np.vsplit, np.dsplit, np.broadcast_to),
     *(np.atleast_1d, np.atleast_2d, np.atleast_3d, np.linalg.diagonal, np.linalg.matrix_transpose),
+    *([np.unstack] if hasattr(np, "unstack") else []),  # since NumPy 2.1
 }
 
 
 def _make_binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: function(self.current, unwrapped(other))
+    return lambda self, other: as_made(function(self.current, unwrapped(other)))
 
 
 def _make_reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda self, other: function(unwrapped(other), self.current)
+    return lambda self, other: as_made(function(unwrapped(other), self.current))
 
 
 def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -226,7 +238,7 @@ def _make_in_place(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
 
 
 def _make_unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda self: function(self.current)
+    return lambda self: as_made(function(self.current))
 
 
 def _refuse_pickle(self: Writable) -> Any:
@@ -275,6 +287,7 @@ def methods_of_writable() -> dict[str, Any]:
         "__array_function__": _function,
         "__array__": lambda self, *args, **kwargs: np.asarray(self.current, *args, **kwargs),
         "__getattr__": lambda self, name: getattr(self.current, name),
+        "astype": lambda self, *args, **how: as_made(self.current.astype(*args, **how)),
         "copy": lambda self: Writable(self.current),
         "fill": _fill,
         "sort": _sort,

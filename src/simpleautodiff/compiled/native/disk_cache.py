@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
 import sys
-import tempfile
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
@@ -24,6 +24,7 @@ VARIABLE = "SIMPLEAUTODIFF_CACHE"
 _MAGIC = b"simpleautodiff object 1\n"
 _CHECKSUM = 32
 _SUFFIX, _PART = ".object", ".part"
+_CAREFULLY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # no link; a pipe is empty
 
 
 class Contents(NamedTuple):
@@ -91,7 +92,7 @@ def _content(place: Path, key: str) -> bytes | None:
     path = place / (key + _SUFFIX)
     if not _is_private(os.lstat(place)):
         return None
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+    with open(os.open(path, os.O_RDONLY | _CAREFULLY), "rb") as file:
         if not _is_private(os.fstat(file.fileno())):
             return None
         header, content = file.read(len(_MAGIC) + _CHECKSUM), file.read()
@@ -129,14 +130,18 @@ def store(key: str, content: bytes) -> None:
 
 def _write(place: Path, key: str, content: bytes) -> None:
     """Write beside and then rename, so that no half of a file is ever seen."""
-    handle, beside = tempfile.mkstemp(dir=place, suffix=_PART)
+    beside = place / f"{key}-{secrets.token_hex(8)}{_PART}"
     try:
-        with open(handle, "wb") as file:
+        with open(beside, "xb", opener=_open_private) as file:
             file.write(content)
         os.replace(beside, place / (key + _SUFFIX))
-    except OSError:
-        os.unlink(beside)
+    except BaseException:  # also of an interrupt nothing is left
+        beside.unlink(missing_ok=True)
         raise
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _trim(place: Path) -> None:

@@ -34,7 +34,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 )
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import cite_line
+from simpleautodiff.errors import TraceError, cite_line
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -70,6 +70,7 @@ class SymbolLevel(OpaqueLevel):
 
     def record(self, what: Any, args: tuple[Any, ...], kwargs: Any, value: Any) -> Symbol:
         """Take note of a step."""
+        self._check_open()
         args = tuple([self._as_argument(arg) for arg in args])
         if type(value) is int:
             value = float(value)  # math.floor(x), which may be nan at another call
@@ -83,6 +84,7 @@ class SymbolLevel(OpaqueLevel):
 
     def single(self, line: Line, value: float) -> FloatSymbol:
         """Take note of a step that gives one of Python's own numbers."""
+        self._check_open()
         symbol = FloatSymbol()
         symbol.level = self
         symbol.concrete = value
@@ -135,6 +137,7 @@ class SymbolLevel(OpaqueLevel):
         """Let the code go by a bool, or by an integer, and note that it did."""
         if not isinstance(truth, Symbol):
             return bool(truth)
+        self._check_open()
         if self.rows:
             raise not_recorded("a decision that each row makes for itself")
         expected = bool(truth.concrete)
@@ -142,6 +145,15 @@ class SymbolLevel(OpaqueLevel):
             self._asked[truth.place] = expected
             self.guards.append(Guard(truth.place, expected, cite_line(), number))
         return expected
+
+    def _check_open(self) -> None:
+        """Refuse to compute with a symbol of a function that has been recorded."""
+        if not self.open:
+            raise TraceError(
+                "a symbol of a function that jit has recorded is used after that: it stands for "
+                "another number at every call. Do not keep symbols in variables outside the "
+                f"function; return what is needed later{cite_line()}"
+            )
 
     def _concrete(self, tree: Any) -> Any:
         """Return the numbers of this call in place of symbols."""

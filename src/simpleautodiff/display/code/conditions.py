@@ -6,6 +6,11 @@ from typing import Any, NamedTuple, Self, SupportsIndex
 
 import numpy as np
 
+from simpleautodiff.core.primitive import SUM
+from simpleautodiff.program.notation import Term
+
+COMPARISON = SUM - 1  # the precedence of a comparison
+
 _LOGICAL_SIGNS = {
     np.bitwise_and: "&",
     np.logical_and: "&",
@@ -80,3 +85,29 @@ def attach_condition(answer: Any, sign: str, *sides: Any) -> Any:
 def condition_of(array: Any) -> Condition | None:
     """Return the condition of a bool array, if it is known."""
     return array.condition if isinstance(array, ConditionArray) else None
+
+
+def write_condition(sign: str, sides: list[Term]) -> Term:
+    """Write a condition in both notations."""
+    latex = _LATEX_CONDITION_SIGNS.get(sign, sign)
+    return Term(
+        infix(sign, [side.inside(SUM) for side in sides]),
+        COMPARISON,
+        latex=lambda: infix(latex, [side.latex_inside(SUM) for side in sides]),
+    )
+
+
+def infix(sign: str, sides: list[str]) -> str:
+    """Write an operator between its operands, or before its only one."""
+    return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
+
+
+_LATEX_CONDITION_SIGNS = {
+    "<=": r"\le",
+    ">=": r"\ge",
+    "==": "=",
+    "!=": r"\ne",
+    "&": r"\land",
+    "|": r"\lor",
+    "~": r"\lnot ",
+}

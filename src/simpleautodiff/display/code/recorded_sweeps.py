@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import filled
@@ -12,7 +14,7 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.core.sweep import accumulations
 from simpleautodiff.core.tape import Seeds, Tape
-from simpleautodiff.display.code.conditions import attach_condition, condition_of
+from simpleautodiff.display.code.conditions import Condition, attach_condition, condition_of
 from simpleautodiff.transforms.located_tapes import LocatedTape
 
 
@@ -28,6 +30,17 @@ class Change(NamedTuple):
     value: Any
 
 
+class Decision(NamedTuple):
+    """A condition on single numbers by which the code has gone its way, and what it was."""
+
+    condition: Condition
+    answer: bool
+
+    def operands(self) -> list[Node]:
+        """Return the nodes that decide."""
+        return [side for side in self.condition.sides if type(side) is Node]
+
+
 class SourceTape(LocatedTape):
     """A tape on which a function, and perhaps a sweep through it, is recorded.
 
@@ -41,10 +54,19 @@ class SourceTape(LocatedTape):
         self.end: Node | None = None
         self.accent = ""
         self.changes: list[Change] = []
+        self.decisions: list[Decision] = []
 
     def answered(self, answer: Any, sign: str, x: Any, y: Any) -> Any:
-        """Attach the condition to a bool array, so that it can be evaluated again."""
-        return attach_condition(answer, sign, self._find_on_tape(x), self._find_on_tape(y))
+        """Attach the condition to a bool array, so that it can be evaluated again.
+
+        By a single answer the code goes its way; it is noted.
+        """
+        super().answered(answer, sign, x, y)
+        sides = self._find_on_tape(x), self._find_on_tape(y)
+        if isinstance(answer, (bool, np.bool_)):
+            self.decisions.append(Decision(Condition(sign, sides), bool(answer)))
+            return answer
+        return attach_condition(answer, sign, *sides)
 
     def _find_on_tape(self, x: Any) -> Any:
         """Return the node on this tape that a value of a higher level refers to."""

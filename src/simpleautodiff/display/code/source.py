@@ -93,7 +93,8 @@ def source(
         ``lambda x: jvp(f, (x,), (1.0,))``.
     args
         A point. Loops, branches and shapes are those of this point, so the text is valid wherever
-        they are the same; a function without them is valid everywhere. Conditions on arrays are
+        they are the same; a function without them is valid everywhere. Where a single number
+        decided on a branch the text tests it again, and refuses another. Conditions on arrays are
         evaluated again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but a value computed from
         conditions alone, as ``np.where(x > 0, 1, 2)`` and much of a second derivative, is a
         constant of the point. At the point itself the text gives the same numbers to the last bit.
@@ -171,7 +172,7 @@ def _record_source(signature: Signature) -> Source:
     tape = SourceTape()
     leaves, rebuild = flatten(args)
     try:
-        with engine.recording, tape:
+        with engine.recording() as use, use, tape:
             what = f"an argument of {name_of(function)}"
             inputs = [tape.input(check_value(leaf, what)) for leaf in leaves]
             result = _run(function, rebuild(iter(inputs)), tape)

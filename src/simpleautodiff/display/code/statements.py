@@ -10,11 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.core.primitive import POWER, SIGN, SUM, Primitive
-from simpleautodiff.display.code.conditions import Condition, condition_of
-from simpleautodiff.display.code.recorded_sweeps import Change, SourceTape, inner
+from simpleautodiff.display.code.conditions import (
+    COMPARISON,
+    Condition,
+    condition_of,
+    infix,
+    write_condition,
+)
+from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import Term, as_term, latex_name, render
@@ -27,20 +34,29 @@ from simpleautodiff.program.python_code import (
     write_literal,
 )
 from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.functions import shape
 
+_OTHER_BRANCH = "these numbers take another branch: write the source at them"
+_OTHER_SHAPE = "these arrays have another shape: write the source at them"
 _MAX_INLINE = 60  # characters up to which an expression is inlined into another
-COMPARISON = SUM - 1  # the precedence of a comparison
 
 
 @dataclass(slots=True)
 class Assignment:
-    """One assignment: its variable, its expression in Python and LaTeX, what it reads."""
+    """One assignment: its variable, its expression in Python and LaTeX, what it reads.
+
+    Without a variable it is a statement of another kind: a condition that must hold.
+    """
 
     variable: str
     text: str
     latex: str
     reads: set[str]
     comment: str = ""
+
+    def python(self) -> str:
+        """Return the statement as Python."""
+        return f"{self.variable} = {self.text}" if self.variable else self.text
 
 
 @dataclass(slots=True)
@@ -73,20 +89,31 @@ class Statements:
         self.outputs = dict.fromkeys(
             leaf for leaf in results if type(leaf) is Node and leaf.level is tape
         )
-        self.needed = self._ancestors()
+        self.decisions = [d for d in tape.decisions if d.operands()]
+        self.by_operand: dict[Node, list[Decision]] = {}
+        for decision in self.decisions:
+            for node in decision.operands():
+                self.by_operand.setdefault(node, []).append(decision)
+        self.tests: set[str] = set()
+        deciding = [node for decision in self.decisions for node in decision.operands()]
+        self.needed = self._ancestors(deciding)
         self.uses = Counter(arg for node in self.needed for arg in tape.operands(node))
+        self.uses.update(deciding)
         self.left = self.uses.copy()
+        self.changed = {change.value for change in tape.changes if type(change.value) is Node}
         self.own = variables_of(list(tape), tape.instructions)
         for node, name in zip(inputs, names, strict=True):
             self._hold(name, node)
+            self._write_shape(name, node)
+            self._write_decisions(node)
         self.seen = 0
         self._write_values()
         self._write_sweep()
 
-    def _ancestors(self) -> set[Node]:
-        """Return the steps that the results need, and the operands of their conditions."""
+    def _ancestors(self, deciding: list[Node]) -> set[Node]:
+        """Return the steps that results and decisions need, and the operands of conditions."""
         found: set[Node] = set()
-        waiting = list(self.outputs)
+        waiting = [*self.outputs, *deciding]
         while waiting:
             node = waiting.pop()
             if node not in found:
@@ -110,7 +137,12 @@ class Statements:
             line = self.tape.line(node)
             own = self.own.get(node, "") if line else ""
             self._assign(name, node, ", ".join(filter(None, (own, line * (line != last)))))
+            self._write_decisions(node)
             last = line
+        sweep = self.tape.changes[0].time if self.tape.changes else len(self.tape)
+        self._write_rest(sweep, self.changed)
+        for decision in self.decisions:
+            self._write_decision(decision)
 
     def _write_rest(self, until: int, changed: set[Node]) -> None:
         """Write the steps up to a time that are neither adjoints nor inlined."""
@@ -128,14 +160,35 @@ class Statements:
         self.temporaries += 1
         self._assign(f"t{self.temporaries}", node, written=written)
 
+    def _write_shape(self, name: str, node: Node) -> None:
+        """Refuse arrays of another shape: sums, means and their adjoints are of this one."""
+        full = shape(plain(node))
+        if full:
+            check = f"if np.shape({name}) != {full!r}: raise ValueError({_OTHER_SHAPE!r})"
+            self.statements.append(Assignment("", check, "", {name}))
+
+    def _write_decisions(self, node: Node) -> None:
+        """Write the decisions by a step that is held now, as soon as all their operands are."""
+        for decision in self.by_operand.pop(node, ()):
+            if all(operand in self.held for operand in decision.operands()):
+                self._write_decision(decision)
+
+    def _write_decision(self, decision: Decision) -> None:
+        """Refuse numbers by which the code would have gone another way."""
+        written = self._condition(decision.condition)
+        test = f"not {written.piece.text}" if decision.answer else written.piece.text
+        if test not in self.tests:
+            self.tests.add(test)
+            check = f"if {test}: raise ValueError({_OTHER_BRANCH!r})"
+            self.statements.append(Assignment("", check, "", written.reads))
+
     # The sweep. -----------------------------------------------------------------------------------
 
     def _write_sweep(self) -> None:
         """Write the adjoints as the sweep changed them."""
-        changed = {change.value for change in self.tape.changes if type(change.value) is Node}
         for change in self.tape.changes:
             value = change.value
-            self._write_rest(change.time, changed)
+            self._write_rest(change.time, self.changed)
             if type(value) is Node and value.level is self.tape and value in self.needed:
                 self._write_change(change, value)
         self._write_rest(len(self.tape), set())
@@ -163,9 +216,7 @@ class Statements:
         condition = condition_of(inner(arg))
         if condition is None:
             return inner(arg)
-        return _write_condition(
-            condition.sign, [as_term(self._mention(x)) for x in condition.sides]
-        )
+        return write_condition(condition.sign, [as_term(self._mention(x)) for x in condition.sides])
 
     # Statements. ----------------------------------------------------------------------------------
 
@@ -233,9 +284,9 @@ class Statements:
         """Write a condition, so that it is evaluated wherever the function is called."""
         sides = [self._argument(side, "") for side in condition.sides]
         texts = [side.piece.inside(SUM) for side in sides]
-        term = _write_condition(condition.sign, [as_term(side.term) for side in sides])
+        term = write_condition(condition.sign, [as_term(side.term) for side in sides])
         reads = set().union(*[side.reads for side in sides])
-        return Expression(Piece(_infix(condition.sign, texts), COMPARISON), term, reads)
+        return Expression(Piece(infix(condition.sign, texts), COMPARISON), term, reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
@@ -260,18 +311,21 @@ class Statements:
     def lines(self, result: str) -> list[str]:
         """Return the indented lines of a body that ends with ``return result``."""
         self.statements = _drop_unread(self.statements, result)
-        widths = [len(f"{s.variable} = {s.text}") for s in self.statements]
+        widths = [len(s.python()) for s in self.statements if s.variable]
         width = min(max(widths, default=0), 48)
         lines = []
         for statement in self.statements:
-            text = f"{statement.variable} = {statement.text}"
             comment = f"  # {statement.comment}" if statement.comment else ""
-            lines.append(f"    {text:<{width}}{comment}".rstrip())
+            lines.append(f"    {statement.python():<{width}}{comment}".rstrip())
         return [*lines, f"    return {result}"]
 
     def latex(self) -> str:
         """Return the statements as aligned equations."""
-        rows = [rf"  {variable_latex(s.variable)} &= {s.latex} \\" for s in self.statements]
+        rows = [
+            rf"  {variable_latex(s.variable)} &= {s.latex} \\"
+            for s in self.statements
+            if s.variable
+        ]
         return "\n".join([r"\begin{align*}", *rows, r"\end{align*}"])
 
 
@@ -312,30 +366,6 @@ def _write_as_sign(node: Node, parts: list[Expression]) -> Expression | None:
     return None
 
 
-def _write_condition(sign: str, sides: list[Term]) -> Term:
-    latex = _LATEX_CONDITION_SIGNS.get(sign, sign)
-    return Term(
-        _infix(sign, [side.inside(SUM) for side in sides]),
-        COMPARISON,
-        latex=lambda: _infix(latex, [side.latex_inside(SUM) for side in sides]),
-    )
-
-
-def _infix(sign: str, sides: list[str]) -> str:
-    return f"{sign}{sides[0]}" if len(sides) == 1 else f" {sign} ".join(sides)
-
-
-_LATEX_CONDITION_SIGNS = {
-    "<=": r"\le",
-    ">=": r"\ge",
-    "==": "=",
-    "!=": r"\ne",
-    "&": r"\land",
-    "|": r"\lor",
-    "~": r"\lnot ",
-}
-
-
 def variable_latex(name: str) -> str:
     """Write a variable in LaTeX: x1_bar as an x with a bar, x1_dot as one with a dot."""
     base, _, accent = name.rpartition("_")
@@ -347,7 +377,7 @@ def _drop_unread(statements: list[Assignment], result: str) -> list[Assignment]:
     wanted = set(re.findall(r"[^\W\d]\w*", result))
     kept = []
     for statement in reversed(statements):
-        if statement.variable in wanted:
+        if statement.variable in wanted or not statement.variable:
             wanted.discard(statement.variable)
             wanted |= statement.reads
             kept.append(statement)

@@ -43,7 +43,7 @@ def make_document(
     code, first
         The lines of the function's source, and the number of the first one.
     """
-    with engine.recording:  # everything made here is retained
+    with engine.recording() as use, use:  # everything made here is retained
         return _make_document(program, title, code, first)
 
 

@@ -1,8 +1,8 @@
 """Rows: decompositions of matrices: U, s, V; Q, R; eigenvalues and eigenvectors.
 
 A decomposition returns its factors packed into one array, one below the other, so that it is
-computed once. Where singular values or eigenvalues are equal, their vectors are not unique; the
-derivative by which these would rotate into each other is taken as 0.
+computed once. Where singular values or eigenvalues are equal, their vectors are not unique, and
+derivatives are limits: see `repeated_values`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,11 @@ from simpleautodiff.rules.array.dtypes import real_dtype
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import EQUAL, flip, has_equal, inv, solve
 from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.repeated_values import (
+    divide_by_gaps,
+    divide_by_sums,
+    divide_by_values,
+)
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
@@ -38,12 +43,6 @@ def _take_diagonal(x: Any) -> Any:
 def _make_diagonal(values: Any) -> Any:
     """Return the diagonal matrix of the values in a 1 × n matrix."""
     return values * np.eye(shape_of(values)[-1], dtype=real_dtype(values))
-
-
-def _invert_or_zero(x: Any) -> Any:
-    """Return 1/x, and 0 where x is 0."""
-    zero = plain(x) == 0
-    return where(zero, 0.0, 1 / where(zero, 1.0, x))
 
 
 def _project_out(basis: Any, x: Any) -> Any:
@@ -70,23 +69,32 @@ def split_svd(packed: Any, a: Any) -> tuple[Any, Any, Any]:
     )
 
 
-def _svd_gaps(s: Any) -> Any:
-    return _invert_or_zero((s + swap(s)) * (s - swap(s)))
+def _turn_by(x: Any, s: Any) -> Any:
+    """Return the rate at which singular vectors turn: (x + xᴴ) / ((sᵢ + sⱼ)(sⱼ - sᵢ))."""
+    return divide_by_sums(divide_by_gaps(x + flip(x), s), s)
+
+
+def _turn_back(bar: Any, s: Any) -> Any:
+    turned = divide_by_sums(divide_by_gaps(bar, s), s)
+    return turned + flip(turned)
+
+
+def _diagonal_part(x: Any) -> Any:
+    return _make_diagonal(_take_diagonal(x))
 
 
 def _svd_push(dot: Any, packed: Any, a: Any) -> Any:
     u, s, v = split_svd(packed, a)
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
     inner = matmul(matmul(flip(u), dot), v)
-    gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
-    left, right = inner * s, inner * swap(s)
-    rotation = (inner - flip(inner)) / 2 * _make_diagonal(inverse)
-    du = matmul(u, gaps * (left + flip(left)) + rotation)
-    dv = matmul(v, gaps * (right + flip(right)))
+    turn_u, turn_v = _turn_by(inner * s, s), _turn_by(inner * swap(s), s)
+    if is_complex(plain(packed)):
+        turn_u = turn_u + divide_by_values(_diagonal_part(inner - flip(inner)) / 2, s)
+    du, dv = matmul(u, turn_u), matmul(v, turn_v)
     if m > k:
-        du = du + _project_out(u, matmul(dot, v)) * inverse
+        du = du + divide_by_values(_project_out(u, matmul(dot, v)), s)
     if n > k:
-        dv = dv + _project_out(v, matmul(flip(dot), u)) * inverse
+        dv = dv + divide_by_values(_project_out(v, matmul(flip(dot), u)), s)
     return concatenate([du, real(_take_diagonal(inner)), dv], -2)
 
 
@@ -94,16 +102,19 @@ def _svd_pull(bar: Any, packed: Any, a: Any) -> Any:
     u, s, v = split_svd(packed, a)
     bar_u, bar_s, bar_v = split_svd(bar, a)
     s, (m, n), k = real(s), shape_of(a)[-2:], shape_of(packed)[-1]
-    gaps, inverse = _svd_gaps(s), _invert_or_zero(s)
-    left, right = gaps * matmul(swap(u), bar_u), gaps * matmul(swap(v), bar_v)
-    rotation = matmul(swap(u), bar_u) * _make_diagonal(inverse)
-    inner = (left + flip(left)) * s + (right + flip(right)) * swap(s)
-    inner = inner + (rotation - flip(rotation)) / 2 + _make_diagonal(real(bar_s))
+    left, right = matmul(swap(u), bar_u), matmul(swap(v), bar_v)
+    inner = _turn_back(left, s) * s + _turn_back(right, s) * swap(s)
+    inner = inner + _make_diagonal(real(bar_s))
+    if is_complex(plain(packed)):
+        rotation = divide_by_values(_diagonal_part(left), s)
+        inner = inner + (rotation - flip(rotation)) / 2
     pulled = matmul(matmul(conj(u), inner), swap(v))
     if m > k:
-        pulled = pulled + matmul(_project_out(conj(u), bar_u * inverse), swap(v))
+        rest = _project_out(conj(u), divide_by_values(bar_u, s))
+        pulled = pulled + matmul(rest, swap(v))
     if n > k:
-        pulled = pulled + matmul(conj(u), flip(_project_out(conj(v), bar_v * inverse)))
+        rest = _project_out(conj(v), divide_by_values(bar_v, s))
+        pulled = pulled + matmul(conj(u), flip(rest))
     return pulled
 
 
@@ -212,14 +223,14 @@ def split_eig(packed: Any) -> tuple[Any, Any]:
 def _eig_push(dot: Any, packed: Any) -> Any:
     w, v = split_eig(packed)
     inner = solve(v, matmul(dot, v))
-    rotated = matmul(v, _invert_or_zero(w - swap(w)) * inner)
+    rotated = matmul(v, divide_by_gaps(inner, w))
     return concatenate([_take_diagonal(inner), rotated], -2)
 
 
 def _eig_pull(bar: Any, packed: Any) -> Any:
     w, v = split_eig(packed)
     bar_w, bar_v = split_eig(bar)
-    inner = _make_diagonal(bar_w) + _invert_or_zero(w - swap(w)) * matmul(swap(v), bar_v)
+    inner = _make_diagonal(bar_w) + divide_by_gaps(matmul(swap(v), bar_v), w)
     return matmul(solve(swap(v), inner), swap(v))
 
 

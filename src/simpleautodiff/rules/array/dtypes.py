@@ -34,8 +34,8 @@ def _astype_back(bar: Any, x: Any) -> Any:
 
 astype: Wrapping = row(
     "astype",
-    lambda _v, x, dtype: Linear(
-        lambda dot: astype(dot, dtype), lambda bar: _astype_back(bar, x), True
+    lambda _v, _x, dtype: Linear(
+        lambda dot: astype(dot, dtype), lambda bar: _astype_back(bar, _x), True
     ),
     ZERO,
     value=_astype,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.array.shapes import (
     broadcast_to,
@@ -22,6 +22,7 @@ from simpleautodiff.rules.array.shapes import (
     shape_of,
     shift_axes,
 )
+from simpleautodiff.rules.branches import masked
 from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -126,10 +127,28 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
     return reshape(scatter(x, indices, (size, math.prod(new))), (size, *new))
 
 
+def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
+    """Put the adjoints of elements where they were taken; all others are structural zeros."""
+    full, ones = shape_of(_x), np.ones(shape_of(bar))
+    marked = scatter(ones, index, full) > 0 if _is_recorded(index) else mark_index(index, full)
+    return _masked(scatter(bar, index, full), marked)
+
+
+def _is_recorded(index: Any) -> bool:
+    """Tell whether an index will be another one at every call of a recorded program."""
+    parts = index if isinstance(index, tuple) else (index,)
+    return any(isinstance(part, Traced) for part in parts) and not find_batches(index)
+
+
+def _masked(bar: Any, mask: Any) -> Any:
+    """Return an adjoint of which only the marked elements exist."""
+    return bar if type(plain(bar)) is Foreign else masked(bar, mask)
+
+
 getitem: Wrapping = linear_row(
     "getitem",
     lambda x, index: x[index],
-    lambda bar, _x, index: scatter(bar, index, shape_of(_x)),
+    _getitem_back,
     1,
     "the derivative is 1 for the selected elements and 0 for the others",
     _getitem_batch,
@@ -214,11 +233,17 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
     return reshape(flat, (size, *full))
 
 
+def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
+    """Return the adjoint of the array before the write; what was overwritten does not count."""
+    full = shape_of(bar)
+    if _is_recorded(index):
+        return _masked(set_item(bar, 0, index), set_item(np.ones(full), 0, index) > 0)
+    return _masked(set_item(bar, 0, index), ~mark_index(index, full))
+
+
 set_item: Wrapping = row(
     "set_item",
-    lambda _v, _x, _value, index: Linear(
-        lambda dot: set_item(dot, 0, index), lambda bar: set_item(bar, 0, index), True
-    ),
+    LinearRule(lambda dot, _x, _value, index: set_item(dot, 0, index), _set_item_back, True),
     _written_rule,
     ZERO,
     value=_set_item,

@@ -5,20 +5,23 @@ Each takes a matrix or a stack of matrices.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.array.products import matmul, swap
+from simpleautodiff.rules.array.repeated_values import divide_by_gaps
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_over
-from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real
-from simpleautodiff.values.functions import is_complex
+from simpleautodiff.values.functions import Function, is_complex
 
+SYMMETRIC_MATRIX = Domain(  # or, of complex numbers, Hermitian
+    "a symmetric matrix", lambda a: np.allclose(a, np.conj(np.swapaxes(a, -1, -2)), 1e-12, 0.0)
+)
 inv: Wrapping = row(
     "inv",
     lambda v, _a: Linear(
@@ -160,6 +163,8 @@ cholesky: Wrapping = row(
     arrays=True,
     reason="from V Vᵀ = A follows dV = V Φ(V⁻¹ dA V⁻ᵀ), where Φ halves the diagonal",
     batch=lambda size, which, a: cholesky(a),
+    domain=SYMMETRIC_MATRIX,
+    holomorphic=False,
 )
 
 
@@ -175,7 +180,7 @@ def has_equal(values: Any, *others: float) -> Any:
 EQUAL = Kink(
     "equal eigenvalues",
     lambda a: has_equal(np.linalg.eigvalsh(a)),
-    "the vectors are those that NumPy returns; exactly equal values do not rotate theirs",
+    "that of the limit, and nan if the vectors matter; each value has the vector NumPy gives it",
 )
 
 
@@ -189,59 +194,73 @@ def _as_one_row(w: Any) -> Any:
     return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
 
 
-def _invert_gaps(w: Any) -> Any:
-    """Return 1/(wⱼ - wᵢ), and 0 where eigenvalues are equal, whose vectors are not unique."""
-    gap = _as_one_row(w) - reshape(w, (*shape_of(w), 1))
-    equal = plain(gap) == 0
-    return where(equal, 0.0, 1 / where(equal, 1.0, gap))
+class SymmetricRows(NamedTuple):
+    """The rows of eigenvalues and eigenvectors, as one function of NumPy or SciPy gives them."""
+
+    eigenvalues: Wrapping
+    eigenvectors: Wrapping
+    decompose: Function
 
 
-def _values_pull(bar: Any, a: Any) -> Any:
-    v = eigenvectors(a)
-    return matmul(conj(v) * _as_one_row(bar), swap(v))
+def make_symmetric_rows(
+    decompose: Function, find_values: Function | None = None, listed: bool = False
+) -> SymmetricRows:
+    """Make the rows of eigenvalues and eigenvectors that `decompose` finds.
 
+    Functions differ in the signs of vectors and in the last digits. Where `find_values` is given,
+    eigenvalues are those that it finds.
+    """
 
-eigenvalues: Wrapping = row(
-    "eigenvalues",
-    lambda _w, a: Linear(
-        lambda dot: real(
-            sum_over(
-                _rotate(eigenvectors(a), dot) * np.eye(shape_of(a)[-1], dtype=plain(a).dtype),
-                -1,
-                False,
-            )
+    def pull_values(bar: Any, a: Any) -> Any:
+        v = eigenvectors(a)
+        return matmul(conj(v) * _as_one_row(bar), swap(v))
+
+    def push_values(dot: Any, a: Any) -> Any:
+        one = np.eye(shape_of(a)[-1], dtype=plain(a).dtype)
+        return real(sum_over(_rotate(eigenvectors(a), dot) * one, -1, False))
+
+    def pull_vectors(bar: Any, v: Any, a: Any) -> Any:
+        middle = divide_by_gaps(matmul(swap(v), bar), _as_one_row(eigenvalues(a)))
+        pulled = matmul(matmul(conj(v), middle), swap(v))
+        return (pulled + flip(pulled)) / 2
+
+    def push_vectors(dot: Any, v: Any, a: Any) -> Any:
+        return matmul(v, divide_by_gaps(_rotate(v, dot), _as_one_row(eigenvalues(a))))
+
+    eigenvalues: Wrapping = row(
+        "eigenvalues",
+        lambda _w, a: Linear(lambda dot: push_values(dot, a), lambda bar: pull_values(bar, a)),
+        value=find_values or (lambda a: decompose(a)[0]),
+        numpy=(),
+        text="eigenvalues({0})",
+        latex=r"\lambda({0})",
+        arrays=True,
+        reason="the change of an eigenvalue is vᵀ dA v, where v is its eigenvector",
+        batch=lambda size, which, a: eigenvalues(a),
+        domain=SYMMETRIC_MATRIX,
+        holomorphic=False,
+        kinks=[EQUAL],
+        listed=listed,
+    )
+    eigenvectors: Wrapping = row(
+        "eigenvectors",
+        lambda v, a: Linear(
+            lambda dot: push_vectors(dot, v, a), lambda bar: pull_vectors(bar, v, a)
         ),
-        lambda bar: _values_pull(bar, a),
-    ),
-    value=lambda a: np.linalg.eigh(a)[0],
-    numpy=(),
-    text="eigenvalues({0})",
-    latex=r"\lambda({0})",
-    arrays=True,
-    reason="the change of an eigenvalue is vᵀ dA v, where v is its eigenvector",
-    batch=lambda size, which, a: eigenvalues(a),
-    kinks=[EQUAL],
-)
+        value=lambda a: decompose(a)[1],
+        numpy=(),
+        text="eigenvectors({0})",
+        latex=r"V({0})",
+        arrays=True,
+        reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ; where wᵢ = wⱼ, in the limit",
+        batch=lambda size, which, a: eigenvectors(a),
+        domain=SYMMETRIC_MATRIX,
+        holomorphic=False,
+        kinks=[EQUAL],
+        listed=listed,
+    )
+    return SymmetricRows(eigenvalues, eigenvectors, decompose)
 
 
-def _vectors_pull(bar: Any, v: Any, a: Any) -> Any:
-    middle = _invert_gaps(eigenvalues(a)) * matmul(swap(v), bar)
-    pulled = matmul(matmul(conj(v), middle), swap(v))
-    return (pulled + flip(pulled)) / 2
-
-
-eigenvectors: Wrapping = row(
-    "eigenvectors",
-    lambda v, a: Linear(
-        lambda dot: matmul(v, _invert_gaps(eigenvalues(a)) * _rotate(v, dot)),
-        lambda bar: _vectors_pull(bar, v, a),
-    ),
-    value=lambda a: np.linalg.eigh(a)[1],
-    numpy=(),
-    text="eigenvectors({0})",
-    latex=r"V({0})",
-    arrays=True,
-    reason="dvⱼ has the component vᵢᵀ dA vⱼ / (wⱼ - wᵢ) along vᵢ, taken as 0 where wᵢ = wⱼ",
-    batch=lambda size, which, a: eigenvectors(a),
-    kinks=[EQUAL],
-)
+SYMMETRIC = make_symmetric_rows(np.linalg.eigh, listed=True)
+eigenvalues, eigenvectors = SYMMETRIC.eigenvalues, SYMMETRIC.eigenvectors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_to, transpose
+from simpleautodiff.rules.roots import restate_product
 from simpleautodiff.rules.row import Wrapping, row
 
 
@@ -56,6 +58,8 @@ def _matmul_batch(size: int, which: tuple[bool, ...], a: Any, b: Any) -> Any:
     ranks = [len(shape_of(x)) - is_batched for x, is_batched in zip((a, b), which, strict=True)]
     if which == (True, False) and ranks[0] == 1:
         return matmul(a, b) if ranks[1] <= 2 else _multiply_stacks(a, b, which, ranks)
+    if which == (True, True) and ranks == [1, 1]:
+        return make_einsum(2)("ij,ij->i", a, b)
     if which == (False, True) and ranks == [2, 1]:
         return matmul(b, swap(a))
     return _multiply_stacks(a, b, which, ranks)
@@ -77,6 +81,11 @@ def _multiply_stacks(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) 
     return reshape(product, new)
 
 
+def _restate_matmul(a: Any, b: Any) -> Any:
+    """Return the sum of squares that r @ r is, if r is a root."""
+    return restate_product(a, b, _adding("i->")) if len(shape_of(a)) == 1 else None
+
+
 matmul: Wrapping = row(
     "matmul",
     LinearRule(lambda dot, _a, b: matmul(dot, b), _pull_left),
@@ -87,6 +96,7 @@ matmul: Wrapping = row(
     arrays=True,
     reason="d(A B) = dA B + A dB",
     batch=_matmul_batch,
+    restate=_restate_matmul,
 )
 
 
@@ -110,6 +120,7 @@ def make_einsum(count: int) -> Wrapping:
             settings=(0,),
             listed=False,
             batch=_einsum_batch,
+            restate=_restate_einsum,
         )
     return _EINSUMS[count]
 
@@ -120,6 +131,35 @@ def _einsum_batch(size: int, which: tuple[bool, ...], subscripts: str, *operands
     letter = next(c for c in _LETTERS if c not in subscripts)
     terms = [letter * b + term for b, term in zip(which[1:], inputs.split(","), strict=True)]
     return make_einsum(len(operands))(",".join(terms) + "->" + letter + output, *operands)
+
+
+def _restate_einsum(subscripts: str, *operands: Any) -> Any:
+    """Return the sum of squares that np.einsum("ij,ij->i", r, r) is, if r is a root."""
+    terms, output = subscripts.split("->")
+    first, *others = terms.split(",")
+    if others != [first] or len(set(first)) < len(first):
+        return None
+    return restate_product(*operands, _adding(f"{first}->{output}"))
+
+
+@cache
+def _adding(subscripts: str) -> Linear:
+    """Return the map that adds up elements as an einsum of one array does.
+
+    An adjoint is carried back to axes of length 1 where elements were added.
+    """
+    own, output = subscripts.split("->")
+    kept = "".join(letter for letter in own if letter in output)
+
+    def push(dot: Any) -> Any:
+        return make_einsum(1)(subscripts, dot)
+
+    def pull(bar: Any) -> Any:
+        ordered = make_einsum(1)(f"{output}->{kept}", bar) if output != kept else bar
+        sizes = dict(zip(kept, shape_of(ordered), strict=True))
+        return reshape(ordered, tuple(sizes.get(letter, 1) for letter in own))
+
+    return Linear(push, pull)
 
 
 _EINSUMS: dict[int, Wrapping] = {}

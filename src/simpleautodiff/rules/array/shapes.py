@@ -17,6 +17,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Bundle, Linear, LinearRule
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink
+from simpleautodiff.rules.branches import masked, where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
 from simpleautodiff.values.functions import is_complex, shape
@@ -221,8 +222,8 @@ def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
     def rule(v: Any, x: Any, axis: Any, keepdims: bool) -> Linear:
         chosen, count = _find_extremes(x, v, axis, keepdims)
         return Linear(
-            lambda dot: sum_over(dot * chosen, axis, keepdims) / count,
-            lambda bar: _spread(bar / count, x, axis, keepdims) * chosen,
+            lambda dot: sum_over(where(chosen, dot, 0), axis, keepdims) / count,
+            lambda bar: masked(_spread(bar / count, x, axis, keepdims) * chosen, chosen),
         )
 
     def has_ties(x: Any, axis: Any, keepdims: bool) -> Any:

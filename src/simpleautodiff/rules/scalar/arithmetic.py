@@ -9,6 +9,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink
 from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.roots import restate_power, restate_product
 from simpleautodiff.rules.row import row
 from simpleautodiff.rules.scalar.exponential import log, reciprocal
 from simpleautodiff.values.functions import is_complex, lift
@@ -46,6 +47,7 @@ mul = row(
     text="{0} × {1}",
     latex=r"{0} \times {1}",
     reason="the derivative with respect to each factor is the other factor",
+    restate=restate_product,
     binds=PRODUCT,
 )
 
@@ -131,6 +133,7 @@ power = row(
         Kink("x = y = 0", lambda x, y: x == 0 and y == 0, "-inf in y: 0^y falls to 0", (1,)),
     ],
     binds=POWER,
+    restate=restate_power,
 )
 
 

@@ -11,6 +11,14 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
+from simpleautodiff.rules.scalar.endless_series import (
+    expn_value,
+    hyp0f1_value,
+    hyp1f1_value,
+    hyperu_value,
+    yv_value,
+    zeta_value,
+)
 from simpleautodiff.rules.scalar.exponential import exp
 from simpleautodiff.rules.scalar.piecewise import sign
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
@@ -40,7 +48,7 @@ yv: Wrapping = scipy_row(
     "yv",
     refuse_rule("yv", "v"),
     lambda _v, n, x: (yv(n - 1, x) - yv(n + 1, x)) / 2,
-    value=compute_by_order("y0", "y1", "yv"),
+    value=compute_by_order("y0", "y1", yv_value),
     reason="the derivative of Yₙ is (Yₙ₋₁ - Yₙ₊₁)/2",
     domain=POSITIVE,
 )
@@ -119,6 +127,7 @@ hyp0f1: Wrapping = scipy_row(
     "hyp0f1",
     refuse_rule("hyp0f1", "v"),
     lambda _v, b, x: hyp0f1(b + 1, x) / b,
+    value=hyp0f1_value,
     reason="the derivative of ₀F₁(b; x) is ₀F₁(b + 1; x)/b",
 )
 hyp1f1: Wrapping = scipy_row(
@@ -126,6 +135,7 @@ hyp1f1: Wrapping = scipy_row(
     refuse_rule("hyp1f1", "a"),
     refuse_rule("hyp1f1", "b"),
     lambda _v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
+    value=hyp1f1_value,
     reason="the derivative of ₁F₁(a; b; x) is a/b ₁F₁(a + 1; b + 1; x)",
 )
 hyp2f1: Wrapping = scipy_row(
@@ -142,6 +152,7 @@ hyperu: Wrapping = scipy_row(
     refuse_rule("hyperu", "a"),
     refuse_rule("hyperu", "b"),
     lambda _v, a, b, x: -a * hyperu(a + 1, b + 1, x),
+    value=hyperu_value,
     reason="the derivative of U(a, b, x) is -a U(a + 1, b + 1, x)",
     domain=Domain("x > 0", lambda a, b, x: x > 0),
 )
@@ -211,23 +222,11 @@ exp1 = scipy_row(
 )
 
 
-def _expn(n: Any, x: Any) -> Any:
-    """Compute Eₙ(x), by Eₙ = (exp(-x) - n Eₙ₊₁)/x for the negative orders that SciPy lacks."""
-    from scipy.special import expn as scipy_expn
-
-    result = scipy_expn(np.maximum(n, 0), x)
-    last = np.exp(-x) / x
-    for m in range(1, 1 - int(np.min(n))):
-        last = (np.exp(-x) + m * last) / x
-        result = np.where(np.equal(n, -m), last, result)
-    return result
-
-
 expn: Wrapping = scipy_row(
     "expn",
     refuse_rule("expn", "n"),
     lambda _v, n, x: -expn(n - 1, x),
-    value=_expn,
+    value=expn_value,
     reason="the derivative of Eₙ is -Eₙ₋₁",
     kinks=(Kink("n = 2, x = 0", lambda n, x: n == 2 and x == 0, "-inf, by continuity", (1,)),),
     domain=POSITIVE,
@@ -256,6 +255,7 @@ zeta: Wrapping = scipy_row(
     "zeta",
     refuse_rule("zeta", "x"),
     lambda _v, s, q: -s * zeta(s + 1, q),
+    value=zeta_value,
     reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹",
     domain=Domain("x > 1 and q > 0", lambda s, q: s > 1 and q > 0),
 )

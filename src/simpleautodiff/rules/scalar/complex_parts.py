@@ -27,8 +27,8 @@ def squared_size(z: Any) -> Any:
 
 conj: Wrapping = row(
     "conj",
-    lambda _v, z: (
-        Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(z)) else 1
+    lambda _v, _z: (
+        Linear(lambda dot: conj(dot), lambda bar: conj(bar), True) if is_complex(plain(_z)) else 1
     ),
     value=lambda z: z.conjugate(),
     numpy=["conjugate"],
@@ -39,8 +39,8 @@ conj: Wrapping = row(
 )
 real: Wrapping = row(
     "real",
-    lambda _v, z: (
-        Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(plain(z)) else 1
+    lambda _v, _z: (
+        Linear(lambda dot: real(dot), lambda bar: bar, True) if is_complex(plain(_z)) else 1
     ),
     value=lambda z: z.real if is_complex(z) else z,
     numpy=(),
@@ -51,8 +51,10 @@ real: Wrapping = row(
 )
 imag: Wrapping = row(
     "imag",
-    lambda _v, z: (
-        Linear(lambda dot: imag(dot), lambda bar: bar * -1j, True) if is_complex(plain(z)) else ZERO
+    lambda _v, _z: (
+        Linear(lambda dot: imag(dot), lambda bar: bar * -1j, True)
+        if is_complex(plain(_z))
+        else ZERO
     ),
     value=lambda z: z.imag if is_complex(z) else zero_like(z),
     numpy=(),

@@ -9,6 +9,7 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.rules.roots import restate_root, restate_square
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import lift, zero_like
 
@@ -88,6 +89,8 @@ sqrt = row(
     reason="from v² = x follows 2 v dv = dx, so the derivative is 1/(2 √x)",
     domain=NOT_NEGATIVE,
     kinks=[Kink("x = 0", lambda x: x == 0, "inf, by continuity")],
+    squared=(1,),
+    restate=restate_root,
 )
 cbrt = row(
     "cbrt",
@@ -106,6 +109,7 @@ square = row(
     text="square({0})",
     latex=r"{0}^2",
     reason="the derivative of x² is 2x",
+    restate=restate_square,
 )
 reciprocal = row(
     "reciprocal",

@@ -40,6 +40,11 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 
+def _slope_of_squared_size(x: Any) -> Any:
+    """Return the gradient of |x|², which is smooth."""
+    return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
+
+
 absolute = row(
     "abs",
     _slope_of_size,
@@ -50,6 +55,7 @@ absolute = row(
     reason="|x| grows with x where x is positive and shrinks where it is negative",
     kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
     holomorphic=False,
+    squared=(_slope_of_squared_size,),
 )
 
 
@@ -190,10 +196,17 @@ clip = row(
 
 
 def _sign_of(y: Any) -> Any:
-    """Return the sign of y as an integer; that of -0.0 is -1."""
+    """Return the sign of y as an integer; that of -0.0 is -1, and a nan has one, too."""
     if is_array(plain(y)):
         return 1 - 2 * np.signbit(plain(y)).astype(plain(y).dtype)
-    return -1 if y < 0 or (y == 0 and str(plain(y)).startswith("-")) else 1
+    return -1 if y < 0 or (not y > 0 and _has_minus(plain(y))) else 1
+
+
+def _has_minus(number: Any) -> bool:
+    """Tell whether a zero or a nan has a minus sign."""
+    if isinstance(number, (float, np.floating)):
+        return bool(np.signbit(number))
+    return str(number).startswith("-")
 
 
 copysign = row(

@@ -12,6 +12,7 @@ from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.arithmetic import mod
+from simpleautodiff.rules.scalar.endless_series import polygamma_value
 from simpleautodiff.rules.scalar.exponential import exp, log, log1p
 from simpleautodiff.rules.scalar.information import xlog1py, xlogy
 from simpleautodiff.rules.scalar.special import digamma, gamma, gauss, polygamma
@@ -111,12 +112,12 @@ def _polygamma_step(n: int, a: Any, b: Any) -> Any:
     u, w = gauss(12)
     near = (b <= a) & (2 * b >= -a)  # so far from the pole, twelve points are exact to rounding
     base, step = np.where(near, a, 1.0), np.where(near, b, 0.0)
-    inner = scipy_special("polygamma")(n + 1, base[..., None] + step[..., None] * u)
+    inner = polygamma_value(n + 1, base[..., None] + step[..., None] * u)
     return np.where(near, step * np.sum(w * inner, -1), _polygamma(n, a + b) - _polygamma(n, a))
 
 
 def _polygamma(n: int, x: Any) -> Any:
-    return scipy_special("psi")(x) if n == 0 else scipy_special("polygamma")(n, x)
+    return scipy_special("psi")(x) if n == 0 else polygamma_value(n, x)
 
 
 polygamma_step: Wrapping = scipy_row(

@@ -11,6 +11,7 @@ import numpy as np
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.rules.scalar.endless_series import polygamma_value
 from simpleautodiff.rules.scalar.exponential import exp, sqrt
 from simpleautodiff.rules.scalar.trigonometric import pi, sin
 from simpleautodiff.values.functions import lift, optional, shape
@@ -72,10 +73,10 @@ digamma: Wrapping = row(
 def _trigamma_and_up(n: Any, x: Any) -> Any:
     """Compute polygamma(n, x) in floats, by SciPy if it is installed, else by mpmath."""
     try:
-        from scipy.special import polygamma as scipy_polygamma
+        import scipy.special  # noqa: F401
     except ImportError:
         return float(optional("mpmath", "polygamma", also="scipy").polygamma(int(n), x))
-    return scipy_polygamma(int(n), x)
+    return polygamma_value(int(n), x)
 
 
 polygamma: Wrapping = row(

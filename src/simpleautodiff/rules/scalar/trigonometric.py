@@ -168,10 +168,17 @@ atanh = row(
     reason="from tanh v = x follows (1 - x²) dv = dx",
     domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
 )
+
+
+def _share_of_length(v: Any, x: Any) -> Any:
+    """Return x / v, and 0 at the origin."""
+    return choose(v == 0, 0, lambda: x / choose(v == 0, 1, v))
+
+
 hypot: Wrapping = row(
     "hypot",
-    lambda v, x, _y: choose(v == 0, ZERO, lambda: x / v),
-    lambda v, _x, y: choose(v == 0, ZERO, lambda: y / v),
+    lambda v, x, _y: _share_of_length(v, x),
+    lambda v, _x, y: _share_of_length(v, y),
     define=lambda x, y: sqrt(x * x + y * y),
     names={"math": lambda x, y: float(np.hypot(x, y))},  # that of `math` is not the C library's
     text="hypot({0}, {1})",
@@ -179,6 +186,7 @@ hypot: Wrapping = row(
     reason="from v² = x² + y² follows v dv = x dx + y dy",
     kinks=[Kink(ORIGIN, lambda x, y: x == 0 and y == 0, "0, the subgradient of least norm")],
     real=True,
+    squared=(lambda x, _y: 2 * x, lambda _x, y: 2 * y),
 )
 deg2rad = row(
     "deg2rad",

@@ -43,6 +43,10 @@ static double NAME_zeta(double s, double q)
     if (s == 1) return (double)INFINITY;
     if (s < 1 || (q <= 0 && q != floor(q) && s != floor(s))) return (double)NAN;
     if (q <= 0 && q == floor(q)) return (double)INFINITY;
+    if (q < -1e4) {  /* the sum over all integers has the period 1 */
+        const double part = q - floor(q), parity = fmod(s, 2) == 0 ? 1 : -1;
+        return NAME_zeta(s, part) + parity * (NAME_zeta(s, 1 - part) - NAME_zeta(s, 1 - q));
+    }
     for (; q < 12; q += 1) sum += pow(q, -s);
     term = pow(q, -s);
     sum += pow(q, 1 - s) / (s - 1) + term / 2;

@@ -38,7 +38,7 @@ def constant_in_c(number: Any, kind: str) -> str:
     if kind == INT64:
         return "INT64_MIN" if number == -(2**63) else _with_sign(f"INT64_C({abs(number)})", number)
     if math.isnan(number):
-        return "NAN" if kind == FLOAT32 else "(double)NAN"
+        return _with_sign("NAN" if kind == FLOAT32 else "(double)NAN", number)
     if math.isinf(number):
         return _with_sign("INFINITY" if kind == FLOAT32 else "(double)INFINITY", number)
     size = f"{abs(np.float32(number))!s}f" if kind == FLOAT32 else repr(abs(float(number)))

@@ -158,6 +158,7 @@ def _compile_parts(flat: ScalarProgram, parts: SplitProgram, quick: bool) -> lis
     functions = []
     for part in parts.parts:
         space: dict[str, Any] = dict(_QUICK if quick else _CAREFUL)
+        space["number"] = lambda place: flat.number(place).item()
         exec(compile(_source(flat, parts, part, quick), "<program>", "exec"), space)
         functions.append(space["part"])
     return functions
@@ -171,7 +172,8 @@ def _source(flat: ScalarProgram, parts: SplitProgram, part: Part, quick: bool) -
         if operation == "input":
             return f"x[{args[0]}]"
         if operation == "const":
-            return f"({flat.number(place).item()!r})"
+            number = flat.number(place).item()
+            return f"({number!r})" if number == number else f"number({place})"  # a nan, bit by bit
         return f"v{place}" if place in here else f"w[{parts.slots[place]}]"
 
     lines = [f"v{place} = {_line(flat, place, name, quick)}" for place in part.places]

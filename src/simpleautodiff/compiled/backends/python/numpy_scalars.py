@@ -20,7 +20,7 @@ from simpleautodiff.compiled.scalar.operations import (
     call,
 )
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
-from simpleautodiff.program.python_code import module_text
+from simpleautodiff.program.python_code import module_text, write_literal
 
 NUMPY_NAMES = {FLOAT64: "np.float64", FLOAT32: "np.float32", BOOL: "np.bool_", INT64: "np.int64"}
 FOLLOWING = '"""Return 0 and the results, or 1 + the number of the guard that fails, and None."""'
@@ -174,6 +174,8 @@ def _cast(flat: ScalarProgram, place: int, name: Callable[[int], str]) -> str:
 
 def _python_constant(flat: ScalarProgram, place: int) -> str:
     kind, number = flat.dtypes[place], flat.number(place).item()
+    if number != number:
+        return write_literal(flat.number(place)).text
     if kind == FLOAT64 and math.isfinite(number):
         return repr(number) if math.copysign(1, number) > 0 else f"({number!r})"
     is_plain = kind in (BOOL, INT64) or math.isfinite(number)

@@ -9,7 +9,7 @@ let asked = 0;
 function values(text) {
   const at = {};
   for (const [, name, number] of text.matchAll(/([A-Za-z_]\w*)\s*=\s*(\S+?)(?=[\s,;]|$)/g)) {
-    at[name] = Number.isNaN(Number(number)) ? number : Number(number);
+    at[name] = Number.isFinite(Number(number)) ? Number(number) : number; // JSON has no others
   }
   return at;
 }
@@ -30,12 +30,18 @@ async function ask() {
   if (!answer.error) show(answer.program);
 }
 
-function show(program) {
+// A copy of the place of the explorer, without what listened to the one before.
+function emptied() {
   const place = document.getElementById("explorer");
-  const fresh = place.cloneNode(false); // without what listened to the one before
-  const theme = place.dataset.theme;
+  const fresh = place.cloneNode(false);
   place.replaceWith(fresh);
-  if (theme) fresh.dataset.theme = theme;
+  if (place.dataset.theme) fresh.dataset.theme = place.dataset.theme;
+  return fresh;
+}
+
+function show(program) {
+  const fresh = emptied();
+  if (!program) return; // a constant has no graph
   const again = (inputs) => {
     const at = values(point.value);
     for (const [i, value] of Object.entries(inputs)) at[program.nodes[i].name] = value;

@@ -1,0 +1,142 @@
+"""Values that are NumPy's own, to the last bit, where a program rounds otherwise.
+
+Most functions of NumPy are programs made of rows while they are differentiated. Some of these round
+otherwise than NumPy does. The result of such a function gets the value that NumPy computes from the
+plain arguments, lying in memory as NumPy's does; its derivative is that of the program.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.rules.array.repeated_values import (
+    find_lowest_level,
+    is_derivative,
+    is_turned,
+)
+from simpleautodiff.rules.row import Wrapping, row
+from simpleautodiff.values.functions import Function, is_complex
+from simpleautodiff.values.pytree import flatten, map_leaves
+
+
+def _always(*args: Any, **kwargs: Any) -> bool:
+    return True
+
+
+def _if_complex(*args: Any, **kwargs: Any) -> bool:
+    return any(is_complex(plain(leaf)) for leaf in flatten((args, kwargs))[0])
+
+
+def _unless_double(x: Any, *args: Any, **kwargs: Any) -> bool:
+    return np.result_type(plain(x)) not in (np.float64, np.complex128)
+
+
+def _if_number(*args: Any, **kwargs: Any) -> bool:
+    return any(not np.ndim(plain(arg)) for arg in args)
+
+
+def _if_many(subscripts: Any, *operands: Any, **kwargs: Any) -> bool:
+    return len(operands) > 2 or not isinstance(subscripts, str) or "." in subscripts
+
+
+def _if_wide(a: Any, *args: Any, **kwargs: Any) -> bool:
+    return bool(a.shape[-2] < a.shape[-1])
+
+
+def _if_values_alone(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> bool:
+    return not compute_uv
+
+
+def _if_upper(a: Any, upper: bool = False) -> bool:
+    return upper
+
+
+def _if_hermitian(*args: Any, hermitian: bool = False, **kwargs: Any) -> bool:
+    return hermitian or len(args) > 2
+
+
+# The functions whose programs round otherwise, and for which of their arguments.
+ROUNDED_OTHERWISE: dict[Any, Function] = {
+    **dict.fromkeys((np.prod, np.nanprod, np.cumprod, np.nancumprod, np.vander), _always),
+    **dict.fromkeys((np.sinc, np.i0, np.cov, np.corrcoef, np.average, np.gradient), _always),
+    **dict.fromkeys((np.quantile, np.percentile, np.nanquantile, np.nanpercentile), _always),
+    **dict.fromkeys((np.interp, np.pad, np.correlate, np.poly, np.polydiv, np.polyfit), _always),
+    **dict.fromkeys((np.linspace, np.geomspace, np.cross, np.linalg.cross), _always),
+    **dict.fromkeys((np.bincount, np.histogram2d, np.histogramdd), _always),
+    **dict.fromkeys((np.linalg.norm, np.linalg.vector_norm, np.linalg.matrix_norm), _always),
+    **dict.fromkeys((np.linalg.cond, np.linalg.slogdet, np.linalg.matrix_power), _always),
+    **dict.fromkeys((np.linalg.multi_dot, np.linalg.lstsq, np.linalg.eigvals), _always),
+    **dict.fromkeys((np.linalg.svdvals, np.linalg.vecdot), _always),
+    **dict.fromkeys((np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.rfftn), _always),
+    **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
+    **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), _unless_double),
+    **dict.fromkeys((np.fft.fftn, np.fft.ifftn, np.fft.rfft), _unless_double),
+    **dict.fromkeys((np.convolve, np.polymul, np.var, np.std), _if_complex),
+    np.linalg.cholesky: _if_upper,
+    np.dot: _if_number,
+    np.inner: _if_number,
+    np.einsum: _if_many,
+    np.linalg.pinv: _if_hermitian,
+    np.linalg.qr: _if_wide,
+    np.linalg.svd: _if_values_alone,
+}
+for _name in ("cumulative_prod",):  # of NumPy 2.1
+    if hasattr(np, _name):
+        ROUNDED_OTHERWISE[getattr(np, _name)] = _always
+
+give_value: Wrapping = row(
+    "give_value",
+    1,
+    ZERO,
+    value=lambda x, value: value,
+    numpy=(),
+    settings=(1,),
+    text="{0}",
+    latex="{0}",
+    arrays=True,
+    reason="the same number, rounded otherwise",
+    listed=False,
+)
+
+
+def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
+    """Return the result of a program with the values that `function` has at plain arguments."""
+    leaves, rebuild = flatten(result)
+    levels = [find_lowest_level(leaf) for leaf in leaves]
+    given = [level for level in levels if level is not None]
+    rounded: Any = ROUNDED_OTHERWISE.get(function, _always)
+    derived = all(is_derivative(level) and not is_turned(level) for level in given)
+    if not given or not derived or not rounded(*args, **kwargs):
+        return result
+    plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+    pairs = zip(leaves, flatten(plainly)[0], strict=True)
+    return rebuild(iter([_give(leaf, value) for leaf, value in pairs]))
+
+
+def align_phases(vectors: Any, function: Function) -> Any:
+    """Return eigenvectors with the signs, or phases, of those that `function` finds."""
+    level = find_lowest_level(vectors)
+    if not is_derivative(level) or is_turned(level):
+        return vectors
+    overlap = np.sum(np.conj(plain(vectors)) * function(), axis=-2, keepdims=True)
+    return vectors * (overlap / np.abs(overlap))
+
+
+def _plain(x: Any) -> Any:
+    return plain(unwrapped(x))
+
+
+def _give(leaf: Any, value: Any) -> Any:
+    """Return a node with another value, unless it has that one already."""
+    if not isinstance(leaf, Traced):
+        return leaf
+    own, value = np.asarray(plain(leaf)), np.asarray(value)
+    same = own.dtype == value.dtype and own.tobytes() == value.tobytes()
+    same = same and (own.size < 2 or own.strides == value.strides)  # sums go as arrays lie
+    return leaf if same or own.shape != value.shape else give_value(leaf, value[()])

@@ -1,0 +1,249 @@
+"""Arrays that NumPy makes while a derivative is computed: `np.array([a, b])`, `np.zeros(n)`.
+
+NumPy asks the arguments of a function who answers for them, but not the elements of a list, and
+`np.zeros(3)` does not know that a node will be written into its result. So a function in which a
+derivative would be lost that way is run once more, with other functions in place of NumPy's: lists
+of nodes are joined, and new arrays are writable ones. They stand in the modules through which the
+function ran, whether these have NumPy itself or its functions by name, until it has run. NumPy is
+not changed, so compiled code is not concerned; other threads are answered as ever.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from simpleautodiff.arrays.lost_derivatives import INSTEAD, scipy_caller
+from simpleautodiff.arrays.patch_scipy import PATCHED, has_node
+from simpleautodiff.arrays.random_draws import stand_in_for, stand_ins_for_random
+from simpleautodiff.arrays.registry import FUNCTIONS
+from simpleautodiff.arrays.writes.versions import MAKING, as_made
+from simpleautodiff.core.level import Traced, Written
+from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
+
+Namespace = dict[str, Any]
+_LIKE = (np.array, np.full, np.eye, np.arange)  # made of nodes, they need `like=` to be asked
+_AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
+_MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
+_IGNORED = {"order", "copy", "subok", "device", "like"}
+_OWN = ("numpy", "simpleautodiff")  # their code is not answered differently
+
+
+class Replacement:
+    """A function of NumPy that joins lists of nodes, and whose results can be written to."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function; for the code that is run once more, join and wrap."""
+        if not MAKING.get() or _takes_plain_arrays(sys._getframe(1).f_globals):
+            return self.function(*args, **kwargs)
+        return as_made(_call(self.function, args, kwargs), args)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.function, name)
+
+    def __eq__(self, other: object) -> bool:
+        return self.function is getattr(other, "function", other)
+
+    def __hash__(self) -> int:
+        return hash(self.function)
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
+def _is_library(module: Namespace) -> bool:
+    return str(module.get("__name__")).partition(".")[0] in _OWN
+
+
+def _takes_plain_arrays(module: Namespace) -> bool:
+    """Tell whether the caller is a library: of SciPy, a solver, whose steps are no derivative."""
+    if str(module.get("__name__")).startswith("scipy."):
+        asked = scipy_caller()
+        return asked in INSTEAD and not asked.startswith(_MADE_OF_NUMPY)
+    return _is_library(module)
+
+
+def _call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call a function of NumPy; what it is not asked for nodes is done here."""
+    if not has_node(args) and not has_node(kwargs.values()):
+        return function(*args, **kwargs)
+    given = {name: arg for name, arg in kwargs.items() if name not in _IGNORED}
+    if function in _AS_IT_IS:
+        return _convert(*args, **given)
+    if function in _LIKE:
+        return FUNCTIONS[function](*args, **given)
+    try:
+        return function(*args, **kwargs)
+    except (LostDerivativeError, TypeError, ValueError):
+        if not any(map(_is_list_of_nodes, (*args, *kwargs.values()))):
+            raise
+        joined = {name: _join(arg) for name, arg in kwargs.items()}
+        return function(*map(_join, args), **joined)
+
+
+def _convert(a: Any, dtype: Any = None) -> Any:
+    """Return a node, or a list of them, as an array."""
+    if not isinstance(a, (Traced, Written)):
+        return FUNCTIONS[np.array](a, dtype)
+    node: Any = a
+    return node if dtype is None else node.astype(dtype)
+
+
+def _is_list_of_nodes(arg: Any) -> bool:
+    return isinstance(arg, (list, tuple)) and has_node(arg)
+
+
+def _join(arg: Any) -> Any:
+    return FUNCTIONS[np.asarray](arg) if _is_list_of_nodes(arg) else arg
+
+
+@cache
+def _replacements() -> dict[int, Any]:
+    """Return what stands in for NumPy's modules and functions, by the id of each."""
+    functions = (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))
+    modules = [np.linalg, np.fft, np]  # an inner one before that which has it
+    replacements = stand_ins_for_random()
+    for module in modules:
+        for name, value in vars(module).items():
+            if isinstance(value, functions) and not name.startswith("_"):
+                replacements[id(value)] = Replacement(value)
+        stand_in = ModuleType(module.__name__, module.__doc__)
+        vars(stand_in).update(
+            {name: replacements.get(id(value), value) for name, value in vars(module).items()}
+        )
+        replacements[id(module)] = stand_in
+    return replacements
+
+
+_lock = threading.RLock()
+_runs: list[object] = []  # those for which functions are replaced
+_replaced: list[tuple[Namespace, str, Any]] = []
+
+
+def _replace(namespace: Namespace) -> None:
+    replacements = _replacements()
+    for name, value in list(namespace.items()):
+        new = replacements.get(id(value)) or PATCHED.get(id(value)) or stand_in_for(value)
+        if new is not None:
+            _replaced.append((namespace, name, value))
+            namespace[name] = new
+
+
+def _put_back() -> None:
+    while _replaced:
+        namespace, name, original = _replaced[-1]
+        namespace[name] = original
+        _replaced.pop()
+
+
+@contextmanager
+def answering(namespaces: list[Namespace]) -> Iterator[None]:
+    """Let NumPy's functions answer for nodes, in the code of some modules."""
+    run, token = object(), MAKING.set(True)
+    try:
+        with _lock:
+            _runs.append(run)
+            for namespace in namespaces:
+                _replace(namespace)
+        yield
+    finally:
+        MAKING.reset(token)
+        with _lock:
+            if run in _runs:
+                _runs.remove(run)
+            if not _runs:
+                _put_back()
+
+
+# Which functions need it. -------------------------------------------------------------------------
+
+_needing: dict[int, tuple[Any, list[Namespace]]] = {}  # by the id of code: itself, its modules
+
+
+def run_answering(f: Any, run: Callable[[], Any], again: Callable[[], Any]) -> Any:
+    """Run a function, once more if a derivative would be lost in an array that NumPy made.
+
+    `run` is the first call, `again` makes the same call from the beginning.
+    """
+    if MAKING.get():
+        return run()
+    code = getattr(f, "__code__", f)
+    known = _needing.get(id(code))
+    if known is not None and known[0]() is code:
+        try:
+            with answering(known[1]):
+                return run()
+        except _REFUSED as error:
+            if _is_of_user(error):
+                raise
+        run = again
+    try:
+        return run()
+    except LostDerivativeError as error:
+        return _run_again(code, again, error)
+
+
+_REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by what is given nodes
+
+
+def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) -> Any:
+    """Run once more, and again as long as other modules turn out to be concerned."""
+    namespaces: list[Namespace] = []
+    latest: BaseException = error
+    while new := _find_modules(latest.__traceback__, namespaces):
+        namespaces += new
+        try:
+            with answering(namespaces):
+                result = again()
+        except _REFUSED as other:
+            if _is_of_user(other):
+                raise
+            latest = other
+        else:
+            _remember(code, namespaces)
+            return result
+    raise error
+
+
+def _is_of_user(error: BaseException) -> bool:
+    """Tell whether the user's own code raised an error, not a library that was given nodes."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    raised = traceback is not None and is_user_frame(traceback.tb_frame)
+    return raised and not isinstance(error, AttributeError | TypeError)
+
+
+def _remember(code: Any, namespaces: list[Namespace]) -> None:
+    key = id(code)
+    with suppress(TypeError):  # what cannot be referred to weakly is run twice each time
+        _needing[key] = ref(code, lambda _: _needing.pop(key, None)), namespaces
+
+
+def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> list[Namespace]:
+    """Return the modules through which a function ran; if they are known, all that use NumPy."""
+    ran: list[Namespace] = []
+    while traceback is not None:
+        ran.append(traceback.tb_frame.f_globals)
+        traceback = traceback.tb_next
+    seen = {id(namespace) for namespace in known}
+    others = [vars(m) for m in list(sys.modules.values()) if isinstance(m, ModuleType)]
+    return _concerned(ran, seen) or _concerned(others, seen)
+
+
+def _concerned(namespaces: list[Namespace], seen: set[int]) -> list[Namespace]:
+    """Return those of some modules that have NumPy, or its functions, under some name."""
+    found = {id(n): n for n in namespaces if id(n) not in seen and not _is_library(n)}
+    replacements = _replacements()
+    return [n for n in found.values() if any(id(v) in replacements for v in list(n.values()))]

@@ -1,0 +1,84 @@
+"""Random numbers drawn with nodes as parameters: plain draws that are moved, where that is exact.
+
+`rng.normal(mu, sigma)` is mu + sigma z with a plain z, so its derivatives are 1 and z. The
+generators here draw the same numbers as those they stand in for.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import is_batch
+from simpleautodiff.core.level import Traced, Written
+from simpleautodiff.rules.array.shapes import shape_of
+
+# By the name of a method: its parameters with their defaults, and the draw in terms of plain ones.
+# `z(name)` draws numbers of a standard distribution, in the shape of the result.
+Draw = Callable[..., Any]
+_DRAWS: dict[str, Draw] = {
+    "normal": lambda z, loc=0.0, scale=1.0: loc + scale * z("standard_normal"),
+    "uniform": lambda z, low=0.0, high=1.0: low + (high - low) * z("uniform"),
+    "exponential": lambda z, scale=1.0: scale * z("standard_exponential"),
+    "laplace": lambda z, loc=0.0, scale=1.0: loc + scale * z("laplace"),
+    "logistic": lambda z, loc=0.0, scale=1.0: loc + scale * z("logistic"),
+    "gumbel": lambda z, loc=0.0, scale=1.0: loc + scale * z("gumbel"),
+    "rayleigh": lambda z, scale=1.0: scale * z("rayleigh"),
+    "lognormal": lambda z, mean=0.0, sigma=1.0: np.exp(mean + sigma * z("standard_normal")),
+    "weibull": lambda z, a: z("standard_exponential") ** (1.0 / a),
+    "pareto": lambda z, a: np.expm1(z("standard_exponential") / a),
+}
+
+
+def _is_node(x: Any) -> bool:
+    return isinstance(x, (Traced, Written))
+
+
+class MovedDraws:
+    """A generator of random numbers whose parameters may be nodes: it asks another for draws."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+
+    def __getattr__(self, name: str) -> Any:
+        original = getattr(self.generator, name)
+        return partial(self._draw, original, _DRAWS[name]) if name in _DRAWS else original
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(self.generator)
+
+    def _draw(self, original: Any, draw: Draw, *args: Any, **kwargs: Any) -> Any:
+        names = [*inspect.signature(draw).parameters][1:]
+        given = dict(zip((*names, "size"), args, strict=False)) | kwargs
+        if not any(map(_is_node, given.values())) or any(map(is_batch, given.values())):
+            return original(*args, **kwargs)  # which refuses a batch: draws differ by example
+        size = given.pop("size", None)
+        if size is None and any(shape_of(x) for x in given.values()):
+            size = np.broadcast_shapes(*[shape_of(x) for x in given.values()])
+        return draw(lambda standard: getattr(self.generator, standard)(size=size), **given)
+
+
+def stand_in_for(value: Any) -> Any:
+    """Return what takes nodes in place of a generator; None for anything else."""
+    kinds = (np.random.Generator, np.random.RandomState)
+    return MovedDraws(value) if type(value) in kinds else None
+
+
+def stand_ins_for_random() -> dict[int, Any]:
+    """Return what takes nodes in place of np.random, its functions and its makers, by the id."""
+    module, moved = ModuleType("numpy.random"), MovedDraws(np.random)
+    vars(module).update(vars(np.random))
+    vars(module).update({name: getattr(moved, name) for name in _DRAWS})
+    for name in ("default_rng", "RandomState"):
+        make = getattr(np.random, name)
+        setattr(module, name, lambda *args, make=make, **how: MovedDraws(make(*args, **how)))
+    changed = (*_DRAWS, "default_rng", "RandomState")
+    return {id(np.random): module} | {
+        id(getattr(np.random, name)): getattr(module, name) for name in changed
+    }

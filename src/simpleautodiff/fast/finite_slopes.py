@@ -1,0 +1,56 @@
+"""Whether every local derivative on a tape is finite, so that a zero adjoint stays 0 by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.linear import Linear, LinearRule
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Constant, Node
+from simpleautodiff.core.primitive import REALS
+
+
+def has_singular_slopes(tape: Iterable[Node]) -> bool:
+    """Tell whether some local derivative is infinite or nan, or might be at another call.
+
+    A slope is computed from what its rule reads. That is finite, or the answer is yes; the slopes
+    of rows whose domain or kinks say that they may still not be finite are computed.
+    """
+    known: set[int] = set()
+    for node in tape:
+        if node.primitive is None:
+            continue
+        parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
+        for k in values_read(node.primitive, parents):
+            value = node.value if k < 0 else node.args[k]
+            value = value.value if type(value) is Node or type(value) is Constant else value
+            if id(value) not in known:
+                if not _is_finite(value):
+                    return True
+                known.add(id(value))
+        if node.primitive.domain is not REALS or node.primitive.kinks:
+            values = node.values()
+            for k in parents:
+                if not isinstance(node.primitive.partials[k], LinearRule):
+                    slope = node.primitive.partial(k, node.value, values)
+                    if not isinstance(slope, Linear) and not _is_finite(slope):
+                        return True
+    return False
+
+
+def _is_finite(x: Any) -> bool:
+    """Tell whether numbers are finite; those of a program that is being recorded may be any."""
+    while isinstance(x, Traced):
+        if hasattr(x, "concrete"):
+            return False
+        x = x.value
+    if isinstance(x, (float, complex, np.ndarray)) and getattr(x, "dtype", _FLOAT).kind in "fc":
+        return bool(np.isfinite(np.add.reduce(x, None))) if np.ndim(x) else bool(np.isfinite(x))
+    return True
+
+
+_FLOAT = np.dtype(float)

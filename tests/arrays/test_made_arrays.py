@@ -1,0 +1,438 @@
+"""Arrays that NumPy makes inside a derivative, in plain NumPy code that is not changed."""
+
+import threading
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.interpolate
+import scipy.optimize
+import scipy.stats
+from numpy import array as array_by_name, zeros as zeros_by_name
+from scipy.special import logsumexp
+
+import simpleautodiff as ad
+from simpleautodiff.arrays import made_arrays
+
+X = np.array([0.6, 1.3, 2.1])
+
+
+def join_numbers(x):
+    return np.sum(np.array([x[0], x[1] ** 2, 3.0]) * np.array([1.0, 2.0, 3.0]))
+
+
+def nest_lists(x):
+    return np.linalg.det(np.array([[x[0], 1.0], [2.0, x[1] * x[2]]]))
+
+
+def nest_rows(x):
+    return np.sum(np.array([x, x**2]) ** 2)
+
+
+def convert(x):
+    return np.sum(np.asarray(x) ** 2) + np.sum(np.ascontiguousarray(x)) + np.asarray(x[0]) ** 2
+
+
+def write_elements(x):
+    y = np.zeros(3)
+    y[0] = x[0] * x[1]
+    y[1] += x[2]
+    y[1] *= x[0]
+    return np.sum(y**2)
+
+
+def write_slices(x):
+    y = np.ones((3, 3))
+    y[0] = x
+    y[1:, 1] = x[:2] ** 2
+    return np.sum(y @ y)
+
+
+def write_through_views(x):
+    y = np.zeros((2, 3))
+    row = y[1]
+    row[:2] = x[1:]
+    y.T[0, 0] = x[0] ** 2
+    y.reshape(-1)[2] = x[1]
+    return np.sum(y**3)
+
+
+def fill_a_range(x):
+    y = np.arange(3.0)
+    y[1] = x[0] ** 2
+    y[2] *= x[1]
+    return y @ y
+
+
+def write_after_arithmetic(x):
+    out = np.empty_like(np.ones(3)) * 0 + 2
+    out[0] = x[1]
+    return np.prod(out)
+
+
+def write_to_an_identity(x):
+    a = np.eye(3)
+    a[0, 1] = x[0]
+    a[2, 0] = x[1] ** 2
+    return np.linalg.det(a + np.diag(np.ones(3))) * np.trace(np.linalg.inv(a))
+
+
+def write_to_a_diagonal(x):
+    a = np.diag(np.ones(3))
+    a[0, 1], a[1, 0] = x[0], x[1]
+    return np.linalg.det(a)
+
+
+def write_to_joined(x):
+    y = np.concatenate([np.ones(2), np.full(2, 0.5)])
+    y[1] = x[0]
+    y[3] = y[1] * x[2]
+    return np.prod(y) + np.sum(y) * x[1]
+
+
+def reduce_lists(x):
+    a, b, c = x
+    return np.sum([a, b**2]) + np.mean([a, c]) + np.max([a, b]) + np.dot([a, b], [b, c])
+
+
+def solve_lists(x):
+    a, b, c = x
+    return np.linalg.norm([a, b]) + np.linalg.solve([[a, 1.0], [0.0, b]], [1.0, c])[0]
+
+
+def collect_then_join(x):
+    collected = []
+    for i in range(3):
+        collected.append(x[i] ** (i + 1))  # noqa: PERF401
+    return np.prod(np.array(collected)) + np.std(collected)
+
+
+def fill_with_a_node(x):
+    return np.sum(np.full((2, 2), x[0]) ** 2) * np.full(3, x[1])[2]
+
+
+def append_and_insert(x):
+    return np.prod(np.append([x[0]], [x[1], 3.0])) * np.prod(np.insert(np.ones(3), 1, x[2]))
+
+
+def add_dimensions(x):
+    return np.atleast_1d(x[0])[0] * np.atleast_2d([x[1], x[2]])[0, 1]
+
+
+def write_results(x):
+    out = np.zeros(3)
+    np.add(x, 1.0, out=out)
+    np.multiply(out, x, out=out)
+    return np.sum(out**2)
+
+
+def by_name(x):
+    y = zeros_by_name((2, 2))
+    y[0] = x[:2]
+    return np.sum((array_by_name([x[1], 2 * x[2]]) + y) ** 2)
+
+
+def like_an_array_that_was_written_to(x):
+    y = x.copy()
+    y[0] = 1.0
+    z = np.zeros(3, like=y)
+    z[0] = x[1] ** 2
+    return np.sum(z * y)
+
+
+def join_arrays_that_were_written_to(x):
+    y = np.zeros(2)
+    y[0] = x[0]
+    return np.sum(np.array([y, y * x[1]]) ** 2)
+
+
+def integers_and_masks_beside(x):
+    mask, count = np.ones_like(x, dtype=bool), np.zeros_like(x, dtype=int)
+    count[1] = 2
+    return np.sum(x[mask]) * np.sum(x[count] ** 2)
+
+
+def log_sum_by_name(x):
+    return logsumexp(x * np.array([1.0, 2.0, 0.5])) + logsumexp([x[0], x[1]])
+
+
+def rosenbrock(x):
+    return scipy.optimize.rosen(x)
+
+
+def rotate(x):
+    c, s = np.cos(x[0]), np.sin(x[0])
+    rotation = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    return np.sum((rotation @ x) ** 3)
+
+
+PROGRAMS = [
+    join_numbers, nest_lists, nest_rows, convert, write_elements, write_slices,
+    write_through_views, fill_a_range, write_after_arithmetic, write_to_an_identity,
+    write_to_a_diagonal, write_to_joined, reduce_lists, solve_lists, collect_then_join,
+    fill_with_a_node, append_and_insert, add_dimensions, write_results, by_name,
+    like_an_array_that_was_written_to, join_arrays_that_were_written_to,
+    integers_and_masks_beside, log_sum_by_name, rosenbrock, rotate,
+]  # fmt: skip
+
+
+def differences(f, x):
+    """Return the gradient by central differences, extrapolated: exact to about 1e-10."""
+
+    def at(h):
+        return np.array([(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(len(x))])
+
+    h = 2e-3
+    return (64 * at(h / 4) - 20 * at(h / 2) + at(h)) / 45
+
+
+each_program = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+
+
+@each_program
+def test_gradients(f):
+    expected = differences(f, X.copy())
+    for _ in range(2):  # at the first call, and when it is known what the function needs
+        value, gradient = ad.value_and_grad(f)(X)
+        assert value == pytest.approx(f(X.copy()), rel=1e-14)
+        np.testing.assert_allclose(gradient, expected, rtol=1e-8, atol=1e-9)
+
+
+@each_program
+def test_forward_mode_and_second_order(f):
+    direction = np.array([0.3, -0.4, 1.1])
+    gradient = ad.grad(f)
+    np.testing.assert_allclose(
+        ad.jvp(f, (X,), (direction,))[1], gradient(X) @ direction, rtol=1e-12, atol=1e-12
+    )
+    hessian = ad.hessian(f)(X)
+    expected = np.array([differences(lambda x, i=i: gradient(x)[i], X) for i in range(3)])
+    np.testing.assert_allclose(hessian, expected, rtol=1e-7, atol=1e-8)
+    again = ad.jacobian(gradient, mode="reverse")(X)
+    np.testing.assert_allclose(again, hessian, rtol=1e-10, atol=1e-13)
+
+
+@each_program
+def test_under_vmap_and_jit(f):
+    points = np.stack([X, 1.1 * X[::-1], X - 0.2])
+    expected = np.stack([ad.grad(f)(x) for x in points])
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(points), expected, rtol=1e-11, atol=1e-12)
+    compiled = ad.jit(ad.grad(f))
+    for x, gradient in zip(points, expected, strict=True):
+        np.testing.assert_allclose(compiled(x), gradient, rtol=1e-11, atol=1e-12)
+
+
+# Every distribution that SciPy writes in Python. --------------------------------------------------
+
+P = np.array([0.7, 1.6])
+DISTRIBUTIONS = {
+    "weibull_min.logpdf": lambda x: scipy.stats.weibull_min.logpdf(1.3, x[0], scale=x[1]),
+    "weibull_min.cdf": lambda x: np.sum(scipy.stats.weibull_min.cdf(x, 1.7)),
+    "weibull_min.ppf": lambda x: np.sum(scipy.stats.weibull_min.ppf(x / 3, 1.7)),
+    "weibull_min, frozen": lambda x: scipy.stats.weibull_min(x[0], scale=x[1]).logpdf(0.4),
+    "nbinom.logpmf": lambda x: np.sum(scipy.stats.nbinom.logpmf(3, x, 0.5)),
+    "triang.pdf": lambda x: np.sum(scipy.stats.triang.pdf(x / 2, 0.4)),
+    "invgauss.logpdf": lambda x: np.sum(scipy.stats.invgauss.logpdf(x, 1.2)),
+    "gompertz.sf": lambda x: np.sum(scipy.stats.gompertz.sf(x, 1.1)),
+    "burr12.pdf": lambda x: scipy.stats.burr12.pdf(x[1], 2.0, x[0]),
+    "t.cdf": lambda x: np.sum(scipy.stats.t.cdf(x, 4.0)),
+    "poisson.cdf": lambda x: np.sum(scipy.stats.poisson.cdf(3, x)),
+    "truncnorm.logpdf": lambda x: scipy.stats.truncnorm.logpdf(0.3, -x[0], x[1]),
+    "multivariate_normal, frozen": lambda x: scipy.stats.multivariate_normal(
+        x, np.array([[x[0], 0.1], [0.1, x[1]]])
+    ).logpdf([0.2, 0.4]),
+    "dirichlet, frozen": lambda x: scipy.stats.dirichlet(x).logpdf([0.3, 0.7]),
+    "linregress": lambda x: scipy.stats.linregress([0.0, 1.0, 3.0], np.append(x, 1.0)).slope,
+    "fht": lambda x: np.sum(scipy.fft.fht(x, 0.1, 0.0) ** 2),
+    "interp1d": lambda x: scipy.interpolate.interp1d([0.0, 1.0, 2.0], [0.0, 1.0, 4.0])(x)[1],
+    "interp1d of nodes": lambda x: scipy.interpolate.interp1d([0.0, 1.0], x)(0.3) ** 2,
+}
+
+
+@pytest.mark.parametrize("f", DISTRIBUTIONS.values(), ids=DISTRIBUTIONS.keys())
+def test_functions_that_scipy_writes_with_numpy(f):
+    value, gradient = ad.value_and_grad(f)(P)
+    assert value == pytest.approx(f(P), rel=1e-14)
+    np.testing.assert_allclose(gradient, differences(f, P), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: scipy.optimize.minimize(lambda t: np.sum((t - x) ** 2), np.ones(3)).x[0],
+        lambda x: scipy.optimize.root(lambda t: t**3 - x, np.ones(3)).x[0],
+        lambda x: scipy.integrate.solve_ivp(lambda t, y: -x[0] * y, (0, 1), [1.0]).y[0, -1],
+    ],
+)
+def test_solvers_are_refused_also_where_arrays_are_made(call):
+    def f(x):
+        y = np.zeros(2)
+        y[0] = call(x)
+        return np.sum(y)
+
+    with pytest.raises(ad.LostDerivativeError, match=r"[Ww]rite simpleautodiff\.plug"):
+        ad.grad(f)(X)
+
+
+# What runs, when, and what is left behind. --------------------------------------------------------
+
+
+def names_replaced():
+    return [
+        name
+        for module in (globals(), vars(np), vars(np.linalg), vars(scipy.stats))
+        for name, value in module.items()
+        if isinstance(value, made_arrays.Replacement)
+    ]
+
+
+def test_a_function_that_needs_it_is_run_twice_the_first_time_only():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return np.sum(np.array([x, x**2]))
+
+    for runs in (2, 3, 4):
+        assert ad.grad(f)(3.0) == 7.0
+        assert len(calls) == runs
+
+
+def test_a_function_that_does_not_need_it_is_run_once():
+    calls = []
+
+    def f(x):
+        calls.append(1)
+        return np.stack([x, x**2]).sum()
+
+    assert ad.grad(f)(3.0) == 7.0
+    assert len(calls) == 1
+
+
+def test_writes_of_the_first_run_do_not_show_in_the_second():
+    def f(x):
+        x[0] = x[0] * 2  # also the caller's array, in NumPy; the derivative is that of one run
+        y = np.zeros(2)
+        y[0] = x[0]
+        return np.sum(y**2)
+
+    np.testing.assert_array_equal(ad.grad(f)(np.array([3.0, 1.0])), [24.0, 0.0])
+
+
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("stop", [None, Stop, KeyboardInterrupt, RecursionError])
+def test_nothing_is_left_replaced_whatever_happens(stop):
+    plain_numpy = np
+    inside = []
+
+    def f(x):
+        y = np.zeros(2)
+        y[0] = x
+        inside.append(np is not plain_numpy)
+        if stop:
+            raise stop
+        return y[0] ** 2
+
+    if stop:
+        with pytest.raises(stop):
+            ad.grad(f)(3.0)
+    else:
+        assert ad.grad(f)(3.0) == 6.0
+    assert inside == [True]
+    assert names_replaced() == []
+    assert np is plain_numpy
+    assert type(np.zeros(2)) is np.ndarray
+    assert made_arrays.MAKING.get() is False
+
+
+def test_other_threads_get_plain_arrays_meanwhile():
+    seen = []
+
+    def f(x):
+        y = np.array([x, x**2])
+        thread = threading.Thread(target=lambda: seen.append(type(np.zeros(2))))
+        thread.start()
+        thread.join()
+        return np.sum(y)
+
+    assert ad.grad(f)(3.0) == 7.0
+    assert seen == [np.ndarray]
+
+
+def test_errors_of_the_users_own_code_are_raised_as_they_are():
+    def f(x):
+        y = np.array([x, x])
+        if len(y) == 2:
+            raise ValueError("two are too few")
+        return y
+
+    with pytest.raises(ValueError, match="two are too few"):
+        ad.grad(f)(3.0)
+
+
+def test_where_nothing_can_be_done_the_message_stays():
+    outside = np.zeros(3)
+
+    def write_outside(x):
+        outside[0] = x
+        return np.sum(outside)
+
+    with pytest.raises(ad.LostDerivativeError, match="made inside the function"):
+        ad.grad(write_outside)(3.0)
+    with pytest.raises(ad.LostDerivativeError, match=r"float\(\) of"):
+        ad.grad(lambda x: float(x) * x)(3.0)
+    with pytest.raises(ad.LostDerivativeError, match=r"int\(\) of"):
+        ad.grad(lambda x: np.array([1, 2]).__setitem__(0, x) or x)(3.0)
+    assert type(outside) is np.ndarray
+    assert outside.flags.writeable
+
+
+def test_nested_derivatives_each_make_their_arrays():
+    def f(x):
+        inner = ad.grad(lambda t: np.sum(np.array([t * x, t**2 * x])))(x)  # x + 2 t x at t = x
+        return np.prod(np.array([inner, x]))  # x² + 2 x³
+
+    assert ad.grad(f)(2.0) == 4.0 + 24.0
+    assert ad.grad(ad.grad(f))(2.0) == 2.0 + 24.0
+
+
+# What a node says it is. --------------------------------------------------------------------------
+
+
+def test_isinstance_answers_as_for_plain_values():
+    import numbers
+
+    def of_arrays(x):
+        y = np.zeros_like(x)
+        x[0] = 1.0  # what was written to is still an array
+        for z in (x, y, x * 2, x[1:]):
+            assert isinstance(z, np.ndarray)
+            assert not isinstance(z, float | int)
+            assert not np.isscalar(z)
+        assert isinstance(x[1], np.floating | float)
+        return np.sum(x)
+
+    def of_numbers(x):
+        assert isinstance(x, float)
+        assert isinstance(x, (float, np.floating))
+        assert isinstance(x, numbers.Real)
+        assert np.isscalar(x)
+        assert not isinstance(x, np.ndarray | int | complex)
+        return x * x
+
+    np.testing.assert_array_equal(ad.grad(of_arrays)(X), [0.0, 1.0, 1.0])
+    assert ad.jvp(of_arrays, (X,), (X,))[1] == pytest.approx(X[1] + X[2])
+    assert ad.grad(of_numbers)(3.0) == 6.0
+    assert ad.jit(ad.grad(of_numbers))(3.0) == 6.0
+    assert ad.grad(ad.grad(of_numbers))(3.0) == 2.0
+    np.testing.assert_array_equal(ad.vmap(ad.grad(of_numbers))(X), 2 * X)
+
+
+def test_a_node_of_a_fraction_is_a_node():
+    from fractions import Fraction
+
+    assert ad.grad(lambda x: Fraction(1, 2) * x)(Fraction(3)) == Fraction(1, 2)
+    assert ad.grad(lambda x: x if isinstance(x, Fraction) else 2 * x)(Fraction(3)) == 2

@@ -1,0 +1,138 @@
+"""Elements that are not taken, or are overwritten, contribute nothing, whatever their slope is."""
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+X = np.array([0.0, 4.0, -1.0, 1.0])  # √x has the slopes inf, 1/4, nan, 1/2
+
+
+def overwritten(write):
+    """Make a function of x that adds up the roots, after some of them were overwritten."""
+
+    def f(x):
+        y = np.sqrt(x)
+        write(y, x)
+        return np.sum(y)
+
+    return f
+
+
+def _set(y, x):
+    y[x <= 0] = 0
+
+
+def _set_slices(y, x):
+    y[0] = 0
+    y[2:3] = x[1]
+
+
+OVERWRITTEN = {
+    "y[mask] = 0": _set,
+    "np.putmask": lambda y, x: np.putmask(y, x <= 0, 0.0),
+    "np.copyto": lambda y, x: np.copyto(y, 0.0, where=x <= 0),
+    "np.place": lambda y, x: np.place(y, x <= 0, [0.0]),
+    "np.put": lambda y, x: np.put(y, [0, 2], [0.0, 0.0]),
+    "np.put_along_axis": lambda y, x: np.put_along_axis(y, np.array([0, 2]), 0.0, 0),
+    "y.flat[...] = 0": lambda y, x: y.flat.__setitem__([0, 2], 0.0),
+    "a view": lambda y, x: y[::2].fill(0.0),
+    "np.multiply with where": lambda y, x: np.multiply(0.0, 0.0, out=y, where=x <= 0),
+}
+TAKEN = {
+    "a mask": lambda y, x: y[x > 0],
+    "slices": lambda y, x: y[1::2],
+    "elements": lambda y, x: y[1] + y[3],
+    "indices": lambda y, x: y[[1, 3]],
+    "np.take": lambda y, x: np.take(y, [1, 3]),
+    "np.compress": lambda y, x: np.compress(x > 0, y),
+    "np.extract": lambda y, x: np.extract(x > 0, y),
+    "np.delete": lambda y, x: np.delete(y, [0, 2]),
+    "np.select": lambda y, x: np.select([x > 0], [y], 0.0),
+    "np.where": lambda y, x: np.where(x > 0, y, 0.0),
+    "np.sum with where": lambda y, x: np.sum(y, where=x > 0),
+    "a reshaped column": lambda y, x: y.reshape(2, 2)[:, 1],
+    "np.split": lambda y, x: np.split(y, 4)[1] + np.split(y, 4)[3],
+    "a diagonal": lambda y, x: np.diagonal(y[[[1, 0], [2, 3]]]),
+    "after products": lambda y, x: (y * 3.0 / 3.0)[1::2],
+    "after a constant that is nan": lambda y, x: (y * np.array([np.inf, 1, np.nan, 1]))[1::2],
+    "after an overflow": lambda y, x: (y * np.exp(np.array([800.0, 0, 0, 0]) * y**0))[1::2],
+}
+ROOTS_TAKEN = np.array([0.0, 0.25, 0.0, 0.5])
+WRITTEN = {name: overwritten(write) for name, write in OVERWRITTEN.items()}
+PARTS = {name: lambda x, take=take: np.sum(take(np.sqrt(x), x)) for name, take in TAKEN.items()}
+FUNCTIONS = {**WRITTEN, **PARTS}
+
+
+@pytest.fixture(autouse=True)
+def quietly():
+    with np.errstate(all="ignore"):
+        yield
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_what_does_not_count_has_the_derivative_0(name):
+    f = FUNCTIONS[name]
+    value, gradient = ad.value_and_grad(f)(X)
+    assert value == f(X) == 3.0
+    np.testing.assert_array_equal(gradient, ROOTS_TAKEN)
+    np.testing.assert_array_equal(ad.jacfwd(f)(X), ROOTS_TAKEN)
+    np.testing.assert_array_equal(ad.jit(ad.grad(f))(X), ROOTS_TAKEN)
+    np.testing.assert_array_equal(ad.vjp(f, X)[1](1.0)[0], ROOTS_TAKEN)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_what_does_not_count_has_the_second_derivative_0(name):
+    second = np.diag([0.0, -1 / 32, 0.0, -1 / 4])  # of √x: -x^(-3/2) / 4
+    f = FUNCTIONS[name]
+    np.testing.assert_array_equal(ad.hessian(f)(X), second)
+    np.testing.assert_array_equal(ad.jacrev(ad.grad(f))(X), second)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in FUNCTIONS if "mask" not in name])
+def test_what_does_not_count_in_a_batch(name):
+    if name in ("np.place", "np.compress", "np.extract"):
+        pytest.skip("examples of a batch cannot have different sizes")
+    batch = np.stack([X, X + 5.0])
+    np.testing.assert_array_equal(ad.vmap(ad.grad(FUNCTIONS[name]))(batch)[0], ROOTS_TAKEN)
+
+
+def test_large_arrays():
+    """Above the sizes at which the fast engine adds in place."""
+    x = np.linspace(0.0, 1.0, 70001)
+    expected = np.where(x > 0, 0.5 / np.sqrt(np.where(x > 0, x, 1.0)), 0.0)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(np.sqrt(x)[1:]))(x), expected)
+    weighted = lambda x: np.sum(2.0 * (3.0 * np.sqrt(x))[1:])
+    np.testing.assert_allclose(ad.grad(weighted)(x), 6 * expected, rtol=1e-15)
+
+    def twice(x):
+        y = np.log(x)
+        return np.sum(y[1:]) + y[-1]
+
+    slope = np.where(x > 0, 1 / np.where(x > 0, x, 1.0), 0.0)
+    slope[-1] *= 2
+    np.testing.assert_array_equal(ad.grad(twice)(x), slope)
+
+
+@pytest.mark.filterwarnings("ignore:.*log")
+def test_single_numbers_joined_and_taken():
+    f = lambda x: np.stack([np.log(x[0]), x[1] ** 2])[1]
+    np.testing.assert_array_equal(ad.grad(f)(np.array([0.0, 3.0])), [0.0, 6.0])
+    g = lambda a, b: np.stack([ad.log(a), b])[1]
+    assert ad.grad(g, (0, 1))(0.0, 3.0) == (0.0, 1.0)
+
+
+def test_the_largest_element_alone_counts():
+    a = np.array([0.0, 1.0, 0.5])
+    for f in (lambda a: np.max(np.log(a)), lambda a: np.sort(np.log(a))[-1]):
+        np.testing.assert_array_equal(ad.grad(f)(a), [0.0, 1.0, 0.0])
+        np.testing.assert_array_equal(ad.jacfwd(f)(a), [0.0, 1.0, 0.0])
+
+
+def test_what_counts_is_not_hidden():
+    """An element that is taken keeps its infinite slope; so does 0 times what is infinite."""
+    assert ad.grad(lambda x: np.sum(np.sqrt(x)[:2]))(X).tolist() == [np.inf, 0.25, 0.0, 0.0]
+    assert np.isnan(ad.grad(lambda x: np.sum(np.sqrt(x) * np.array([0.0, 1, 0, 1])))(X)[0])

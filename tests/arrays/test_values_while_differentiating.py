@@ -1,0 +1,160 @@
+"""The value under a transformation is that of the plain function, to the last bit."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.linalg
+import scipy.ndimage
+import scipy.signal
+import scipy.spatial.distance
+import scipy.stats
+
+import array_cases as cases
+import coverage_page
+import simpleautodiff as ad
+from simpleautodiff.values.pytree import flatten
+
+rng = np.random.default_rng(3)
+A = rng.normal(size=(4, 4))
+P = A @ A.T + np.eye(4)
+B = P + np.diag([1.0, 2.0, 3.0, 4.0])
+OPTIONS = {
+    "eigh L": lambda a: np.linalg.eigh(a, "L"),
+    "eigh U": lambda a: np.linalg.eigh(a, "U"),
+    "eigh u": lambda a: np.linalg.eigh(a, UPLO="u"),
+    "eigvalsh L": lambda a: np.linalg.eigvalsh(a),
+    "eigvalsh U": lambda a: np.linalg.eigvalsh(a, "U"),
+    "eig": lambda a: np.linalg.eig(a),
+    "eigvals": lambda a: np.linalg.eigvals(a),
+    "svd": lambda a: np.linalg.svd(a),
+    "svd values": lambda a: np.linalg.svd(a, compute_uv=False),
+    "svd reduced": lambda a: np.linalg.svd(a[:, :2], full_matrices=False),
+    "svd hermitian": lambda a: np.linalg.svd(a, hermitian=True),
+    "svd hermitian values": lambda a: np.linalg.svd(a, hermitian=True, compute_uv=False),
+    "qr": lambda a: np.linalg.qr(a),
+    "qr tall": lambda a: np.linalg.qr(a[:, :2]),
+    "qr wide": lambda a: np.linalg.qr(a[:2], mode="complete"),
+    "qr r": lambda a: np.linalg.qr(a, mode="r"),
+    "cholesky upper": lambda a: np.linalg.cholesky(a, upper=True),
+    "pinv": lambda a: np.linalg.pinv(a[:, :3]),
+    "pinv hermitian": lambda a: np.linalg.pinv(a, hermitian=True),
+    "pinv cut": lambda a: np.linalg.pinv(a, rtol=1e-3),
+    **{
+        f"norm {ord}": lambda a, o=ord: np.linalg.norm(a, o)
+        for ord in (1, -1, 2, -2, np.inf, "nuc", "fro")
+    },
+    **{
+        f"norm of vectors {ord}": lambda a, o=ord: np.linalg.norm(a, o, axis=1, keepdims=True)
+        for ord in (0, 1, 2, 3, 0.5, np.inf, -np.inf)
+    },
+    **{f"cond {p}": lambda a, p=p: np.linalg.cond(a, p) for p in (None, 2, -2, 1, "fro")},
+    **{
+        f"var {ddof}": lambda a, d=ddof: np.var(a, axis=0, ddof=d, keepdims=True) for ddof in (0, 1)
+    },
+    **{f"std {ddof}": lambda a, d=ddof: np.std(a, axis=1, ddof=d) for ddof in (0, 1)},
+    **{f"cov {ddof}": lambda a, d=ddof: np.cov(a, ddof=d) for ddof in (0, 1)},
+    **{
+        f"convolve {mode}": lambda a, m=mode: np.convolve(a[0], a[1, :3], m)
+        for mode in ("full", "same", "valid")
+    },
+    **{
+        f"correlate {mode}": lambda a, m=mode: np.correlate(a[0], a[1, :3], m)
+        for mode in ("full", "same", "valid")
+    },
+    **{
+        f"fft {norm}": lambda a, n=norm: np.fft.irfft(np.fft.rfft(a, norm=n), norm=n)
+        for norm in (None, "ortho", "forward")
+    },
+    "scipy eigh": lambda a: scipy.linalg.eigh(a),
+    "scipy eigh upper": lambda a: scipy.linalg.eigh(a, lower=False),
+    "scipy eigh driver": lambda a: scipy.linalg.eigh(a, driver="ev"),
+    "scipy eigh values": lambda a: scipy.linalg.eigh(a, eigvals_only=True),
+    "scipy eigh subset": lambda a: scipy.linalg.eigh(a, subset_by_index=[1, 2]),
+    "scipy eigh general": lambda a: scipy.linalg.eigh(a, B),
+    "scipy eigvalsh": lambda a: scipy.linalg.eigvalsh(a),
+    "scipy eig": lambda a: scipy.linalg.eig(a),
+    "scipy eigvals": lambda a: scipy.linalg.eigvals(a),
+    "scipy svd": lambda a: scipy.linalg.svd(a),
+    "scipy svdvals": lambda a: scipy.linalg.svdvals(a),
+    "scipy qr": lambda a: scipy.linalg.qr(a),
+    "scipy lstsq": lambda a: scipy.linalg.lstsq(a, np.ones(4))[0],
+    "scipy pinv": lambda a: scipy.linalg.pinv(a),
+    "scipy det": lambda a: scipy.linalg.det(a),
+    "scipy inv": lambda a: scipy.linalg.inv(a),
+    "scipy norm": lambda a: scipy.linalg.norm(a, 2),
+    "scipy powers": lambda a: scipy.linalg.fractional_matrix_power(a, 0.5),
+    "scipy logm": lambda a: scipy.linalg.logm(a),
+    "scipy sinm": lambda a: scipy.linalg.sinm(a),
+    "scipy lu": lambda a: scipy.linalg.lu(a),
+    "scipy sylvester": lambda a: scipy.linalg.solve_sylvester(a, a, np.eye(4)),
+    "scipy convolve": lambda a: scipy.signal.convolve(a[0], a[1]),
+    "scipy lfilter": lambda a: scipy.signal.lfilter([1.0, 0.5], [1.0, 0.2], a),
+    "scipy detrend": lambda a: scipy.signal.detrend(a),
+    "scipy savgol": lambda a: scipy.signal.savgol_filter(a, 3, 1),
+    "scipy gaussian": lambda a: scipy.ndimage.gaussian_filter(a, 1.0),
+    "scipy fft": lambda a: scipy.fft.irfft(scipy.fft.fft(a)),
+    "scipy dct": lambda a: scipy.fft.dct(a),
+    "scipy cdist": lambda a: scipy.spatial.distance.cdist(a, P),
+    "scipy cdf": lambda a: scipy.stats.norm.cdf(a),
+    "scipy logpdf": lambda a: scipy.stats.norm.logpdf(a),
+}
+
+
+def check(f, x):
+    """Compare the values of all transformations with the plain one; return whether there is any."""
+    expected = flatten(f(x))[0]
+    if any(np.asarray(leaf).dtype.kind not in "fc" for leaf in expected):
+        return False
+    inner = x.dtype.kind == "f" and not any(np.asarray(leaf).dtype.kind == "c" for leaf in expected)
+    total = lambda x: sum(np.sum(leaf) for leaf in flatten(f(x))[0])
+    ways = {
+        "jvp": (f, lambda: ad.jvp(f, (x,), (x,))[0]),
+        "vjp": (f, lambda: ad.vjp(f, x)[0]),
+        "linearize": (f, lambda: ad.linearize(f, x)[0]),
+    }
+    if inner:
+        ways["value_and_grad"] = (total, lambda: ad.value_and_grad(total)(x)[0])
+        ways["nested"] = (f, lambda: ad.jvp(lambda x: ad.vjp(f, x)[0], (x,), (x,))[0])
+    for way, (plain, transformed) in ways.items():
+        pairs = zip(flatten(plain(x))[0], flatten(transformed())[0], strict=True)
+        for right, found in map(lambda pair: map(np.asarray, pair), pairs):
+            assert right.dtype == found.dtype, way
+            assert right.shape == found.shape, way
+            assert right.tobytes() == found.tobytes(), (way, right, found)
+    return True
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize(("name", "f", "x"), cases.ALL_CASES, ids=cases.IDS)
+def test_of_numpy(name, f, x, kind):
+    x = x.astype(kind)
+    if kind is np.complex128:
+        x = x + 0.25j * np.cos(np.arange(x.size)).reshape(x.shape)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            f(x)
+            ad.jvp(f, (x,), (x,))
+        except (ad.AutodiffError, TypeError, ValueError):
+            assert kind is not np.float64, "each case is one of real numbers"
+            return
+        check(f, x)
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_of_options(name):
+    assert check(OPTIONS[name], P)
+
+
+@pytest.mark.parametrize("name", coverage_page.OF_SCIPY)
+def test_of_scipy(name):
+    assert check(*coverage_page.OF_SCIPY[name])
+
+
+@pytest.mark.parametrize("half", ["L", "U"])
+def test_of_complex_matrices(half):
+    a = P + 1j * (A - A.T)
+    assert check(lambda a: np.linalg.eigh(a, half), a)
+    assert check(lambda a: np.linalg.eigvalsh(a, half), a)

@@ -1,0 +1,193 @@
+"""Constants that are equal and are not the same: signs of zeros and nans, kinds, orders of bytes.
+
+They never share a program, a line of one, or a place in a cache; expected are the numbers that the
+function itself gives, bit for bit.
+"""
+
+import dataclasses
+import functools
+import math
+import struct
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.program.python_code import write_literal
+
+PAYLOAD = struct.unpack("<d", struct.pack("<Q", 0x7FF8000000000007))[0]
+NUMBERS = [0.0, -0.0, math.nan, -math.nan, PAYLOAD, math.inf, -math.inf, 1.5]
+KINDS = {int: 2.0, bool: 3.0, float: 5.0, Fraction: 7.0, Decimal: 11.0}
+
+
+def bits(x):
+    x = np.asarray(x)
+    return x.dtype.str, x.shape, x.tobytes()
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    n: object
+    __mul__ = None  # so that it is a leaf
+
+
+def kind_of(n):
+    return KINDS.get(type(n), 13.0)
+
+
+def sign_of(n):
+    return math.copysign(1.0, n)
+
+
+FIXED = {  # functions of a number and of what decides how they run, and equal ones that differ
+    "number": (kind_of, [1, True, Fraction(1), Decimal(1), np.int64(1), np.bool_(True)]),
+    "tuple": (lambda n: kind_of(n[0]), [(1,), (True,), (Fraction(1),)]),
+    "key": (lambda n: kind_of(next(iter(n))), [{1: 0}, {True: 0}, {1.0: 0}]),
+    "frozenset": (lambda n: kind_of(next(iter(n))), [frozenset([k]) for k in (1, True, 1.0)]),
+    "frozenset of zeros": (lambda n: sign_of(next(iter(n))), [frozenset([0.0]), frozenset([-0.0])]),
+    "slice": (lambda n: kind_of(n.stop), [slice(0, 1), slice(0, True)]),
+    "dataclass": (lambda n: kind_of(n.n), [Number(1), Number(True), Number(1.0)]),
+    "dataclass of zeros": (lambda n: sign_of(n.n), [Number(0.0), Number(-0.0)]),
+    "nested": (lambda n: kind_of(n.n[0]), [Number((1,)), Number((True,)), Number((1.0,))]),
+    "decimal": (lambda n: float(len(str(n))), [Decimal("1.0"), Decimal("1.00"), Decimal("-0")]),
+    "partial": (
+        lambda n: kind_of(n.args[0]),
+        [functools.partial(max, 1), functools.partial(max, True), functools.partial(max, 1.0)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FIXED)
+def test_equal_arguments_of_other_kinds_have_programs_of_their_own(name):
+    decide, several = FIXED[name]
+    compiled = ad.jit(lambda x, n: x * decide(n))
+    for _ in range(4):
+        for n in several:
+            assert compiled(1.5, n) == 1.5 * decide(n)
+
+
+VARYING = {
+    "zeros": [0.0, -0.0, np.float64(0.0), np.float64(-0.0), np.float32(-0.0)],
+    "nans": [math.nan, -math.nan, PAYLOAD],
+    "kinds": [1, True, 1.0, np.float64(1), np.float32(1), np.float16(1), np.int64(1)],
+    "complex": [complex(0.0, 0.0), complex(0.0, -0.0), complex(-0.0, 0.0)],
+}
+
+
+@pytest.mark.parametrize("tier", [None, "tape", "numpy"])
+@pytest.mark.parametrize("name", VARYING)
+def test_numbers_that_vary_keep_their_bits(name, tier):
+    f = lambda x, n: np.copysign(x, np.real(n)) + np.copysign(2 * x, np.imag(n)) / 3
+    compiled = ad.jit(f, tier=tier) if tier else ad.jit(f)
+    for _ in range(4):
+        for n in VARYING[name]:
+            assert bits(compiled(1.5, n)) == bits(f(1.5, n))
+
+
+def signs(x, kind):
+    """Add up by the signs of constants; no two of the terms are the same."""
+    zero = np.zeros(np.shape(x), kind)
+    nan = np.full(np.shape(x), math.nan, kind)
+    total = np.copysign(x, zero) + 2 * np.copysign(x, -zero)
+    return total + 4 * np.copysign(x, nan) + 8 * np.copysign(x, -nan)
+
+
+WAYS = {
+    "jit": lambda f: ad.jit(f),
+    "tape": lambda f: ad.jit(f, tier="tape"),
+    "numpy": lambda f: ad.jit(f, tier="numpy"),
+    "precise": lambda f: ad.jit(f, precise=True),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("size", [None, 3, 5000])
+def test_constants_that_differ_in_a_sign_are_not_merged(size, kind, way):
+    x = kind(1.0) if size is None else np.ones(size, kind)
+    compiled = WAYS[way](lambda x: signs(x, kind))
+    gradient = WAYS[way](ad.grad(lambda x: np.sum(signs(x, kind))))
+    for _ in range(4):
+        np.testing.assert_array_equal(compiled(x), 1 - 2 + 4 - 8)
+        np.testing.assert_array_equal(gradient(x), 1 - 2 + 4 - 8)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(signs(x, kind)))(x), -5)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_constants_of_other_kinds_are_not_merged(way):
+    def f(x):
+        x = x.astype(np.float32)
+        return (
+            np.sum(x * np.float32(0.1))
+            + np.sum(x * np.full(3, 0.1))
+            + np.sum(x * np.full(3, 0.1, np.float32))
+            + np.sum(x * np.array([1, 1, 1]) / 3)
+            + np.sum(x * np.array([True, True, True]) / 3)
+        )
+
+    x = np.array([0.1, 0.2, 0.3])
+    compiled = WAYS[way](f)
+    for _ in range(4):
+        assert compiled(x).dtype == f(x).dtype
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-7)
+
+
+def test_orders_of_bytes_have_programs_of_their_own():
+    compiled = ad.jit(lambda x: x * 2 + np.arange(3, dtype=">f8"))
+    for _ in range(4):
+        for kind in ("<f8", ">f8", "<f4", ">f4", "<i4", ">i4"):
+            x = np.array([1, 2, 300], kind)
+            np.testing.assert_array_equal(compiled(x), [2, 5, 602])
+
+
+def test_the_cache_on_disk_tells_constants_apart(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", str(tmp_path))
+    for _ in range(2):
+        for constant in NUMBERS:
+            compiled = ad.jit(lambda x, c=constant: np.copysign(x, c) * 3 + x, tier="optimised")
+            expected = math.copysign(1.5, constant) * 3 + 1.5
+            assert [compiled(1.5) for _ in range(3)] == [expected] * 3
+
+
+def literals():
+    pairs = [complex(a, b) for a in NUMBERS for b in [*NUMBERS, -1.5]]
+    yield from NUMBERS + pairs
+    with np.errstate(all="ignore"):
+        for kind in (np.float16, np.float32, np.float64):
+            yield from map(kind, NUMBERS)
+        for kind in (np.complex64, np.complex128):
+            yield from map(kind, pairs)
+        for kind in ("f2", "f4", "f8", ">f8", "c16"):
+            for number in NUMBERS:
+                for size in (1, 3, 20):
+                    yield np.full(size, number, kind)
+                yield np.array([1, number], kind)
+        yield from (np.array([z, 1j]) for z in pairs)
+
+
+def test_a_constant_in_source_code_has_all_its_bits():
+    space = {"np": np, "math": math, "base64": __import__("base64")}
+    for constant in literals():
+        again = eval(write_literal(constant).text, space)
+        assert type(again) is type(constant)
+        assert bits(again) == bits(constant), (constant, write_literal(constant).text)
+
+
+def test_source_code_and_exports_keep_signs():
+    for size in (None, 3, 30):
+        x = 1.0 if size is None else np.ones(size)
+        f = lambda x: np.sum(signs(x, np.float64))
+        for made in (f, ad.grad(f)):
+            assert bits(ad.source(made, x).function()(x)) == bits(made(x))
+        compiled = ad.jit(ad.grad(f))
+        for _ in range(2):
+            compiled(x)
+        space = {}
+        exec(compiled.to_python("exported"), space)
+        np.testing.assert_array_equal(space["exported"](x), -5)
+    compiled = ad.jit(f)
+    for _ in range(2):
+        compiled(1.0)
+    assert "-(double)NAN" in compiled.to_c("exported")

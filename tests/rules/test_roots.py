@@ -1,0 +1,249 @@
+"""Squares of roots and roots of squares at 0, in every mode: expected values are mathematics."""
+
+import numpy as np
+import pytest
+from scipy.spatial import distance
+
+import simpleautodiff as ad
+
+ZERO2 = np.zeros(2)
+ALONG = np.array([1.0, 2.0])
+TWICE = 2 * np.eye(2)
+
+
+def of_size(f):
+    """Make a function of np.abs(x) one of x."""
+    return lambda x: f(np.abs(x))
+
+
+def dot_self(product):
+    return of_size(lambda r: product(r, r))
+
+
+# name: function of two numbers, its Hessian at 0
+SQUARES = {
+    "norm**2": (lambda x: np.linalg.norm(x) ** 2, TWICE),
+    "norm**2.0": (lambda x: np.linalg.norm(x) ** 2.0, TWICE),
+    "v * v": (lambda x: (lambda v: v * v)(np.linalg.norm(x)), TWICE),
+    "norm * norm": (lambda x: np.linalg.norm(x) * np.linalg.norm(x), TWICE),
+    "np.square": (lambda x: np.square(np.linalg.norm(x)), TWICE),
+    "norms of rows": (lambda x: np.sum(np.linalg.norm(x[None], axis=1) ** 2), TWICE),
+    "vector_norm": (lambda x: np.linalg.vector_norm(x) ** 2, TWICE),
+    "frobenius": (lambda x: np.linalg.norm(x[None], "fro") ** 2, TWICE),
+    "sum of abs**2": (lambda x: np.sum(np.abs(x) ** 2), TWICE),
+    "abs of an element": (lambda x: abs(x[0]) ** 2 + 3 * abs(x[1]) ** 2, np.diag([2.0, 6.0])),
+    "abs(a) * abs(a)": (lambda x: abs(x[0]) * abs(x[0]) + x[1] ** 2, TWICE),
+    "std**2": (lambda x: np.std(x) ** 2, np.array([[0.5, -0.5], [-0.5, 0.5]])),
+    "nanstd**2": (lambda x: np.nanstd(x) ** 2, np.array([[0.5, -0.5], [-0.5, 0.5]])),
+    "hypot**2": (lambda x: np.hypot(x[0], 3 * x[1]) ** 2, np.diag([2.0, 18.0])),
+    "r @ r": (lambda x: np.abs(x) @ np.abs(x), TWICE),
+    "np.dot": (dot_self(np.dot), TWICE),
+    "np.inner": (dot_self(np.inner), TWICE),
+    "np.vdot": (dot_self(np.vdot), TWICE),
+    "np.einsum": (dot_self(lambda a, b: np.einsum("i,i", a, b)), TWICE),
+    "np.einsum of rows": (
+        lambda x: np.sum(dot_self(lambda a, b: np.einsum("ij,ij->j", a, b))(x[None])),
+        TWICE,
+    ),
+    "|z|²": (lambda x: np.sum(np.abs(x[:1] + 1j * x[1:]) ** 2), TWICE),
+    "power of a spectrum": (lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2), 2 * TWICE),
+    "sqrt(sum of squares)**2": (lambda x: np.sqrt(np.sum(x**2)) ** 2, TWICE),
+    "(sum of squares)**0.5**2": (lambda x: ((x @ x) ** 0.5) ** 2, TWICE),
+    "a bell": (lambda x: np.exp(-(np.linalg.norm(x) ** 2)), -TWICE),
+    "norm of sizes": (lambda x: np.linalg.norm(np.abs(x)) ** 2, TWICE),
+    "fourth power": (lambda x: np.linalg.norm(x) ** 4 + np.linalg.norm(x) ** 2, TWICE),
+    "distances": (lambda x: np.sum(distance.pdist(np.stack([x, np.zeros(2)])) ** 2), TWICE),
+}
+
+
+def second_along(f, x):
+    """Return the second derivative along a line, forward over forward."""
+    once = lambda x: ad.jvp(f, (x,), (ALONG,))[1]
+    return ad.jvp(once, (x,), (ALONG,))[1]
+
+
+WAYS = {
+    "hessian": ad.hessian,
+    "reverse over reverse": lambda f: ad.jacrev(ad.grad(f)),
+    "forward over reverse": lambda f: ad.jacfwd(ad.grad(f)),
+    "reverse over forward": lambda f: ad.jacrev(ad.jacfwd(f)),
+    "forward over forward": lambda f: ad.jacfwd(ad.jacfwd(f)),
+    "compiled": lambda f: ad.jit(ad.hessian(f)),
+    "in a batch": lambda f: lambda x: ad.vmap(ad.hessian(f))(np.stack([x + 1, x]))[1],
+    "of a batch": lambda f: ad.hessian(lambda x: np.sum(ad.vmap(f)(x[None]))),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_roots_have_their_second_derivatives_at_0(name, way):
+    f, expected = SQUARES[name]
+    np.testing.assert_allclose(WAYS[way](f)(ZERO2), expected, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_roots_along_a_line(name):
+    f, expected = SQUARES[name]
+    wanted = ALONG @ expected @ ALONG
+    np.testing.assert_allclose(second_along(f, ZERO2), wanted, rtol=1e-14)
+    np.testing.assert_allclose(ad.derivative(lambda t: f(t * ALONG), 2)(0.0), wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_squares_of_roots_keep_their_value_and_have_no_kink(name):
+    f, _ = SQUARES[name]
+    for x in (ZERO2, np.array([0.1, 0.7]), np.array([0.0, 0.3])):
+        assert ad.value_and_grad(f)(x)[0] == f(x)
+    assert ad.find_kinks(f)(ZERO2) == []
+    ad.grad(ad.grad(lambda t: f(t * ALONG)), kinks="raise")(0.0)
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")  # of sqrt at 0, by jets
+def test_even_powers_of_a_single_number_to_every_order():
+    for f in (lambda t: abs(t) ** 4, lambda t: ad.sqrt(t * t) ** 4, lambda t: (abs(t) ** 2) ** 2):
+        g = f
+        for expected in (0.0, 0.0, 0.0, 24.0):
+            g = ad.grad(g)
+            assert g(0.0) == expected
+        assert ad.derivative(f, 4)(0.0) == 24.0
+    assert ad.grad(lambda x: ad.sqrt(x) ** 2)(0.0) == 1.0
+    assert ad.jvp(lambda x: ad.sqrt(x) ** 2, (0.0,), (3.0,))[1] == 3.0
+    assert ad.derivative(lambda x: ad.sqrt(x) ** 4, 2)(0.0) == 2.0
+
+
+def test_graphs_typed_by_hand_have_smooth_squares():
+    x = ad.Node(0.0)
+    v = ad.absolute(x)
+    y = ad.mul(v, v)
+    assert y.value == 0.0
+    assert ad.reverse(y)[x] == 0.0
+    assert ad.grad(ad.grad(lambda t: ad.mul(ad.absolute(t), ad.absolute(t))))(0.0) == 2.0
+
+
+def test_large_arrays_with_some_zeros():
+    x = np.linspace(-1, 1, 20001)
+    x[::7] = 0.0
+    for f in (lambda x: np.sum(np.abs(x) ** 2), lambda x: np.sum(np.abs(x) ** 4)):
+        n = 2 if f(np.array([2.0])) == 4 else 4
+        np.testing.assert_allclose(ad.grad(f)(x), n * x ** (n - 1), rtol=1e-15)
+        hvp = ad.jvp(ad.grad(f), (x,), (np.ones_like(x),))[1]
+        np.testing.assert_allclose(hvp, n * (n - 1) * x ** (n - 2), rtol=1e-14)
+    fourth = ad.grad(lambda x: np.sum(np.sqrt(x) ** 4))(np.abs(x))
+    np.testing.assert_allclose(fourth, 2 * np.abs(x), rtol=1e-15)
+
+
+# Roots of sums of squares. ------------------------------------------------------------------------
+
+POINTS = np.array([[0.0, 1.0], [0.0, 1.0], [3.0, 5.0]])
+AWAY = np.array([0.6, 0.8])  # from the first two points to the third
+PULLED = np.array([-AWAY, -AWAY, 2 * AWAY])  # the derivative of the sum of all distances
+
+
+def pairwise(x):
+    return np.sqrt(((x[:, None] - x[None]) ** 2).sum(-1))
+
+
+ROOTS = {
+    "np.sum(x**2)": lambda x: np.sqrt(np.sum(x**2)),
+    "np.sum(x**2)**0.5": lambda x: np.sum(x**2) ** 0.5,
+    "x @ x": lambda x: np.sqrt(x @ x),
+    "x*x + y*y": lambda x: np.sqrt(x[0] * x[0] + x[1] * x[1]),
+    "a loop": lambda x: ad.sqrt(sum(x[i] ** 2 for i in range(2))),
+    "np.einsum": lambda x: np.sqrt(np.einsum("i,i", x, x)),
+    "np.einsum of rows": lambda x: np.sqrt(np.einsum("ij,ij->i", x[None], x[None]))[0],
+    "np.vdot": lambda x: np.sqrt(np.vdot(x, x)),
+    "np.square": lambda x: np.sqrt(np.square(x).sum()),
+    "np.mean": lambda x: np.sqrt(np.mean(x**2)),
+    "weights": lambda x: np.sqrt(np.average(x**2, weights=[1.0, 3.0])),
+    "weights of einsum": lambda x: np.sqrt(np.array([1.0, 3.0]) @ x**2),
+    "np.var": lambda x: np.sqrt(np.var(x)),
+    "np.std": np.std,
+    "real and imaginary parts": lambda x: np.sqrt(np.sum(((1 + 2j) * x).real ** 2)),
+    "z conj(z)": lambda x: np.sqrt(np.sum(((1 + 2j) * x * np.conj((1 + 2j) * x)).real)),
+    "|x|**1.5": lambda x: np.sum((x**2) ** 0.75),
+    "x**4": lambda x: np.sqrt(np.sum(x**4)),
+    "norms": lambda x: np.linalg.norm(x) + np.linalg.norm(x, 3) + np.linalg.norm(x, np.inf),
+}
+
+
+@pytest.mark.parametrize("name", ROOTS)
+def test_roots_of_squares_are_flat_at_0(name):
+    f = ROOTS[name]
+    with np.errstate(all="raise"):
+        for g in (ad.grad(f), ad.jit(ad.grad(f)), ad.jacfwd(f), ad.jit(ad.jacfwd(f))):
+            np.testing.assert_array_equal(g(ZERO2), ZERO2)
+        np.testing.assert_array_equal(ad.vmap(ad.grad(f))(np.stack([ZERO2, ALONG]))[0], ZERO2)
+    assert ad.value_and_grad(f)(ALONG)[0] == f(ALONG)
+    if name != "|x|**1.5":
+        assert any(kink.choice.startswith("0") for kink in ad.find_kinks(f)(ZERO2))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "minkowski", "mahalanobis", "written out"])
+def test_distances_of_equal_points(metric):
+    given = {"VI": np.eye(2)} if metric == "mahalanobis" else {}
+    both = pairwise if metric == "written out" else lambda x: distance.cdist(x, x, metric, **given)
+    f = lambda x: np.sum(both(x)) / 2
+    for g in (ad.grad(f), ad.jacfwd(f), ad.jit(ad.grad(f))):
+        np.testing.assert_allclose(g(POINTS), PULLED, rtol=1e-15)
+
+
+def test_infinite_slopes_are_not_hidden():
+    """None of these has a finite derivative at 0 that a root of squares could be taken for."""
+    infinite = [
+        lambda x: np.sum(np.sqrt(x)),
+        lambda x: np.sum(x**0.5),
+        lambda x: np.sum(np.cbrt(x)),
+    ]
+    with np.errstate(all="ignore"):
+        for f in infinite:
+            np.testing.assert_array_equal(ad.grad(f)(ZERO2), [np.inf, np.inf])
+            along = ad.jvp(f, (ZERO2,), (ALONG,))[1]
+            assert along == np.inf
+    unknown = [
+        lambda x: np.sum(np.log(x**2)),
+        lambda x: np.sum(np.log(np.abs(x) ** 2)),
+        lambda x: np.sum(np.cbrt(x**2)),
+        lambda x: np.sum((x**2) ** 0.25),
+        lambda x: np.sum(x**2 * (1 / x)),
+        lambda x: np.sum(np.log(x @ x)),
+        lambda x: 1 / np.sqrt(np.sum(x**2)),
+        lambda x: 1 / np.linalg.norm(x),
+        lambda x: 1 / np.hypot(x[0], x[1]),
+        lambda x: np.sum(1 / np.abs(x)),
+    ]
+    with np.errstate(all="ignore"):
+        for f in unknown:
+            for g in (ad.grad(f), ad.jacfwd(f), ad.jit(ad.grad(f))):
+                assert not np.any(np.isfinite(g(ZERO2)))
+        for f in (
+            lambda x: np.sqrt(x[0] * x[1]),
+            lambda x: np.sqrt(x[0] ** 2 - x[1] ** 2),
+            lambda x: np.sqrt(-1.0 * np.sum(x**2)),
+            lambda x: np.sqrt(np.sum(x**3)),
+            lambda x: np.sqrt(np.sum((x * 1j) ** 2).real),
+        ):
+            assert np.all(np.isnan(ad.grad(f)(ZERO2)))
+        assert ad.grad(lambda x: np.sqrt(x[0] - x[1]))(ZERO2).tolist() == [np.inf, -np.inf]
+
+
+def test_an_inner_gradient_goes_by_choices_that_are_told():
+    for f in (lambda x: ad.relu(x) ** 2, lambda x: abs(x) ** 3, lambda x: np.maximum(x, 0.0) ** 2):
+        with pytest.raises(ad.KinkError):
+            ad.grad(ad.grad(f), kinks="raise")(0.0)
+        with pytest.warns(ad.KinkWarning):
+            ad.grad(ad.grad(f), kinks="report")(0.0)
+        ad.grad(ad.grad(f), kinks="raise")(0.5)
+
+
+def test_a_jet_remembers_no_more_than_one_step():
+    """A loop of roots needs constant memory in forward mode."""
+
+    def f(x):
+        for _ in range(1000):
+            x = abs(x)
+        return x
+
+    kept = []
+    ad.jvp(lambda x: kept.append(f(x)) or kept[0], (0.0,), (1.0,))
+    _, (before,) = kept[0].rule
+    assert before.rule is None
