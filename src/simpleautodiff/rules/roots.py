@@ -51,12 +51,13 @@ def restate_root(x: Any) -> Restated:
 
 def restate_power(x: Any, y: Any) -> Restated:
     """Return a power that is an even one of a root, or a root of a sum of squares."""
-    if not isinstance(y, Real) or y < 0.5:
+    if not isinstance(y, Real) or float(y) < 0.5:
         return None
+    y, exponent = float(y), y
     if y == 0.5:
         return restate_root(x)
     if y < 1:
-        return _restate_flat(TABLE["power"], x, y)
+        return _restate_flat(TABLE["power"], x, exponent)
     return restate_square(x, int(y)) if y % 2 == 0 else None
 
 
@@ -262,8 +263,8 @@ def _is_square(node: Node) -> bool:
     if name == "einsum" and len(others) == 2:
         left, right = first.split("->")[0].split(",")
         return left == right and _is_same(others[0], others[1])
-    even = name == "power" and isinstance(others[0], Real) and others[0] >= 2
-    return name == "square" or (even and others[0] % 2 == 0)  # type: ignore[operator]
+    exponent = float(others[0]) if name == "power" and isinstance(others[0], Real) else 0.0
+    return name == "square" or (exponent >= 2 and exponent % 2 == 0)
 
 
 def _is_conjugate(z: Any, w: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink, Primitive
+from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ArgumentError, KinkError, KinkWarning, cite_line, format_line
 from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.located_tapes import LocatedTape
@@ -39,13 +40,13 @@ class KinkTape(LocatedTape):
         _OPEN.discard(self)
         super().__exit__(*exception)
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
 
 _OPEN: set[KinkTape] = set()
 
 
-def note_sweep(tape: Sequence[Node], results: Iterable[Any]) -> None:
+def note_sweep(tape: Tape, results: Iterable[Any]) -> None:
     """Tell the tapes on which kinks are looked for which of their steps a sweep passes."""
     if not _OPEN:
         return
@@ -57,7 +58,7 @@ def note_sweep(tape: Sequence[Node], results: Iterable[Any]) -> None:
             value = value.value if hasattr(value, "value") else None
 
 
-def needed_steps(tape: Sequence[Node], results: Iterable[Any]) -> list[Node]:
+def needed_steps(tape: Tape, results: Iterable[Any]) -> list[Node]:
     """Return the steps of a tape that the derivatives of results depend on."""
     needed = {result.index for result in results if type(result) is Node and result.level is tape}
     for node in reversed(tape):

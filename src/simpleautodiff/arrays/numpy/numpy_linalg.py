@@ -205,7 +205,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if axis is not None and len(axes) > 2:
         raise InputError(f"np.linalg.norm takes one axis or two, not {axis}{cite_line()}")
     if ord is None or (ord in (2, "f", "fro") and len(axes) == (1 if ord == 2 else 2)):
-        return _length(x, axis, keepdims)
+        return _length(x, axis, keepdims) if axis is not None or keepdims else _length_of_all(x)
     if len(axes) == 1:
         return vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
     if len(axes) != 2:
@@ -258,6 +258,13 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
 def _length(x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the root of the sum of squares."""
     return np.sqrt(sum_over(squared_size(x), axis, keepdims))
+
+
+def _length_of_all(x: Any) -> Any:
+    """Return the root of the sum of all squares, added up by BLAS as NumPy does."""
+    flat = x if len(shape_of(x)) == 1 else reshape(x, (-1,))
+    parts = (real(flat), imag(flat)) if is_complex(plain(x)) else (flat,)
+    return np.sqrt(sum(matmul(part, part) for part in parts))
 
 
 @implements(np.linalg.cond)

@@ -58,9 +58,10 @@ def eigh(
         values = factors.find_symmetric_values(whole, rows)
     else:
         values, vectors = factors.decompose_symmetric(whole, rows)
-    if subset_by_index is not None and vectors is not None:
-        vectors = _align_subset(vectors, whole, b, subset_by_index, lower, driver)
-    first, last = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
+    subset = (0, shape_of(a)[-1] - 1) if subset_by_index is None else subset_by_index
+    if vectors is not None and (subset_by_index is not None or b is not None):
+        vectors = _align_subset(vectors, whole, b, subset, lower, driver)
+    first, last = subset
     kept = (..., slice(first, last + 1))
     return (
         getitem(values, kept) if eigvals_only else (getitem(values, kept), getitem(vectors, kept))
@@ -73,8 +74,10 @@ def _align_subset(vectors: Any, a: Any, b: Any, subset: Any, lower: bool, driver
 
     def find() -> Any:
         first, last = map(int, subset)
-        settings: Any = {"subset_by_index": [first, last], "lower": lower, "driver": driver}
         full = np.array(plain(vectors))
+        settings: Any = {"lower": lower, "driver": driver}
+        if last - first + 1 < full.shape[-1]:
+            settings["subset_by_index"] = [first, last]
         full[..., first : last + 1] = scipy.linalg.eigh(plain(a), plain(b), **settings)[1]
         return full
 

@@ -139,7 +139,7 @@ def _restate_einsum(subscripts: str, *operands: Any) -> Any:
     first, *others = terms.split(",")
     if others != [first] or len(set(first)) < len(first):
         return None
-    return restate_product(*operands, _adding(f"{first}->{output}"))
+    return restate_product(operands[0], operands[1], _adding(f"{first}->{output}"))
 
 
 @cache
