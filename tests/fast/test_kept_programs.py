@@ -78,3 +78,8 @@ def test_precise_hypot():
 
     points = np.random.default_rng(0).uniform(0.01, 20, 40).tolist()
     check(f, *points, ways=PRECISE)
+
+
+@pytest.mark.parametrize("kind", ["gradient", "jvp", "twice", "hvp"])
+def test_a_number_to_the_power_of_a_node(kind):
+    check(lambda np, ad, x: ([2.0**x], [0.0]), 0.6, 2.0, 710.0, kind=kind)

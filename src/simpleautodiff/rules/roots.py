@@ -51,7 +51,7 @@ def restate_root(x: Any) -> Restated:
 
 def restate_power(x: Any, y: Any) -> Restated:
     """Return a power that is an even one of a root, or a root of a sum of squares."""
-    if not isinstance(y, Real) or float(y) < 0.5:
+    if isinstance(y, Traced) or not isinstance(y, Real) or float(y) < 0.5:
         return None
     y, exponent = float(y), y
     if y == 0.5:
