@@ -83,3 +83,10 @@ def test_precise_hypot():
 @pytest.mark.parametrize("kind", ["gradient", "jvp", "twice", "hvp"])
 def test_a_number_to_the_power_of_a_node(kind):
     check(lambda np, ad, x: ([2.0**x], [0.0]), 0.6, 2.0, 710.0, kind=kind)
+
+
+def test_the_root_of_a_power_of_two_nodes():
+    def f(np, ad, x, y):
+        return [np.where(x > 0, np.sqrt(x**y), y)], [0.0]
+
+    check(f, [0.73, 2.0], [0.5, -1.0])
