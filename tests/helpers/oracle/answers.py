@@ -403,7 +403,8 @@ def _far(a, b, program):
 # What rounding does: the same program, with every result moved in its last bits. ------------------
 
 
-QUOTIENTS = {"raw div", "inverse", "power -1", "raw reciprocal"}  # x / x need not be 1
+# Results that are rounded even if they have few digits: x / x need not be 1, nor tanh(20).
+ROUNDED = {"raw div", "inverse", "power -1", "raw reciprocal", "tanh", "raw tanh"}
 
 
 class Noise:
@@ -415,7 +416,7 @@ class Noise:
     def __init__(self, seed, dtype):
         self.draw = random.Random(seed)
         self.dtype = dtype
-        self.size = {"float32": 2.0**-23}.get(dtype.name, 2.0**-51)
+        self.size = {"float32": 2.0**-21}.get(dtype.name, 2.0**-50)
         self.mixer = np.uint64(self.draw.randrange(2**63) * 2 + 1)
 
     def put(self, value, operation=""):
@@ -424,7 +425,7 @@ class Noise:
         with np.errstate(all="ignore"):
             whole = np.asarray(number, np.float64)
             few = (np.abs(whole) < 2**20) & (whole * 1024 == np.rint(whole * 1024))
-            few &= operation not in QUOTIENTS
+            few &= operation not in ROUNDED
             mixed = (whole.view(np.uint64) * self.mixer) >> np.uint64(33)
             moved = 1 + self.size * (mixed.astype(np.float64) / 2**30 - 1)
             factor = np.where(few | ~np.isfinite(whole), 1.0, moved).astype(self.dtype)
