@@ -90,3 +90,11 @@ def test_the_root_of_a_power_of_two_nodes():
         return [np.where(x > 0, np.sqrt(x**y), y)], [0.0]
 
     check(f, [0.73, 2.0], [0.5, -1.0])
+
+
+def test_a_tangent_of_a_choice_times_a_number_that_is_too_large():
+    def f(np, ad, x):
+        y = np.sqrt(np.fmax(x, 0.3) + 1) * 1e200
+        return [np.arccosh(y), y], [0.0]
+
+    check(f, np.float32(0.58), np.float32(-1.0), kind="jvp")

@@ -424,7 +424,8 @@ class Noise:
         number = plain(value)
         with np.errstate(all="ignore"):
             whole = np.asarray(number, np.float64)
-            few = (np.abs(whole) < 2**20) & (whole * 1024 == np.rint(whole * 1024))
+            digits = np.frexp(whole)[0] * 2**11
+            few = digits == np.rint(digits)
             few &= operation not in ROUNDED
             mixed = (whole.view(np.uint64) * self.mixer) >> np.uint64(33)
             moved = 1 + self.size * (mixed.astype(np.float64) / 2**30 - 1)

@@ -220,7 +220,7 @@ class Program:
         arrays, numbers = self.results(np, ad, xs, noise)
         total = sum(numbers)
         for weight, array in zip(self.weights, arrays, strict=False):
-            term = noise.put(weight * array) if noise else weight * array
+            term = noise.put(array * weight) if noise else array * weight
             total = total + (np.sum(term) if np.shape(weight) else term)
         return np.real(total) if self.dtype.kind == "c" else total
 
