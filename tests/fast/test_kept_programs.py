@@ -98,3 +98,8 @@ def test_a_tangent_of_a_choice_times_a_number_that_is_too_large():
         return [np.arccosh(y), y], [0.0]
 
     check(f, np.float32(0.58), np.float32(-1.0), kind="jvp")
+
+
+def test_an_infinite_slope_of_an_element_that_is_not_taken():
+    f = lambda np, ad, x: ([(0.0**x)[:1] * np.ones(2)], [0.0])
+    check(f, np.array([0.5, -0.0]), np.array([1.0, 2.0]))
