@@ -78,3 +78,28 @@ def test_precise_hypot():
 
     points = np.random.default_rng(0).uniform(0.01, 20, 40).tolist()
     check(f, *points, ways=PRECISE)
+
+
+@pytest.mark.parametrize("kind", ["gradient", "jvp", "twice", "hvp"])
+def test_a_number_to_the_power_of_a_node(kind):
+    check(lambda np, ad, x: ([2.0**x], [0.0]), 0.6, 2.0, 710.0, kind=kind)
+
+
+def test_the_root_of_a_power_of_two_nodes():
+    def f(np, ad, x, y):
+        return [np.where(x > 0, np.sqrt(x**y), y)], [0.0]
+
+    check(f, [0.73, 2.0], [0.5, -1.0])
+
+
+def test_a_tangent_of_a_choice_times_a_number_that_is_too_large():
+    def f(np, ad, x):
+        y = np.sqrt(np.fmax(x, 0.3) + 1) * 1e200
+        return [np.arccosh(y), y], [0.0]
+
+    check(f, np.float32(0.58), np.float32(-1.0), kind="jvp")
+
+
+def test_an_infinite_slope_of_an_element_that_is_not_taken():
+    f = lambda np, ad, x: ([(0.0**x)[:1] * np.ones(2)], [0.0])
+    check(f, np.array([0.5, -0.0]), np.array([1.0, 2.0]))

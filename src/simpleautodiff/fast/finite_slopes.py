@@ -37,6 +37,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
             for k in parents:
                 if not isinstance(node.primitive.partials[k], LinearRule):
                     slope = node.primitive.partial(k, node.value, values)
+                    slope = getattr(slope, "slope", slope)  # of elements some of which have none
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True
     return False

@@ -61,8 +61,11 @@ class Masked(PartialAdjoint):
             return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
         if type(derivative) is int and derivative == 1:
             return self
-        if type(derivative) in (int, float) and abs(derivative) < _FINITE:
-            return Masked(self.array * derivative, self.mask)
+        if type(derivative) in (int, float):  # which takes the dtype of the array, and may be inf
+            with np.errstate(all="ignore"):
+                product = self.array * derivative
+            finite = abs(derivative) < _FINITE
+            return Masked(product if finite else where(self.mask, product, 0), self.mask)
         product = self.array * where(self.mask, derivative, 0)
         return Masked(product, _spread(self.mask, product))
 

@@ -135,9 +135,6 @@ REDUCE = {
     "columns": "np.sum(np.sum(a, axis=0) ** 2) / a.size",
 }
 ORDERED = {"sort", "max", "norm", "product"}  # what complex numbers do not have, or not as such
-# Of these the elements that are not taken are zeros without compilation, and structural zeros with
-# it: 0 times inf is a nan in the one, and 0 in the other.
-PARTS_OF_ARRAYS = {"swap", "gather", "spread", "stack", "first", "max"}
 WRITES = {
     "set one": "a[(0,) * a.ndim] = s",
     "set part": "a[: a.shape[0] // 2 + 1] = b[: a.shape[0] // 2 + 1]",
@@ -223,7 +220,7 @@ class Program:
         arrays, numbers = self.results(np, ad, xs, noise)
         total = sum(numbers)
         for weight, array in zip(self.weights, arrays, strict=False):
-            term = noise.put(weight * array) if noise else weight * array
+            term = noise.put(array * weight) if noise else array * weight
             total = total + (np.sum(term) if np.shape(weight) else term)
         return np.real(total) if self.dtype.kind == "c" else total
 
@@ -461,12 +458,12 @@ class Maker:
             return ("number", self.arithmetic(), i, draw.randrange(self.numbers), self.to(depth))
         if chance < 0.92 and not self.scalar:
             i = self.array()
-            without = PARTS_OF_ARRAYS if self.wild else ORDERED if self.complex else ()
+            without = ORDERED if self.complex else ()
             moves = [move for move in MOVES if move not in without]
             return ("move", draw.choice(moves), i, self.to(depth))
         if chance < 0.97 and not depth and not self.scalar:
             self.numbers += 1
-            without = PARTS_OF_ARRAYS if self.wild else ORDERED if self.complex else ()
+            without = ORDERED if self.complex else ()
             reductions = [reduction for reduction in REDUCE if reduction not in without]
             return ("reduce", draw.choice(reductions), self.array())
         if depth > 1 or not self.branches or self.complex:
