@@ -27,13 +27,12 @@ NEEDED = ("numpy", "scipy", "mpmath", "pytest", "hypothesis")
 WELCOME = ("sympy", "rich", "llvmlite", "array-api-compat", "autograd")
 TESTS = [
     "tests/core",
-    "tests/transforms",
     "tests/program",
-    "tests/rules/test_rows.py",
-    "tests/cli/test_cli.py",
+    "tests/transforms",
     "tests/arrays/test_writing.py",
     "tests/compiled/test_jit_cache.py",
-    "tests/compiled/test_jit_entry.py",
+    *("--ignore", "tests/transforms/test_complex.py"),  # it needs JAX, and so does the next
+    *("--ignore", "tests/transforms/test_vmap.py"),
 ]
 TRIAL = """
 import numpy as np, simpleautodiff as ad, importlib.util
