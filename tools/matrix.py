@@ -85,7 +85,7 @@ def rows(pythons: dict[str, str]) -> list[Row]:
     first = next(iter(pythons))
     found = [Row(f"numpy {numpy or 'newest'}", first, numpy) for numpy in NUMPYS]
     found += [Row(f"python {version}", version) for version in pythons if version != first]
-    documented = "doc or help or signature"  # -OO has no docstrings
+    documented = "doc or help or signature or one_declaration"  # -OO has no docstrings
     found += [
         Row("plain engine", first, surroundings={"SIMPLEAUTODIFF_ENGINE": "plain"}),
         Row("-O", first, options=("-O",), surroundings={"PYTHONOPTIMIZE": "1"}),
