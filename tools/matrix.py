@@ -27,13 +27,12 @@ NEEDED = ("numpy", "scipy", "mpmath", "pytest", "hypothesis")
 WELCOME = ("sympy", "rich", "llvmlite", "array-api-compat", "autograd")
 TESTS = [
     "tests/core",
-    "tests/transforms",
     "tests/program",
-    "tests/rules/test_rows.py",
-    "tests/cli/test_cli.py",
+    "tests/transforms",
     "tests/arrays/test_writing.py",
     "tests/compiled/test_jit_cache.py",
-    "tests/compiled/test_jit_entry.py",
+    *("--ignore", "tests/transforms/test_complex.py"),  # it needs JAX, and so does the next
+    *("--ignore", "tests/transforms/test_vmap.py"),
 ]
 TRIAL = """
 import numpy as np, simpleautodiff as ad, importlib.util
@@ -86,7 +85,7 @@ def rows(pythons: dict[str, str]) -> list[Row]:
     first = next(iter(pythons))
     found = [Row(f"numpy {numpy or 'newest'}", first, numpy) for numpy in NUMPYS]
     found += [Row(f"python {version}", version) for version in pythons if version != first]
-    documented = "doc or help or signature"  # -OO has no docstrings
+    documented = "doc or help or signature or one_declaration"  # -OO has no docstrings
     found += [
         Row("plain engine", first, surroundings={"SIMPLEAUTODIFF_ENGINE": "plain"}),
         Row("-O", first, options=("-O",), surroundings={"PYTHONOPTIMIZE": "1"}),

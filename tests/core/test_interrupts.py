@@ -1,6 +1,7 @@
 """Ctrl-C at any moment, forks, threads and processes in the middle of a derivative."""
 
 import gc
+import importlib.util
 import multiprocessing
 import os
 import random
@@ -51,19 +52,17 @@ def linearized():
 
 
 def compiled():
-    pytest.importorskip("llvmlite")
     f = ad.jit(ad.grad(lambda x: ad.sin(x) * x + np.sum(MATRIX * x)))
     return f(0.5) + f(0.75)
 
 
 def solved():
-    pytest.importorskip("scipy")
-    from simpleautodiff import plug
-
-    return ad.grad(lambda a: plug.solve_root(lambda x, a: x * x - a, 1.0, a))(2.0)
+    return ad.grad(lambda a: ad.plug.solve_root(lambda x, a: x * x - a, 1.0, a))(2.0)
 
 
-WORK = [scalar, array, array_argument, batched, jacobian, linearized, compiled, solved]
+WORK = [scalar, array, array_argument, batched, jacobian, linearized]
+WORK += [compiled] if importlib.util.find_spec("llvmlite") else []
+WORK += [solved] if importlib.util.find_spec("scipy") else []
 
 
 def check_nothing_is_left(before):
@@ -90,8 +89,8 @@ class Interruption:
         self.count, self.place = 0, place
 
     def __call__(self, frame, event, arg):
-        if event in ("call", "c_return"):
-            self.count += 1
+        if event in ("call", "c_return") and not frame.f_code.co_filename.endswith("warnings.py"):
+            self.count += 1  # the locks of Python's own module are not ours to keep free
             if self.count == self.place:
                 raise KeyboardInterrupt
 
@@ -231,7 +230,7 @@ def test_a_fork_beside_a_derivative_of_another_thread_is_free_of_it():
 
 
 @needs_fork
-@pytest.mark.parametrize("work", [scalar, array_argument, batched, compiled, solved])
+@pytest.mark.parametrize("work", [scalar, array_argument, *WORK[3:]])
 def test_forks_while_threads_differentiate_and_compile(work):
     expected, alone, failed, stop = work(), scalar(), [], threading.Event()
 

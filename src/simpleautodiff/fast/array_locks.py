@@ -10,6 +10,7 @@ view that existed before can still be written through; a sample of the elements 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,21 @@ from simpleautodiff.errors import LostDerivativeError
 _lock = threading.RLock()
 _locked: dict[int, Any] = {}  # the arrays, by their id
 _holders: set[ArrayLocks] = set()  # the derivatives that hold some of them
+
+
+def while_holding(lock: Any, work: Callable[[], None]) -> None:
+    """Do some work while holding a lock, which an interrupt at any step leaves free.
+
+    A `with` statement may be interrupted when the lock is taken and before its end is ensured.
+    """
+    try:
+        lock.acquire()
+        work()
+    finally:
+        try:  # noqa: SIM105 - a function of Python's could be interrupted before it begins
+            lock.release()
+        except RuntimeError:
+            pass  # interrupted before it was taken
 
 
 class ArrayLocks:
@@ -49,11 +65,13 @@ class ArrayLocks:
         """Make an array read-only, as long as this derivative or another holds it."""
         key = id(array)
         if key not in self.held and (array.flags.writeable or key in _locked):
-            with _lock:
-                _holders.add(self)
-                self.held.add(key)
-                _locked[key] = array
-                array.flags.writeable = False
+            while_holding(_lock, lambda: self._make_read_only(key, array))
+
+    def _make_read_only(self, key: int, array: Any) -> None:
+        _holders.add(self)
+        self.held.add(key)
+        _locked[key] = array
+        array.flags.writeable = False
 
     def _has_changed(self) -> bool:
         """Tell whether a sample of the arrays has changed since they were locked."""
@@ -72,18 +90,16 @@ class ArrayLocks:
 
     def _unlock(self) -> None:
         """Let the arrays be written to again, unless another derivative holds them."""
-        with _lock:
-            _holders.discard(self)
-            self.held.clear()
-            _unlock_free()
+        _holders.discard(self)
+        self.held.clear()
+        while_holding(_lock, _unlock_free)
 
 
 def unlock_all() -> None:
     """Let all arrays be written to again: no derivative is computed any more."""
     if _locked:
-        with _lock:
-            _holders.clear()
-            _unlock_free()
+        _holders.clear()
+        while_holding(_lock, _unlock_free)
 
 
 def after_fork() -> None:

@@ -16,6 +16,7 @@ import os
 import threading
 
 from simpleautodiff.fast import array_locks
+from simpleautodiff.fast.array_locks import while_holding
 from simpleautodiff.fast.memory_pool import POOL
 
 _uses: dict[Recording, int] = {}  # those that are going on, and the thread of each
@@ -36,6 +37,7 @@ class _Pause:
         self.was_enabled = False
 
     def begin(self) -> None:
+        """Pause the collector, if it is not paused already."""
         if not self.paused:
             self.was_enabled = gc.isenabled()
             self.paused = True
@@ -61,14 +63,12 @@ class Recording:
     __slots__ = ()
 
     def __enter__(self) -> None:
-        with _pause.lock:
-            _uses[self] = threading.get_ident()
-            _pause.begin()
+        _uses[self] = threading.get_ident()
+        while_holding(_pause.lock, _pause.begin)
 
     def __exit__(self, *exception: object) -> None:
-        with _pause.lock:
-            _uses.pop(self, None)
-            _pause.end_if_unused()
+        _uses.pop(self, None)
+        while_holding(_pause.lock, _pause.end_if_unused)
 
 
 class SurelyEnded:
