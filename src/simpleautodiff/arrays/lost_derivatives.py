@@ -9,7 +9,8 @@ from types import FrameType, FunctionType
 from typing import Any
 
 from simpleautodiff.arrays.random_hints import random_draw_error
-from simpleautodiff.errors import LostDerivativeError, cite_line, find_scipy_frames
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line, find_scipy_frames
 
 SCIPY: dict[str, Callable[..., Any]] = {}  # "linalg.expm" -> its implementation for nodes
 INSTEAD: dict[str, str] = {}  # "linalg.orth" -> advice for a function without a derivative
@@ -155,7 +156,26 @@ def _refuse_bool(self: Any) -> bool:
     )
 
 
-CONVERSIONS: dict[str, Callable[..., Any]] = {  # Python's and NumPy's, all of which are refused
+def _hash(self: Any) -> int:
+    if self.level.open and not self.level.by_hand:
+        raise LostDerivativeError(
+            f"{self!r} is looked up in a dict, set or cache, by what it is and not by its "
+            f"number; compare it: x == 2.0. Its identity is id(x){cite_line()}"
+        )
+    return object.__hash__(self)
+
+
+def _refuse_pickle(self: Any) -> Any:
+    raise TraceError(
+        f"{self!r} belongs to a derivative that is being computed and cannot be pickled; "
+        "pickle its value"
+    )
+
+
+CONVERSIONS: dict[str, Callable[..., Any]] = {  # Python's and NumPy's, nearly all of them refused
+    "__format__": lambda self, spec: format(plain(self), spec) if spec else repr(self),
+    "__hash__": _hash,
+    "__reduce__": _refuse_pickle,
     "__array__": refuse_array,
     "__bool__": _refuse_bool,
     "__complex__": _refuse_conversion("complex()"),

@@ -16,8 +16,6 @@ from simpleautodiff.core.primitive import Args, Primitive
 from simpleautodiff.errors import (
     ArgumentError,
     AutodiffError,
-    LostDerivativeError,
-    TraceError,
     cite_line,
 )
 from simpleautodiff.values.functions import as_argument, check_value
@@ -39,13 +37,7 @@ class Traced:
     array_like = False  # to be treated as an array, even where its shape is ()
     opaque = False  # it stands for numbers that differ from use to use
 
-    def __hash__(self) -> int:
-        if self.level.open and not self.level.by_hand:
-            raise LostDerivativeError(
-                f"{self!r} is looked up in a dict, set or cache, by what it is and not by its "
-                f"number; compare it: x == 2.0. Its identity is id(x){cite_line()}"
-            )
-        return object.__hash__(self)
+    __hash__ = object.__hash__
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:
@@ -55,15 +47,6 @@ class Traced:
     def plainly(self) -> Any:
         """Return the innermost number; of what is opaque, that which stands for the numbers."""
         return plain(self.value)
-
-    def __format__(self, spec: str) -> str:
-        return format(plain(self), spec) if spec else repr(self)
-
-    def __reduce__(self) -> Any:
-        raise TraceError(
-            f"{self!r} belongs to a derivative that is being computed and cannot be pickled; "
-            "pickle its value"
-        )
 
 
 class Written:

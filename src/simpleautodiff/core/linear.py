@@ -98,31 +98,6 @@ class PartialAdjoint:
         raise NotImplementedError
 
 
-class Bundle:
-    """Several numbers as one value: the arguments or the results of a whole function.
-
-    An entry is a number or `ZERO`. Bundles add entry by entry; they are what adjoints and
-    tangents of functions with many arguments are made of.
-    """
-
-    __slots__ = ("entries",)
-
-    def __init__(self, entries: tuple[Any, ...]) -> None:
-        self.entries = entries
-
-    def __add__(self, other: Bundle) -> Bundle:
-        pairs = zip(self.entries, other.entries, strict=True)
-        return Bundle(tuple(plus(a, b) for a, b in pairs))
-
-    def __repr__(self) -> str:
-        return f"({', '.join(map(repr, self.entries))})"
-
-    @classmethod
-    def single(cls, index: int, entry: Any, size: int) -> Bundle:
-        """Put `entry` at `index`; all else is `ZERO`."""
-        return cls(tuple(entry if i == index else ZERO for i in range(size)))
-
-
 def plus(a: Any, b: Any) -> Any:
     """Add two derivatives, either of which may be `ZERO`."""
     if a is ZERO:

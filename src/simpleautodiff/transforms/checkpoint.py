@@ -7,9 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.core.level import Level, Traced, apply, unwrapped
-from simpleautodiff.core.linear import ZERO, Bundle, Linear
+from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
 from simpleautodiff.transforms.grad import jvp
 from simpleautodiff.transforms.kinks import KinkTape

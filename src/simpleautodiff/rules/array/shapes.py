@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
-from simpleautodiff.core.linear import ZERO, Bundle, Linear, LinearRule
+from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.rules.branches import masked, where
@@ -127,6 +127,31 @@ transpose: Wrapping = linear_row(
     "the same elements with the axes in another order",
     _transpose_batch,
 )
+
+
+class Bundle:
+    """Several numbers as one value: the arguments or the results of a whole function.
+
+    An entry is a number or `ZERO`. Bundles add entry by entry; they are what adjoints and
+    tangents of functions with many arguments are made of.
+    """
+
+    __slots__ = ("entries",)
+
+    def __init__(self, entries: tuple[Any, ...]) -> None:
+        self.entries = entries
+
+    def __add__(self, other: Bundle) -> Bundle:
+        pairs = zip(self.entries, other.entries, strict=True)
+        return Bundle(tuple(plus(a, b) for a, b in pairs))
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(repr, self.entries))})"
+
+    @classmethod
+    def single(cls, index: int, entry: Any, size: int) -> Bundle:
+        """Put `entry` at `index`; all else is `ZERO`."""
+        return cls(tuple(entry if i == index else ZERO for i in range(size)))
 
 
 def fit(derivative: Any, like: Any) -> Any:
