@@ -153,6 +153,9 @@ def test_an_interrupt_by_a_signal_leaves_nothing_changed(interrupts):
                     signal.setitimer(signal.ITIMER_REAL, 0)
                 except KeyboardInterrupt:
                     caught += 1
+                except SystemError as error:  # of compiled code that had asked for a class
+                    assert isinstance(error.__cause__, KeyboardInterrupt)  # noqa: PT017
+                    caught += 1
                 check_nothing_is_left(before)
             assert work() == expected
     finally:
