@@ -18,7 +18,7 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("arrays", "compiled"), 0.85),
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
-QUICK, ALL = 6.0, 60.0  # seconds of tests, as they were measured: a first round, and a second
+QUICK = 4.0  # seconds of tests, as they were measured, in a first round
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
 
@@ -56,8 +56,9 @@ class Attempt:
 class Campaign:
     """Try mutants, as many at a time as there are processors."""
 
-    def __init__(self, covering: Covering) -> None:
+    def __init__(self, covering: Covering, most: float) -> None:
         self.covering = covering
+        self.most = most  # seconds of tests in the second round
         self.trusted: set[str] = set()  # tests that pass unchanged, as they are run here
 
     def try_all(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome, float]]:
@@ -86,14 +87,14 @@ class Campaign:
                 running.remove(attempt)
 
     def _choose_tests(self, mutant: Mutant) -> Iterator[list[str]]:
-        """Choose tests for a mutant: a few that are quick, then up to a minute of others."""
+        """Choose tests for a mutant: a few that are quick, then others."""
         package, seconds = _package(mutant), self.covering.seconds
         found = self.covering.tests(mutant.path, mutant.scopes)
         if not found:  # evaluated at import alone: the tests of the package decide
             found = [test for test in seconds if test.startswith(f"tests/{package}/")]
         name = mutant.function.partition(".")[0].lstrip("_")
         ordered = order_tests(found, seconds, package, name)
-        for budget, most in ((QUICK, 3), (ALL, len(ordered))):
+        for budget, most in ((QUICK, 2), (self.most, len(ordered))):
             chosen, files, spent = [], set(), 0.0
             for test in ordered:
                 spent += seconds[test] + 0.002
@@ -108,7 +109,7 @@ class Campaign:
     def _start(self, mutant: Mutant, tests: Sequence[str]) -> Trial:
         source = mutant.path.read_text()
         tree = mutate(source, mutant.number, scaled=_package(mutant) in FORMULAS)
-        limit = 40 + 3 * sum(self.covering.seconds[test] for test in tests)
+        limit = 30 + 3 * sum(self.covering.seconds[test] for test in tests)
         return start_trial(mutant.path, tree, tests, limit)
 
     def _trust(self, test: str) -> bool:
@@ -135,6 +136,9 @@ def main() -> int:
     parser.add_argument("package", nargs="*", help=f"any of {', '.join(PACKAGES)}; all by default")
     parser.add_argument("--sample", type=int, metavar="N", help="try N mutants of each package")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (0)")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="of tests to run on one that survives (60)"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
     parser.add_argument("--verbose", action="store_true", help="also say which test noticed what")
     options = parser.parse_args()
@@ -142,7 +146,7 @@ def main() -> int:
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
     covering = Covering()
     import_beforehand()
-    campaign = Campaign(covering)
+    campaign = Campaign(covering, options.seconds)
     explained = read_explained()
     good = True
     for package in options.package or PACKAGES:

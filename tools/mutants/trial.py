@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ MEMORY = 12 * 2**30  # bytes; a mutant may ask for any amount
 ALREADY = (  # what most tests import, once for all forks; nothing of the library itself
     *("numpy", "scipy.linalg", "scipy.special", "scipy.stats", "scipy.signal", "scipy.ndimage"),
     *("scipy.optimize", "scipy.integrate", "scipy.sparse.linalg", "hypothesis", "mpmath", "sympy"),
-    *("llvmlite.binding", "autograd.numpy", "array_api_compat", "array_api_strict"),
+    *("llvmlite.binding", "autograd.numpy", "array_api_compat", "array_api_strict", "jax.numpy"),
 )
 
 
@@ -105,6 +106,7 @@ class Trial:
             answer = json.loads((self.folder / "answer.json").read_text())
             outcome = Outcome(*answer)
         except (OSError, ValueError):
+            late = late or status in (signal.SIGXCPU, signal.SIGKILL)
             outcome = Outcome("out of time" if late else f"the process died, status {status}", 0)
         shutil.rmtree(self.folder, ignore_errors=True)
         return outcome
@@ -115,6 +117,7 @@ def import_beforehand() -> None:
     os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = tempfile.gettempdir() + "/mutants-hypothesis"
     for name in ALREADY:
         importlib.import_module(name)
+    warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # JAX has started no thread yet
     for path in (SOURCES, ROOT / "tests" / "helpers"):
         sys.path.insert(0, str(path))
     os.chdir(ROOT)
@@ -123,13 +126,17 @@ def import_beforehand() -> None:
 def start_trial(
     path: Path | None, tree: ast.Module | None, tests: Sequence[str], seconds: float
 ) -> Trial:
-    """Fork, and in the fork run these tests on the changed module, or on the unchanged library."""
+    """Fork, and in the fork run these tests on the changed module, or on the unchanged library.
+
+    It may take that many seconds of a processor; on a busy machine that is longer.
+    """
     folder = Path(tempfile.mkdtemp(prefix="mutant-"))
     pid = os.fork()
     if pid:
-        return Trial(pid, folder, time.monotonic() + seconds)
+        return Trial(pid, folder, time.monotonic() + 20 * seconds)
     try:
         os.setpgid(0, 0)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
         _run_tests(folder, path, tree, tests)
     except BaseException:
         traceback.print_exc()
