@@ -24,7 +24,7 @@ TIMES = KEPT / "times.json"  # test -> seconds
 DIGESTS = KEPT / "digests.json"  # file -> what it held when it was measured
 
 # tests of what is built on these packages alone are slow, and notice little that others do not
-ROOMS = ["core", "values", "rules", "arrays", "fast", "transforms", "program", "compiled", "autograd"]
+ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
 
 
 class _Times:
@@ -118,7 +118,11 @@ class Covering:
         by_context = self._by_context(path)
         for first, last in scopes:
             lines = range(first, last + 1)
-            found = {test for test, own in by_context if not own.isdisjoint(lines)}
+            found = {
+                test
+                for test, own in by_context
+                if test in self.seconds and not own.isdisjoint(lines)
+            }
             if found:
                 return sorted(found, key=self.seconds.__getitem__)
         return []
@@ -132,7 +136,6 @@ class Covering:
             (str(path),),
         )
         return [
-            (test, frozenset(coverage.numbits.numbits_to_nums(numbits)))
+            (context.rpartition("|")[0], frozenset(coverage.numbits.numbits_to_nums(numbits)))
             for context, numbits in rows
-            if (test := context.rpartition("|")[0]) in self.seconds
         ]

@@ -37,6 +37,7 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 ORDERED = ast.Sub | ast.Div | ast.Pow | ast.MatMult | ast.Mod | ast.FloorDiv
 SCALED = ast.Mult | ast.Div | ast.Pow | ast.MatMult
+SEQUENCES = ast.Tuple | ast.List
 WORDS = {"text", "latex", "reason", "doc", "message", "name"}  # keywords whose values are words
 TYPES = ("isinstance", "issubclass", "cast", "TypeVar", "NewType", "getattr", "hasattr", "setattr")
 
@@ -140,7 +141,8 @@ class _Finder:
                     yield "sign", ast.BinOp(left, SIGNS[type(op)](), right)
                 if isinstance(op, ORDERED) and ast.dump(left) != ast.dump(right):
                     yield "swap", ast.BinOp(right, op, left)
-                if self.scaled and isinstance(op, SCALED):
+                lists = isinstance(left, SEQUENCES) or isinstance(right, SEQUENCES)
+                if self.scaled and isinstance(op, SCALED) and not lists:
                     yield "factor", ast.BinOp(node, ast.Mult(), ast.Constant(FACTOR))
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
                 if self.scaled and _is_arithmetic(parent, field):

@@ -18,6 +18,7 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("arrays", "compiled"), 0.85),
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
+FORKS = int(os.environ.get("MUTANTS_FORKS", os.cpu_count() or 1))  # mutants at a time
 QUICK = 4.0  # seconds of tests, as they were measured, in a first round
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
@@ -65,7 +66,7 @@ class Campaign:
         """Try each mutant until a test fails or there are no more; give outcomes and seconds."""
         waiting, running = list(mutants), []
         while waiting or running:
-            while waiting and len(running) < (os.cpu_count() or 1):
+            while waiting and len(running) < (FORKS):
                 mutant = waiting.pop(0)
                 rounds = self._choose_tests(mutant)
                 first = self._start(mutant, next(rounds))
