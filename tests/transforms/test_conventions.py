@@ -8,9 +8,11 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.special
 
 import simpleautodiff as ad
 from simpleautodiff import errors
+from simpleautodiff.rules.row import TABLE as ROWS
 
 A = np.array
 TABLE = (A([0.0, 1.0, 2.0]), A([0.0, 1.0, 5.0]))  # of slopes 1 and 4
@@ -160,3 +162,23 @@ def test_a_node_is_found_by_itself_and_not_by_its_value():
     x = ad.Node(1.0)
     assert {1.0: "a"}.get(x) is None
     assert itemgetter(x)({x: "b"}) == "b"
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS.values() if row.kinks], ids=lambda r: r.name)
+def test_kinks_are_in_arguments_that_have_derivatives(row):
+    """A kink that names an argument there is not, or one without a rule, is never told."""
+    for kink in row.kinks:
+        for i in kink.wrt or ():
+            assert 0 <= i < row.arity
+            assert i not in row.settings
+            assert getattr(row.partials[i], "__name__", "") != "refuse"
+
+
+@pytest.mark.parametrize("name", ["betainc", "betaincc"])
+def test_distributions_that_begin_steeply_are_told(name):
+    f = getattr(scipy.special, name)
+    for a, b, x in [(0.5, 2.0, 0.0), (2.0, 0.5, 1.0)]:
+        kinks = ad.find_kinks(lambda x, a=a, b=b: f(a, b, x))(x)
+        assert [kink.operator for kink in kinks] == [name]
+    assert ad.find_kinks(lambda x: f(0.5, 0.5, x))(0.5) == []
+    assert ad.find_kinks(lambda x: f(2.0, 2.0, x))(0.0) == []
