@@ -1,0 +1,32 @@
+"""Functions that are computed in place: arrays without axes, and where a short way would overflow."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+
+SLOPES = {  # function and its derivative, by mpmath
+    "sigmoid": (ad.sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
+    "softplus": (ad.softplus, lambda x: mpmath.log(1 + mpmath.exp(x))),
+    "logaddexp": (
+        lambda x: np.logaddexp(x, 0.5),
+        lambda x: mpmath.log(mpmath.exp(x) + mpmath.exp(0.5)),
+    ),
+}
+POINTS = [-800.0, -40.0, -1.3, 0.0, 0.3, 2.0, 40.0, 800.0]
+
+
+@pytest.mark.parametrize("name", SLOPES)
+@pytest.mark.parametrize("shape", [(), (1,), (5000,)])
+def test_values_and_slopes_at_every_size_of_array(name, shape):
+    f, exact = SLOPES[name]
+    with mpmath.workdps(400):
+        for x in POINTS:
+            expected = float(exact(mpmath.mpf(x)))
+            slope = float(mpmath.diff(exact, mpmath.mpf(x)))
+            array = np.full(shape, x)
+            value, pullback = ad.vjp(f, array)
+            np.testing.assert_allclose(value, np.full(shape, expected), rtol=4e-16, atol=5e-324)
+            (adjoint,) = pullback(np.ones(shape)[()])
+            np.testing.assert_allclose(adjoint, np.full(shape, slope), rtol=1e-15, atol=1e-300)
