@@ -1,4 +1,4 @@
-"""Functions that are computed in place: arrays without axes, and where a short way would overflow."""
+"""Functions computed in place: arrays without axes, and where a short way would overflow."""
 
 import mpmath
 import numpy as np
@@ -30,3 +30,16 @@ def test_values_and_slopes_at_every_size_of_array(name, shape):
             np.testing.assert_allclose(value, np.full(shape, expected), rtol=4e-16, atol=5e-324)
             (adjoint,) = pullback(np.ones(shape)[()])
             np.testing.assert_allclose(adjoint, np.full(shape, slope), rtol=1e-15, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("shift", "axis", "back"),
+    [(3, 0, -3), (-3, 1, 3), ((2, 5), (0, 1), (-2, -5)), ((1, 2), (1, 1), (-1, -2))],
+)
+def test_large_arrays_are_rolled_along_one_axis_and_two(shift, axis, back):
+    x = np.arange(40_000.0).reshape(200, 200)
+    weights = np.cos(x)
+    f = lambda x: np.sum(weights * np.roll(x * 2.0, shift, axis))
+    value, gradient = ad.value_and_grad(f)(x)
+    assert value == pytest.approx(np.sum(weights * np.roll(2 * x, shift, axis)), rel=1e-12)
+    np.testing.assert_array_equal(gradient, 2 * np.roll(weights, back, axis))
