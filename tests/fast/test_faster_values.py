@@ -43,3 +43,20 @@ def test_large_arrays_are_rolled_along_one_axis_and_two(shift, axis, back):
     value, gradient = ad.value_and_grad(f)(x)
     assert value == pytest.approx(np.sum(weights * np.roll(2 * x, shift, axis)), rel=1e-12)
     np.testing.assert_array_equal(gradient, 2 * np.roll(weights, back, axis))
+
+
+@pytest.mark.parametrize("operation", [np.multiply, np.add, np.divide, np.subtract])
+def test_a_wider_row_widens_a_large_array(operation):
+    x = np.linspace(1, 2, 640_000).reshape(800, 800).astype(np.float32)
+    row, expected = np.linspace(1, 2, 800), []
+
+    def f(x):
+        values = [operation(x * x, row), operation(row, x * x)]
+        for value, right in zip(values, expected, strict=False):
+            assert value.dtype == np.float64
+            np.testing.assert_array_equal(value.value, right)
+        return np.sum(values[0] * values[1])
+
+    expected += [operation(x * x, row), operation(row, x * x)]
+    for _ in range(3):  # the second call finds memory of the first
+        ad.grad(f)(x)
