@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import pathlib
 import sys
+import tomllib
 
 import pytest
 
@@ -97,3 +98,23 @@ def test_lines_that_run_where_a_change_does(mutations, tmp_path):
         "3": ((3, 4),),
         "z - LIMIT": ((4, 4), (4, 4), (3, 4)),
     }
+
+
+def test_changes_that_read_the_same_are_told_apart(mutations, tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text("def f(x):\n    return (x < 1) + (x < 1)\n")
+    titles = [mutant.title for mutant in mutations.find_mutants(path, scaled=False)]
+    assert len(set(titles)) == len(titles)
+    assert "f: x < 1 -> x <= 1 (2)" in titles
+
+
+def test_what_is_explained_is_a_mutant(mutations):
+    explained = tomllib.loads((ROOT / "tools" / "mutants" / "equivalent.toml").read_text())
+    for entry in explained["mutant"]:
+        package = entry["module"].partition("/")[0]
+        found = mutations.find_mutants(
+            ROOT / "src" / "simpleautodiff" / entry["module"],
+            scaled=package in ("rules", "compiled", "arrays"),
+        )
+        assert set(entry["changes"]) <= {mutant.title for mutant in found}, entry["module"]
+        assert entry["why"]

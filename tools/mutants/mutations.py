@@ -5,6 +5,7 @@ Words, annotations, docstrings and what is raised are left alone: a change there
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,11 +58,13 @@ class Mutant:
     before: str
     after: str
     scopes: Scopes
+    time: int = 1  # the how many-th of those that read the same
 
     @property
     def title(self) -> str:
         """Say what is changed, without its line, which moves."""
-        return f"{self.function}: {self.before} -> {self.after}"
+        again = f" ({self.time})" if self.time > 1 else ""
+        return f"{self.function}: {self.before} -> {self.after}{again}"
 
 
 @dataclass
@@ -275,20 +278,16 @@ def _is_name(node: ast.AST, context: type[ast.expr_context]) -> bool:
 def find_mutants(path: Path, *, scaled: bool) -> list[Mutant]:
     """List the mutants of a module; `scaled` also multiplies formulas by 1 + 1e-9."""
     tree = ast.parse(path.read_text())
-    found = []
+    found: list[Mutant] = []
+    times: Counter[tuple[str, str, str]] = Counter()
     for number, (kind, _, node, new, above) in enumerate(_Finder(tree, scaled).find()):
         ast.fix_missing_locations(ast.copy_location(new, node))
+        words = _describe(above), ast.unparse(node), ast.unparse(new)
+        times[words] += 1
+        function, *texts = words
+        scopes = _find_scopes(tree, node, above)
         found.append(
-            Mutant(
-                path,
-                number,
-                kind,
-                _describe(above),
-                node.lineno,
-                ast.unparse(node),
-                ast.unparse(new),
-                _find_scopes(tree, node, above),
-            )
+            Mutant(path, number, kind, function, node.lineno, *texts, scopes, times[words])
         )
     return found
 
