@@ -18,7 +18,7 @@ import pytest
 from mutations import Scopes
 
 ROOT = Path(__file__).resolve().parents[2]
-KEPT = Path(os.environ.get("MUTANTS_KEPT", ROOT / ".mutants"))
+KEPT = ROOT / ".mutants"
 LINES = KEPT / "lines.sqlite"  # written by coverage.py
 TIMES = KEPT / "times.json"  # test -> seconds
 DIGESTS = KEPT / "digests.json"  # file -> what it held when it was measured

@@ -18,7 +18,7 @@ PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("arrays", "compiled"), 0.85),
 }
 FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
-FORKS = int(os.environ.get("MUTANTS_FORKS", os.cpu_count() or 1))  # mutants at a time
+FORKS = os.cpu_count() or 1  # mutants at a time
 QUICK = 4.0  # seconds of tests, as they were measured, in a first round
 EXPLAINED = Path(__file__).with_name("equivalent.toml")
 
