@@ -11,7 +11,7 @@ from pathlib import Path
 
 from covering import Covering
 from mutations import Mutant, find_mutants, mutate
-from trial import SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
+from trial import NOTHING, SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
 
 PACKAGES = {  # package -> the share of mutants that is to be noticed
     **dict.fromkeys(("rules", "core", "fast", "transforms"), 0.95),
@@ -76,6 +76,8 @@ class Campaign:
                 outcome = attempt.trial.outcome()
                 if outcome is None:
                     continue
+                if outcome.failed == NOTHING:
+                    raise SystemExit(f"none of the tests of {_line(attempt.mutant)} could be run")
                 attempt.passed += outcome.passed
                 if outcome.failed and not self._trust(outcome.failed):
                     waiting.append(attempt.mutant)

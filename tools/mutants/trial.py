@@ -23,6 +23,7 @@ import pytest
 
 from covering import ROOT
 
+NOTHING = "nothing could be run"  # not a finding: something is wrong with the environment
 SOURCES = ROOT / "src"
 MEMORY = 12 * 2**30  # bytes; a mutant may ask for any amount
 ALREADY = (  # what most tests import, once for all forks; nothing of the library itself
@@ -170,7 +171,7 @@ def _run_tests(
     pytest.main([*options, *files], plugins=[chosen])
     failed = chosen.failed[0] if chosen.failed else ""
     if not failed and chosen.passed == 0:
-        failed = "nothing could be run"
+        failed = NOTHING
     (folder / "answer.json").write_text(json.dumps([failed, chosen.passed]))
 
 
