@@ -496,3 +496,21 @@ def test_a_broadcast_array_that_numpy_copies_when_it_is_reshaped_can_be_written_
     x = np.arange(6.0).reshape(3, 2)
     np.testing.assert_allclose(ad.grad(f)(x), [[2.7, 2.7], [0, 0], [0, 0]])
     np.testing.assert_allclose(ad.jvp(f, (x,), (x,)), (2.7, 2.7))
+
+
+def test_what_lies_column_by_column_has_the_views_that_numpy_gives_it():
+    def program(x):
+        y = x.T * 2.0  # as its operand lies in memory: column by column
+        y[0, 0] = x[0, 1]
+        seen, copied = y.T.reshape(-1), y.reshape(-1)
+        seen[1] = 7 * x[0, 0]
+        copied[2] = 100.0
+        return y
+
+    x = np.arange(6.0).reshape(2, 3) + 1
+    value, pullback = ad.vjp(program, x)
+    np.testing.assert_array_equal(value, program(x))
+    assert value[1, 0] == 7.0
+    # every element of y is 2 x, but for the two that were written
+    expected = np.array([[7.0, 1.0, 2.0], [2.0, 2.0, 2.0]])
+    np.testing.assert_array_equal(pullback(np.ones((3, 2)))[0], expected)

@@ -343,3 +343,7 @@ def test_the_command_says_that_nothing_is_kept(monkeypatch, capsys):
     monkeypatch.setenv("SIMPLEAUTODIFF_CACHE", "off")
     assert main(["cache"]) == 0
     assert capsys.readouterr().out == "SIMPLEAUTODIFF_CACHE says that nothing is kept\n"
+
+
+def test_what_is_kept_is_at_most_256_mebibytes():
+    assert cache.LIMIT == 256 * 1024 * 1024

@@ -6,6 +6,7 @@ import math
 import pickle
 
 import mpmath
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -90,3 +91,26 @@ def test_a_trace_that_fails_leaves_nothing():
     finally:
         gc.enable()
     assert after - before < 5
+
+
+def test_constants_of_a_graph_typed_by_hand_are_kept_and_are_no_parents():
+    x, factor = ad.Node(np.array([1.0, 2.0])), np.array([3.0, 4.0])
+    y = x * factor
+    factor[:] = 0.0
+    assert y.parent_nodes == [x]
+    assert ad.reverse(y)[x].tolist() == [3.0, 4.0]
+    assert ad.forward(x)[y].tolist() == [3.0, 4.0]
+
+
+def test_a_node_of_a_lower_level_is_no_parent():
+    seen = []
+
+    def outer(x):
+        def inner(t):
+            seen.append(t * x)
+            return seen[-1] * t
+
+        return ad.grad(inner)(2.0) * x  # d(x t²)/dt x = 4 x² at t = 2
+
+    assert ad.grad(outer)(3.0) == 24.0
+    assert len(seen[0].parent_nodes) == 1

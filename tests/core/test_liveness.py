@@ -1,0 +1,40 @@
+"""Which values a reverse sweep needs: a rule reads what its parameters name without underscore."""
+
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.core.linear import LinearRule
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.primitive import Primitive
+
+RESULT = -1
+
+
+def made(*partials):
+    return Primitive("made", partials, lambda *args: args[0], "made", "made", "for a test")
+
+
+@pytest.mark.parametrize(
+    ("rule", "read"),
+    [
+        (lambda v, x, _y: v / x, {RESULT, 0}),
+        (lambda _v, _x, y: y, {1}),
+        (lambda _v, *args: args[0], {0, 1}),
+        (lambda v, *_args: v, {RESULT}),
+        (lambda v, _x, *rest: v * rest[0], {RESULT, 1}),
+        (1, set()),
+        (LinearRule(lambda t, x, _y: t * x, lambda t, _x, y: t * y), {0, 1}),
+        (LinearRule(lambda t, _x, _y: t, lambda t, _x, _y: t), set()),
+    ],
+)
+def test_values_that_a_rule_reads(rule, read):
+    assert values_read(made(rule, 1), (0,)) == read
+    assert values_read(made(1, rule), (1,)) == read
+    assert values_read(made(1, rule), (0,)) == set()
+
+
+def test_values_of_several_arguments_are_read_together():
+    assert values_read(ad.mul.primitive, (0,)) == {1}
+    assert values_read(ad.mul.primitive, (1,)) == {0}
+    assert values_read(ad.mul.primitive, (0, 1)) == {0, 1}
+    assert values_read(ad.exp.primitive, (0,)) == {RESULT}

@@ -1,0 +1,141 @@
+"""Which tests run which line: measured once by coverage.py, with a context for each test, and kept.
+
+As a plugin of pytest (`-p covering`) it writes how long each test that passes takes.
+"""
+
+import hashlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import coverage.numbits
+import pytest
+
+from mutations import Scopes
+
+ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / ".mutants"
+LINES = KEPT / "lines.sqlite"  # written by coverage.py
+TIMES = KEPT / "times.json"  # test -> seconds
+DIGESTS = KEPT / "digests.json"  # file -> what it held when it was measured
+
+# tests of what is built on these packages alone are slow, and notice little that others do not
+ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
+
+
+class _Times:
+    """Keep the time of every test that passes; one that fails unchanged can find nothing."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.when == "call" and report.passed:
+            self.seconds[report.nodeid] = report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self.path.write_text(json.dumps(self.seconds))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep times where tests are started from, not in the workers of xdist."""
+    path = os.environ.get("MUTANTS_TIMES")
+    if path and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Times(path))
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*.py"))
+    }
+
+
+def _measure(tests: list[str], *, append: bool) -> dict[str, float]:
+    times = KEPT / "new_times.json"
+    options = ["--cov=src/simpleautodiff", "--cov-context=test", "--cov-report="]
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-n", "auto", "-p", "covering", *options),
+            *("-p", "no:cacheprovider", "-m", "not browser and not gpu"),
+            *(["--cov-append"] if append else []),
+            *tests,
+        ],
+        cwd=ROOT,
+        env=os.environ
+        | {
+            "COVERAGE_FILE": str(LINES),
+            "MUTANTS_TIMES": str(times),
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(ROOT / "src")]),
+        },
+        check=False,  # tests of speed and memory may fail while lines are counted
+    )
+    seconds: dict[str, float] = json.loads(times.read_text())
+    times.unlink()
+    return seconds
+
+
+class Covering:
+    """The tests that run a line, measured anew where sources or tests have changed."""
+
+    def __init__(self) -> None:
+        KEPT.mkdir(exist_ok=True)
+        sources, tests = _digests(ROOT / "src"), _digests(ROOT / "tests")
+        now = sources | tests
+        before: dict[str, str] = json.loads(DIGESTS.read_text()) if DIGESTS.exists() else {}
+        self.seconds: dict[str, float] = {}
+        if any(before.get(path) != digest for path, digest in sources.items()):
+            LINES.unlink(missing_ok=True)
+            self.seconds = _measure([f"tests/{room}" for room in ROOMS], append=False)
+        else:
+            changed = {path for path in tests if before.get(path) != now[path]}
+            self.seconds = {
+                test: seconds
+                for test, seconds in json.loads(TIMES.read_text()).items()
+                if (path := test.partition("::")[0]) in now and path not in changed
+            }
+            chosen = [
+                path
+                for path in sorted(changed)
+                if path.split("/")[1] in ROOMS and Path(path).name.startswith("test_")
+            ]
+            if chosen:
+                self.seconds |= _measure(chosen, append=True)
+        TIMES.write_text(json.dumps(self.seconds))
+        DIGESTS.write_text(json.dumps(now))
+
+    @cached_property
+    def _database(self) -> sqlite3.Connection:
+        return sqlite3.connect(LINES)
+
+    def tests(self, path: Path, scopes: Scopes) -> list[str]:
+        """Give the tests that run a line of the first of these scopes that any test runs."""
+        by_context = self._by_context(path)
+        for first, last in scopes:
+            lines = range(first, last + 1)
+            found = {
+                test
+                for test, own in by_context
+                if test in self.seconds and not own.isdisjoint(lines)
+            }
+            if found:
+                return sorted(found, key=self.seconds.__getitem__)
+        return []
+
+    @lru_cache(maxsize=8)  # noqa: B019 - there is one of these, and it lives as long as the program
+    def _by_context(self, path: Path) -> list[tuple[str, frozenset[int]]]:
+        rows = self._database.execute(
+            "select context.context, line_bits.numbits from line_bits"
+            " join file on file.id = line_bits.file_id"
+            " join context on context.id = line_bits.context_id where file.path = ?",
+            (str(path),),
+        )
+        return [
+            (context.rpartition("|")[0], frozenset(coverage.numbits.numbits_to_nums(numbits)))
+            for context, numbits in rows
+        ]

@@ -1,0 +1,196 @@
+"""Count the mutants that the tests notice, package by package, and list those they do not."""
+
+import argparse
+import os
+import random
+import time
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from covering import Covering
+from mutations import Mutant, find_mutants, mutate
+from trial import NOTHING, SOURCES, Outcome, Trial, import_beforehand, order_tests, start_trial
+
+PACKAGES = {  # package -> the share of mutants that is to be noticed
+    **dict.fromkeys(("rules", "core", "fast", "transforms"), 0.95),
+    **dict.fromkeys(("arrays", "compiled"), 0.85),
+}
+FORMULAS = ("rules", "compiled", "arrays")  # packages whose constants are parts of formulas
+FORKS = os.cpu_count() or 1  # mutants at a time
+QUICK = 4.0  # seconds of tests, as they were measured, in a first round
+EXPLAINED = Path(__file__).with_name("equivalent.toml")
+
+
+def list_mutants(package: str) -> list[Mutant]:
+    """Give all mutants of a package."""
+    return [
+        mutant
+        for path in sorted((SOURCES / "simpleautodiff" / package).rglob("*.py"))
+        for mutant in find_mutants(path, scaled=package in FORMULAS)
+    ]
+
+
+def read_explained() -> dict[str, set[str]]:
+    """Give, for each module, the mutants that compute the same, which no test can notice."""
+    if not EXPLAINED.exists():
+        return {}
+    entries = tomllib.loads(EXPLAINED.read_text()).get("mutant", [])
+    explained: dict[str, set[str]] = {}
+    for entry in entries:
+        explained.setdefault(entry["module"], set()).update(entry["changes"])
+    return explained
+
+
+@dataclass
+class Attempt:
+    """A mutant on its way through the rounds of tests."""
+
+    mutant: Mutant
+    rounds: Iterator[list[str]]
+    trial: Trial
+    began: float
+    passed: int = 0
+
+
+class Campaign:
+    """Try mutants, as many at a time as there are processors."""
+
+    def __init__(self, covering: Covering, most: float) -> None:
+        self.covering = covering
+        self.most = most  # seconds of tests in the second round
+        self.trusted: set[str] = set()  # tests that pass unchanged, as they are run here
+
+    def try_all(self, mutants: Sequence[Mutant]) -> Iterator[tuple[Mutant, Outcome, float]]:
+        """Try each mutant until a test fails or there are no more; give outcomes and seconds."""
+        waiting, running = list(mutants), []
+        while waiting or running:
+            while waiting and len(running) < (FORKS):
+                mutant = waiting.pop(0)
+                rounds = self._choose_tests(mutant)
+                first = self._start(mutant, next(rounds))
+                running.append(Attempt(mutant, rounds, first, time.monotonic()))
+            time.sleep(0.02)
+            for attempt in list(running):
+                outcome = attempt.trial.outcome()
+                if outcome is None:
+                    continue
+                if outcome.failed == NOTHING:
+                    raise SystemExit(f"none of the tests of {_line(attempt.mutant)} could be run")
+                attempt.passed += outcome.passed
+                if outcome.failed and not self._trust(outcome.failed):
+                    waiting.append(attempt.mutant)
+                elif not outcome.failed and (tests := next(attempt.rounds, None)):
+                    attempt.trial = self._start(attempt.mutant, tests)
+                    continue
+                else:
+                    seconds = time.monotonic() - attempt.began
+                    yield attempt.mutant, Outcome(outcome.failed, attempt.passed), seconds
+                running.remove(attempt)
+
+    def _choose_tests(self, mutant: Mutant) -> Iterator[list[str]]:
+        """Choose tests for a mutant: a few that are quick, then others."""
+        package, seconds = _package(mutant), self.covering.seconds
+        found = self.covering.tests(mutant.path, mutant.scopes)
+        if not found:  # evaluated at import alone: the tests of the package decide
+            found = [test for test in seconds if test.startswith(f"tests/{package}/")]
+        name = mutant.function.partition(".")[0].lstrip("_")
+        ordered = order_tests(found, seconds, package, name)
+        for budget, most in ((QUICK, 2), (self.most, len(ordered))):
+            chosen, files, spent = [], set(), 0.0
+            for test in ordered:
+                spent += seconds[test] + 0.002
+                files.add(test.partition("::")[0])
+                if chosen and (spent > budget or len(files) > most):
+                    break
+                chosen.append(test)
+            if chosen:
+                yield chosen
+            ordered = ordered[len(chosen) :]
+
+    def _start(self, mutant: Mutant, tests: Sequence[str]) -> Trial:
+        source = mutant.path.read_text()
+        tree = mutate(source, mutant.number, scaled=_package(mutant) in FORMULAS)
+        limit = 30 + 3 * sum(self.covering.seconds[test] for test in tests)
+        return start_trial(mutant.path, tree, tests, limit)
+
+    def _trust(self, test: str) -> bool:
+        """Tell whether a test passes on the unchanged library; forget it if it does not."""
+        if test in self.covering.seconds and test not in self.trusted:
+            trial = start_trial(None, None, [test], 300)
+            while (outcome := trial.outcome()) is None:
+                time.sleep(0.02)
+            if outcome.failed:
+                print(f"  fails unchanged, and is left out: {test}", flush=True)
+                del self.covering.seconds[test]
+                return False
+            self.trusted.add(test)
+        return True
+
+
+def _package(mutant: Mutant) -> str:
+    return mutant.path.relative_to(SOURCES / "simpleautodiff").parts[0]
+
+
+def main() -> int:
+    """Try a sample of each package and say what was noticed."""
+    parser = argparse.ArgumentParser(prog="./mutants", description=__doc__)
+    parser.add_argument("package", nargs="*", help=f"any of {', '.join(PACKAGES)}; all by default")
+    parser.add_argument("--sample", type=int, metavar="N", help="try N mutants of each package")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="which ones (0)")
+    parser.add_argument(
+        "--seconds", type=float, default=60, help="of tests to run on one that survives (60)"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
+    parser.add_argument("--verbose", action="store_true", help="also say which test noticed what")
+    options = parser.parse_args()
+    if unknown := set(options.package) - set(PACKAGES):
+        parser.error(f"no such package: {', '.join(sorted(unknown))}")
+    covering = Covering()
+    import_beforehand()
+    campaign = Campaign(covering, options.seconds)
+    explained = read_explained()
+    good = True
+    for package in options.package or PACKAGES:
+        mutants = list_mutants(package)
+        wanted = [
+            mutant
+            for mutant in mutants
+            if options.only in _line(mutant)
+            and mutant.title not in explained.get(_module(mutant), ())
+        ]
+        if options.sample is not None and options.sample < len(wanted):
+            wanted = random.Random(options.seed).sample(wanted, options.sample)
+        print(f"{package}: {len(wanted)} of {len(mutants)} mutants", flush=True)
+        survivors = 0
+        began = time.monotonic()
+        for mutant, outcome, seconds in campaign.try_all(wanted):
+            if outcome.failed:
+                if options.verbose:
+                    print(f"  noticed  {_line(mutant)}  by {outcome.failed}  {seconds:.1f} s")
+            else:
+                survivors += 1
+                print(f"  SURVIVED {_line(mutant)}  ({outcome.passed} tests)", flush=True)
+        if wanted:
+            score = 1 - survivors / len(wanted)
+            good = good and score >= PACKAGES[package]
+            each = (time.monotonic() - began) / len(wanted)
+            print(
+                f"{package}: {len(wanted) - survivors} of {len(wanted)} noticed, {score:.1%}"
+                f" (at least {PACKAGES[package]:.0%}), {each:.1f} s each",
+                flush=True,
+            )
+    return 0 if good else 1
+
+
+def _module(mutant: Mutant) -> str:
+    return str(mutant.path.relative_to(SOURCES / "simpleautodiff"))
+
+
+def _line(mutant: Mutant) -> str:
+    return f"{_module(mutant)}:{mutant.line} [{mutant.kind}] {mutant.title}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
