@@ -34,7 +34,7 @@ def fix(x):
 
 
 def fill_with(x):
-    if isinstance(x, np.ndarray):
+    if type(x) is np.ndarray:
         return np.full((2, 5), x) * np.full(5, x[0])
     return np.full((2, 5), x, like=x) * np.full_like(x, x[0])
 

@@ -114,7 +114,10 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     derived = all(is_derivative(level) and not is_turned(level) for level in given)
     if not given or not derived or not rounded(*args, **kwargs):
         return result
-    plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+    try:
+        plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+    except (ValueError, TypeError):
+        return result  # the program takes more than the function does
     pairs = zip(leaves, flatten(plainly)[0], strict=True)
     return rebuild(iter([_give(leaf, value) for leaf, value in pairs]))
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.given_values import ROUNDED_OTHERWISE, give_values
-from simpleautodiff.arrays.lost_derivatives import SCIPY
+from simpleautodiff.arrays.lost_derivatives import SCIPY, scipy_error
 from simpleautodiff.core.level import Traced, Written, concrete, plain, unwrapped
 from simpleautodiff.errors import (
     ArgumentError,
@@ -99,7 +99,7 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
     if function in IN_PLACE_FUNCTIONS and args and isinstance(args[0], (Traced, Written)):
         return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
     if function not in PLAIN:
-        raise no_rule(name_of(function))
+        raise scipy_error() or no_rule(name_of(function))
     return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
 
 
