@@ -37,7 +37,7 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.eigvalsh", "linalg.lu", "linalg.lu_factor", "linalg.lu_solve"),
     *("linalg.solve_continuous_lyapunov", "linalg.solve_discrete_lyapunov"),
     *("linalg.solve_lyapunov", "linalg.solve_triangular", "linalg.tanhm", "linalg.tanm"),
-    *("special.logsumexp", "special.softmax"),
+    *("special.lambertw", "special.logsumexp", "special.softmax"),
     *("linalg.circulant", "linalg.companion", "linalg.cosm", "linalg.coshm", "linalg.det"),
     *("linalg.eig", "linalg.eigvals", "linalg.expm", "linalg.hankel", "linalg.inv", "linalg.kron"),
     *("linalg.logm", "linalg.lstsq", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.sinhm"),

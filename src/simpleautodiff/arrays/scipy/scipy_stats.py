@@ -23,19 +23,16 @@ from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.row import add_kinks
 from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.exponential import log, log1p, sigmoid, softplus
-from simpleautodiff.rules.scalar.information import xlog1py, xlogy
-from simpleautodiff.rules.scalar.probability import (
+from simpleautodiff.rules.scalar.incomplete import (
     betainc,
     betaincc,
-    betaln,
     gammainc,
     gammaincc,
-    log_ndtr,
     log_t_density,
-    ndtri,
-    poisson_log,
     stdtr,
 )
+from simpleautodiff.rules.scalar.information import xlog1py, xlogy
+from simpleautodiff.rules.scalar.probability import betaln, log_ndtr, ndtri, poisson_log
 from simpleautodiff.rules.scalar.special import erfc, lgamma
 
 EVERYWHERE = (-math.inf, math.inf)
