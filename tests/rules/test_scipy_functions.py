@@ -498,7 +498,10 @@ def test_arrays_broadcast_and_agree_with_single_numbers(name):
     np.testing.assert_allclose(value, f(x), rtol=1e-13)
 
 
-@pytest.mark.parametrize("name", REFERENCES)
+@pytest.mark.parametrize(
+    "name",
+    [name for name in REFERENCES if not name.startswith("bdtr")],  # SciPy deprecates their float32
+)
 def test_float32_is_kept(name):
     point = next(p for p in REFERENCES[name][1] if all(1e-30 < abs(x) < 1e4 for x in p if x))
     for i in variables(name, point):
@@ -606,7 +609,7 @@ def test_spherical_harmonics(n, m):
         f = lambda t, p: sps.sph_harm_y(n, m, t, p)
         assert_complex_close(ad.jvp(f, (theta, phi), (1.0, 0.0))[1], by_theta)
         assert_complex_close(ad.jvp(f, (theta, phi), (0.0, 1.0))[1], by_phi)
-        gradient = ad.grad(lambda t, p: np.real(f(t, p)), (0, 1))(theta, phi)
+        gradient = ad.grad(lambda *at, f=f: np.real(f(*at)), (0, 1))(theta, phi)
         assert gradient == pytest.approx([float(mp.re(by_theta)), float(mp.re(by_phi))], abs=1e-12)
 
 

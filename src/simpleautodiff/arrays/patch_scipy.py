@@ -167,6 +167,7 @@ _EXACT = {  # to the last bit, or free in the signs of their results
     *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
+    "scipy.stats.pearsonr",
 }
 
 
