@@ -136,3 +136,15 @@ def test_what_counts_is_not_hidden():
     """An element that is taken keeps its infinite slope; so does 0 times what is infinite."""
     assert ad.grad(lambda x: np.sum(np.sqrt(x)[:2]))(X).tolist() == [np.inf, 0.25, 0.0, 0.0]
     assert np.isnan(ad.grad(lambda x: np.sum(np.sqrt(x) * np.array([0.0, 1, 0, 1])))(X)[0])
+
+
+def test_the_imaginary_part_of_what_was_chosen_has_all_its_derivatives():
+    """sin(Im(i u)) is sin(u), of the elements that were taken."""
+    taken = np.array([True, False, True, True])
+    f = lambda x: np.sum(np.sin(np.imag(1j * np.where(taken, x, 2.0))))
+    np.testing.assert_allclose(ad.grad(f)(X), np.where(taken, np.cos(X), 0.0), rtol=1e-15)
+    expected = np.where(taken, -np.sin(X), 0.0)
+    np.testing.assert_allclose(np.diag(ad.hessian(f)(X)), expected, rtol=1e-15)
+    np.testing.assert_allclose(ad.hvp(f, (X,), (np.ones(4),)), expected, rtol=1e-15)
+    again = ad.grad(lambda x: np.sum(ad.grad(f)(x)))(X)
+    np.testing.assert_allclose(again, expected, rtol=1e-15)

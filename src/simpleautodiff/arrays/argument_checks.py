@@ -114,7 +114,7 @@ _SCIPY_OF_SQUARE = """
     linalg.eigvals linalg.eigvalsh linalg.expm linalg.fractional_matrix_power linalg.inv linalg.logm
     linalg.sinhm linalg.sinm linalg.solve linalg.solve_continuous_lyapunov
     linalg.solve_discrete_lyapunov linalg.solve_lyapunov linalg.solve_triangular linalg.sqrtm
-    linalg.tanhm linalg.tanm
+    linalg.tanhm linalg.tanm linalg.signm
 """
 _SCIPY_OF_MATRIX = """
     linalg.lu linalg.lu_factor linalg.pinv linalg.qr linalg.solveh_banded linalg.svd linalg.svdvals
@@ -129,7 +129,10 @@ _check_numpy(_check_at_most_vector, [np.polyder, np.polyint, np.roots])
 _check_scipy(_check_square, _SCIPY_OF_SQUARE)
 _check_scipy(_check_square, "linalg.solve_sylvester linalg.expm_frechet", 2)
 _check_scipy(_check_matrix, _SCIPY_OF_MATRIX)
-_check_scipy(_check_one_matrix, "linalg.lstsq")
+_check_scipy(_check_square, "linalg.hessenberg linalg.ldl linalg.schur")
+_check_scipy(_check_one_matrix, "linalg.hessenberg linalg.ldl linalg.lstsq linalg.polar")
+_check_scipy(_check_one_matrix, "linalg.schur")
+_check_scipy(_check_one_matrix, "linalg.solve_continuous_are linalg.solve_discrete_are", 4)
 _check_scipy(_check_one_matrix, "signal.convolve2d signal.correlate2d", 2)
 
 

@@ -34,6 +34,7 @@ _LIKE = (np.array, np.full, np.eye, np.arange)  # made of nodes, they need `like
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
+_COMPATIBLE = "array_api_compat.numpy"  # a module of SciPy's, which wraps NumPy's functions
 _OWN = ("numpy", "simpleautodiff")  # their code is not answered differently
 
 
@@ -133,8 +134,11 @@ _replaced: list[tuple[Namespace, str, Any]] = []
 
 def _replace(namespace: Namespace) -> None:
     replacements = _replacements()
+    compatible = str(namespace.get("__name__")).endswith(_COMPATIBLE)
     for name, value in list(namespace.items()):
         new = replacements.get(id(value)) or PATCHED.get(id(value)) or stand_in_for(value)
+        if new is None and compatible and callable(own := getattr(np, name, None)):
+            new = Replacement(own)
         if new is not None:
             _replaced.append((namespace, name, value))
             namespace[name] = new

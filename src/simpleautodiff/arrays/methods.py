@@ -133,7 +133,7 @@ _METHOD_NAMES = (  # methods that do what the function of the same name does
 ARRAY_METHODS: dict[str, Any] = {name: method_of(getattr(np, name)) for name in _METHOD_NAMES}
 ARRAY_METHODS |= {
     name: property(lambda self, name=name: getattr(np.asarray(plain(self)), name))  # type: ignore[misc]
-    for name in ("itemsize", "nbytes", "strides", "flags")
+    for name in ("itemsize", "nbytes", "strides", "flags", "device")
 }
 ARRAY_METHODS |= {
     "resize": _refuse_method("resize()", "it changes x in place; write x = np.resize(x, shape)"),

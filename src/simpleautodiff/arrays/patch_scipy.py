@@ -37,7 +37,7 @@ _COMPLEX = {  # modules and functions whose implementations take complex numbers
     *("linalg.eigvalsh", "linalg.lu", "linalg.lu_factor", "linalg.lu_solve"),
     *("linalg.solve_continuous_lyapunov", "linalg.solve_discrete_lyapunov"),
     *("linalg.solve_lyapunov", "linalg.solve_triangular", "linalg.tanhm", "linalg.tanm"),
-    *("special.logsumexp", "special.softmax"),
+    *("special.lambertw", "special.logsumexp", "special.softmax"),
     *("linalg.circulant", "linalg.companion", "linalg.cosm", "linalg.coshm", "linalg.det"),
     *("linalg.eig", "linalg.eigvals", "linalg.expm", "linalg.hankel", "linalg.inv", "linalg.kron"),
     *("linalg.logm", "linalg.lstsq", "linalg.norm", "linalg.pinv", "linalg.qr", "linalg.sinhm"),
@@ -167,6 +167,7 @@ _EXACT = {  # to the last bit, or free in the signs of their results
     *("scipy.linalg." + name for name in ("expm", "logm", "sqrtm", "svd", "qr", "eig", "lu")),
     *("scipy.linalg." + name for name in ("cosm", "sinm", "tanm", "coshm", "sinhm", "tanhm")),
     *("scipy.linalg." + name for name in ("cho_factor", "lu_factor", "solve_sylvester")),
+    "scipy.stats.pearsonr",
 }
 
 

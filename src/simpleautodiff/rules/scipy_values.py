@@ -49,9 +49,11 @@ def _restore_dtype(function: Function) -> Function:
 
     def compute(*xs: Any) -> Any:
         given = [x for x in xs if hasattr(x, "dtype")]
-        dtypes = [x.dtype for x in given if x.dtype.kind == "f"]
+        dtypes = [x.dtype for x in given if x.dtype.kind in "fc"]
         with np.errstate(all="ignore"):  # SciPy's functions return inf and nan without warning
             result = function(*map(_to_float64, xs))
+        if dtypes and result.dtype.kind == "c":
+            return result.astype(np.result_type(*dtypes, np.complex64))
         if dtypes:
             return result.astype(np.result_type(*dtypes))
         return result if given else result.item()

@@ -53,6 +53,8 @@ def call_vectorized(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     shape = shape_of(arrays[0])
     flat = [reshape(array, (-1,)) for array in arrays]
     results = [vectorized.pyfunc(*one) for one in zip(*flat, strict=True)]
+    if not results and vectorized.otypes is not None and len(vectorized.otypes) == 1:
+        return np.zeros(shape, vectorized.otypes)
     if not results:
         raise RuleError(f"np.vectorize of an empty array has no element to go by{cite_line()}")
     if isinstance(results[0], tuple):

@@ -1,6 +1,7 @@
 """Implementations of SciPy's functions for nodes."""
 
 from simpleautodiff.arrays.scipy import (
+    scipy_coordinates as scipy_coordinates,
     scipy_distance as scipy_distance,
     scipy_factorizations as scipy_factorizations,
     scipy_fft as scipy_fft,

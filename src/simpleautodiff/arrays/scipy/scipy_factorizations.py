@@ -14,10 +14,11 @@ import numpy as np
 from simpleautodiff.arrays.given_values import align_phases
 from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy import factorizations as factors
-from simpleautodiff.arrays.registry import implements_scipy
+from simpleautodiff.arrays.registry import implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import reject_settings, solve_triangular
 from simpleautodiff.core.level import plain
-from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.errors import InputError, MatrixError, RuleError, cite_line
+from simpleautodiff.rules.array import matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
@@ -26,6 +27,8 @@ from simpleautodiff.rules.array.linear_systems import (
     flip,
     make_symmetric_rows,
 )
+from simpleautodiff.rules.array.matrix_functions import scipy_linalg
+from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.values.functions import is_complex
 
@@ -200,3 +203,111 @@ def qr(
         return q, r
     below = np.zeros((*shape_of(a)[:-2], m - shape_of(r)[-2], n), dtype_of(r))
     return (concatenate([r, below], -2) if m > n else r,)
+
+
+# Polar, Schur, Hessenberg, LDL. -------------------------------------------------------------------
+
+
+@implements_scipy("linalg.polar")
+def polar(a: Any, side: str = "right") -> Any:
+    """Return an orthogonal and a positive factor, of a matrix of full rank."""
+    if side not in ("right", "left"):
+        raise InputError(
+            f"scipy.linalg.polar: side is 'right' or 'left', not {side!r}{cite_line()}"
+        )
+    m, n = shape_of(a)[-2:]
+    turned = flip(a)
+    if m >= n:
+        turn = matmul(a, np.linalg.inv(matrices.sqrtm(matmul(turned, a))))
+    else:
+        turn = matmul(np.linalg.inv(matrices.sqrtm(matmul(a, turned))), a)
+    return turn, matmul(flip(turn), a) if side == "right" else matmul(a, flip(turn))
+
+
+def _check_single(name: str, a: Any) -> None:
+    if is_batch(a):
+        raise RuleError(
+            f"scipy.linalg.{name} takes one matrix at a time, not a batch: call it in a loop, "
+            f"outside of vmap{cite_line()}"
+        )
+
+
+@implements_scipy("linalg.schur")
+def schur(
+    a: Any,
+    output: str = "real",
+    lwork: Any = None,
+    overwrite_a: bool = False,
+    sort: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """Return Schur's form of a matrix with distinct real eigenvalues: T, and Z with A = Z T Zᵀ.
+
+    The first columns of Z span the same spaces as the first eigenvectors.
+    """
+    _check_single("schur", a)
+    reject_settings("schur", sort=(sort, None))
+    form, basis = scipy_linalg("schur")(plain(a), "real")
+    found = np.sort(np.diagonal(form))
+    equal = np.any(np.diff(found) <= 1e-12 * np.max(np.abs(found), initial=0.0))
+    if output not in ("real", "r") or equal or np.any(np.diagonal(form, -1)):
+        raise RuleError(
+            "scipy.linalg.schur of a node has a rule for distinct real eigenvalues and "
+            "output='real': other forms are any of many bases, and have no derivative. Use "
+            f"scipy.linalg.eig{cite_line()}"
+        )
+    values, vectors = factors.eig(a)
+    order = [int(np.argmin(np.abs(plain(values) - each))) for each in np.diagonal(form)]
+    z = align_phases(factors.qr(np.real(getitem(vectors, (..., order))))[0], lambda: basis)
+    return matrices.upper_part(matmul(matmul(swap(z), a), z)), z
+
+
+@implements_scipy("linalg.hessenberg")
+def hessenberg(
+    a: Any, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Return Hessenberg's form H, and Q with A = Q H Qᵀ, whose columns come one from the other.
+
+    The next column is A times the last one, made orthogonal to all before.
+    """
+    _check_single("hessenberg", a)
+    n = shape_of(a)[-1]
+    basis = scipy_linalg("hessenberg")(plain(a), calc_q=True)[1]
+    columns = [np.eye(n)[:, :1]]
+    for k in range(1, n):
+        q, step = concatenate(columns, -1), matmul(a, columns[-1])
+        for _ in range(2):
+            step = step - matmul(q, matmul(swap(q), step))
+        length = np.linalg.norm(step)
+        if np.abs(plain(length)) <= n * np.finfo(float).eps * np.linalg.norm(plain(a)):
+            raise MatrixError(
+                "scipy.linalg.hessenberg of a node needs a matrix whose form has no 0 below the "
+                f"diagonal: there its columns are any basis, and have no derivative{cite_line()}"
+            )
+        columns.append(step / length * np.sign(np.sum(plain(step)[:, 0] * basis[:, k])))
+    q = concatenate(columns, -1)
+    form = matrices.upper_part(matmul(matmul(swap(q), a), q), -1)
+    return (form, q) if calc_q else form
+
+
+@implements_scipy("linalg.ldl")
+def ldl(
+    A: Any,
+    lower: bool = True,
+    hermitian: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """Return L and D with A = L D Lᵀ, and the order of the rows of L, which is plain."""
+    _check_single("ldl", A)
+    if not lower:
+        raise RuleError(
+            f"scipy.linalg.ldl of a node takes lower=True, the triangle it reads{cite_line()}"
+        )
+    whole = factors.symmetrize(A, "L")
+    _, diagonal, order = scipy_linalg("ldl")(plain(whole))
+    blocks = np.eye(len(order), dtype=bool) | (diagonal != 0)
+    packed = matrices.ldl(whole, order, blocks)
+    n = len(order)
+    factor = getitem(getitem(packed, slice(n)), np.argsort(order))
+    return factor, getitem(packed, slice(n, None)), order

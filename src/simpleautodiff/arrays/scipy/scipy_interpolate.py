@@ -1,14 +1,18 @@
-"""Splines of scipy.interpolate at nodes: piecewise polynomials with plain coefficients."""
+"""Splines of scipy.interpolate at nodes, piecewise polynomials, and interpolation on grids."""
 
 from __future__ import annotations
 
+import copy
+import math
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD
 from simpleautodiff.arrays.registry import implements_scipy
 from simpleautodiff.core.level import plain
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -50,10 +54,77 @@ def _move_axes(result: Any, rank: int, axis: int) -> Any:
 @implements_scipy("interpolate.BSpline.__call__")
 def b_spline(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """Evaluate a B-spline by its piecewise polynomial."""
-    piecewise_class = optional("scipy.interpolate", "a spline").PPoly
+    interpolate = optional("scipy.interpolate", "a spline")
     extrapolate = spline.extrapolate if extrapolate is None else extrapolate
-    pieces = piecewise_class.from_spline((spline.t, spline.c, spline.k), extrapolate=extrapolate)
+    plainly = interpolate.BSpline(spline.t, spline.c, spline.k)
+    orders = range(spline.k, -1, -1)
+    numbers = np.stack([plainly(spline.t[:-1], n) / math.factorial(n) for n in orders])
+    pieces = interpolate.PPoly.construct_fast(numbers, spline.t, extrapolate, spline.axis)
     return piecewise(pieces, x, nu, extrapolate)
+
+
+# Grids. -------------------------------------------------------------------------------------------
+
+_DEGREES = {"linear": 1, "slinear": 1, "cubic": 3, "quintic": 5}
+
+
+@implements_scipy("interpolate.RegularGridInterpolator.__init__")
+def make_interpolator(
+    interpolator: Any, points: Any, values: Any, *args: Any, **kwargs: Any
+) -> None:
+    """Make an interpolator of values that are nodes."""
+    kind = type(interpolator)
+    kind.__init__(interpolator, points, np.array(plain(values)), *args, **kwargs)
+    plainly = copy.copy(interpolator)
+    flipped = interpolator._descending_dimensions
+    interpolator._values = np.flip(values, flipped) if flipped else values
+
+    def call(self: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+        return give_values(interpolate_on_grid(self, xi, method, nu=nu), plainly, (xi, method), {})
+
+    interpolator.__class__ = type(kind.__name__, (kind,), {"__call__": call})
+
+
+@implements_scipy("interpolate.RegularGridInterpolator.__call__")
+def interpolate_on_grid(interpolator: Any, xi: Any, method: Any = None, *, nu: Any = None) -> Any:
+    """Interpolate values on a grid: along each axis, weights times values."""
+    method, grid, values = method or interpolator.method, interpolator._grid, interpolator._values
+    if (method not in _DEGREES and method != "nearest") or nu is not None:
+        raise RuleError(
+            f"RegularGridInterpolator of nodes has no rule for method={method!r}, nu={nu!r}: pass "
+            f"one of {', '.join(map(repr, _DEGREES))}, and nu=None{cite_line()}"
+        )
+    if isinstance(xi, tuple):
+        xi = np.stack(np.broadcast_arrays(*xi), -1)
+    xi = xi if hasattr(xi, "shape") else np.asarray(xi)
+    kept = shape_of(xi)[:-1] or (1,)
+    xi = reshape(xi, (-1, len(grid)))
+    result: Any = None
+    outside = np.zeros(shape_of(xi)[0], bool)
+    for axis, points in enumerate(grid):
+        x = getitem(xi, (slice(None), axis))
+        outside = outside | (plain(x) < points[0]) | (plain(x) > points[-1])
+        weights = _weigh(points, x, method)
+        if result is None:
+            result = np.tensordot(weights, values, axes=(1, 0))
+        else:
+            result = np.einsum("pi,pi...->p...", weights, result)
+    if interpolator.bounds_error and np.any(outside):
+        raise InputError(f"RegularGridInterpolator: a point is outside of the grid{cite_line()}")
+    if interpolator.fill_value is not None:
+        outside = _add_axes(outside, len(shape_of(result)) - 1)
+        result = where(outside, interpolator.fill_value, result)
+    return reshape(result, kept + shape_of(result)[1:])
+
+
+def _weigh(points: Any, x: Any, method: str) -> Any:
+    """Return the weights of the values at the points of one axis, for each x a row."""
+    if method == "nearest":
+        i = np.clip(np.searchsorted(points, plain(x), side="right") - 1, 0, len(points) - 2)
+        i = i + (plain(x) - points[i] > (points[i + 1] - points[i]) / 2)
+        return np.eye(len(points))[i]
+    make = optional("scipy.interpolate", "a spline").make_interp_spline
+    return b_spline(make(points, np.eye(len(points)), _DEGREES[method]), x)
 
 
 _LINEAR = (

@@ -66,6 +66,12 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
     return matrices.expm(t * matrices.logm(A))
 
 
+@implements_scipy("linalg.signm")
+def signm(A: Any, disp: Any = None) -> Any:
+    """Return the sign of a matrix: A times the inverse of the root of A²."""
+    return matmul(A, np.linalg.inv(matrices.sqrtm(matmul(A, A))))
+
+
 # Functions that NumPy has as well. ----------------------------------------------------------------
 
 SCIPY["linalg.inv"] = lambda a, overwrite_a=False, check_finite=True, **_: np.linalg.inv(a)
@@ -234,6 +240,24 @@ def solve_discrete_lyapunov(a: Any, q: Any, method: Any = None) -> Any:
     n = shape_of(a)[-1]
     system = np.eye(n * n) - np.kron(a, np.conj(a))
     return reshape(np.linalg.solve(system, reshape(_array(q), (-1,))), (n, n))
+
+
+@implements_scipy("linalg.solve_continuous_are")
+def solve_continuous_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᵀ X + X A - X B R⁻¹ Bᵀ X + Q = 0."""
+    reject_settings("solve_continuous_are", e=(e, None), s=(s, None))
+    return matrices.solve_continuous_are(*map(_array, (a, b, q, r)))
+
+
+@implements_scipy("linalg.solve_discrete_are")
+def solve_discrete_are(
+    a: Any, b: Any, q: Any, r: Any, e: Any = None, s: Any = None, balanced: bool = True
+) -> Any:
+    """Solve Aᵀ X A - X - Aᵀ X B (R + Bᵀ X B)⁻¹ Bᵀ X A + Q = 0."""
+    reject_settings("solve_discrete_are", e=(e, None), s=(s, None))
+    return matrices.solve_discrete_are(*map(_array, (a, b, q, r)))
 
 
 # Structured matrices. -----------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar import (
     bessel,
     exponential as elementary,
+    incomplete,
     information,
     probability,
     special,
@@ -57,6 +58,30 @@ def _loggamma(x: Any) -> Any:
     return where_row(plain(x) < 0, math.nan, special.lgamma(x))
 
 
+def _skewnorm_cdf(x: Any, loc: Any, scale: Any, a: Any) -> Any:
+    z = (x - loc) / scale
+    return special.erfc(-z / math.sqrt(2)) / 2 - 2 * probability.owens_t(z, a)
+
+
+def _fdtri(m: Any, n: Any, p: Any) -> Any:
+    """Return the quantile of the F distribution: that of the beta distribution over the rest."""
+    share = incomplete.betaincinv(m / 2, n / 2, p)
+    return n * share / (m * incomplete.betainccinv(n / 2, m / 2, p))
+
+
+def _bdtr(k: Any, n: Any, p: Any) -> Any:
+    """Return the probability of at most k successes of n."""
+    count = np.floor(plain(k))
+    below = count < plain(n)
+    share = incomplete.betaincc(count + 1.0, where_row(below, n - count, 1.0), p)
+    return where_row(below, share, 1.0)
+
+
+def _nbdtr(k: Any, n: Any, p: Any) -> Any:
+    """Return the probability of at most k failures before n successes."""
+    return incomplete.betainc(n, np.floor(plain(k)) + 1.0, p)
+
+
 _IMPLEMENTATIONS: dict[str, Function] = {
     "erf": special.erf,
     "erfc": special.erfc,
@@ -85,12 +110,33 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "i1e": _fix_order(bessel.ive, 1),
     "yn": bessel.yv,
     "kn": bessel.kv,
-    "chdtr": lambda v, x: probability.gammainc(v / 2, x / 2),
-    "chdtrc": lambda v, x: probability.gammaincc(v / 2, x / 2),
-    "gdtr": lambda a, b, x: probability.gammainc(b, a * x),
-    "gdtrc": lambda a, b, x: probability.gammaincc(b, a * x),
-    "pdtr": lambda k, m: probability.gammaincc(np.floor(plain(k)) + 1.0, m),
-    "pdtrc": lambda k, m: probability.gammainc(np.floor(plain(k)) + 1.0, m),
+    "chdtr": lambda v, x: incomplete.gammainc(v / 2, x / 2),
+    "chdtrc": lambda v, x: incomplete.gammaincc(v / 2, x / 2),
+    "gdtr": lambda a, b, x: incomplete.gammainc(b, a * x),
+    "gdtrc": lambda a, b, x: incomplete.gammaincc(b, a * x),
+    "pdtr": lambda k, m: incomplete.gammaincc(np.floor(plain(k)) + 1.0, m),
+    "pdtrc": lambda k, m: incomplete.gammainc(np.floor(plain(k)) + 1.0, m),
+    "chdtri": lambda v, p: 2 * incomplete.gammainccinv(v / 2, p),
+    "gdtrix": lambda a, b, p: incomplete.gammaincinv(b, p) / a,
+    "pdtri": lambda k, p: incomplete.gammainccinv(np.floor(plain(k)) + 1.0, p),
+    "fdtr": lambda m, n, x: incomplete.betainc(m / 2, n / 2, m * x / (m * x + n)),
+    "fdtrc": lambda m, n, x: incomplete.betainc(n / 2, m / 2, n / (m * x + n)),
+    "fdtri": _fdtri,
+    "bdtr": _bdtr,
+    "bdtrc": lambda k, n, p: 1.0 - _bdtr(k, n, p),
+    "_binom_cdf": _bdtr,
+    "_binom_sf": lambda k, n, p: 1.0 - _bdtr(k, n, p),
+    "nbdtr": _nbdtr,
+    "nbdtrc": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
+    "_nbinom_cdf": _nbdtr,
+    "_nbinom_sf": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
+    "_skewnorm_cdf": _skewnorm_cdf,
+    "_beta_ppf": lambda p, a, b: incomplete.betaincinv(a, b, p),
+    "powm1": lambda x, y: np.expm1(y * np.log(x)),
+    "sici": lambda x: (bessel.sici_s(x), bessel.sici_c(x)),
+    "shichi": lambda x: (bessel.shichi_s(x), bessel.shichi_c(x)),
+    "airy": lambda x: tuple(bessel.airy(k, x) for k in range(4)),
+    "_lambertw": lambda x, k, tolerance: bessel.lambertw(x, plain(k)),
     **{
         f"{letter}{n}": _fix_order(getattr(bessel, f"{letter}v"), n)
         for letter in "jyik"
@@ -103,8 +149,11 @@ _IMPLEMENTATIONS: dict[str, Function] = {
             (bessel, "dawsn expi exp1 expn"),
             (information, "logit xlogy xlog1py entr rel_entr kl_div boxcox boxcox1p inv_boxcox"),
             (information, "inv_boxcox1p sindg cosdg tandg cosm1"),
-            (probability, "erfinv erfcinv ndtri erfcx log_ndtr rgamma betaln beta poch gammainc"),
-            (probability, "gammaincc betainc betaincc stdtr"),
+            (bessel, "wofz"),
+            (probability, "erfinv erfcinv ndtri ndtri_exp owens_t erfcx log_ndtr rgamma betaln"),
+            (probability, "beta poch"),
+            (incomplete, "gammainc gammaincc gammaincinv gammainccinv betainc betaincc betaincinv"),
+            (incomplete, "betainccinv stdtr stdtrit"),
         )
         for name in names.split()
     },
@@ -135,6 +184,23 @@ def polygamma(n: Any, x: Any) -> Any:
 def zeta(x: Any, q: Any = None) -> Any:
     """Return the Hurwitz zeta function, Σ (q + k)⁻ˣ."""
     return bessel.zeta(x, 1.0 if q is None else q)
+
+
+@implements_scipy("special.lambertw")
+def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
+    """Return a branch of Lambert's function."""
+    return bessel.lambertw(z, plain(k))
+
+
+@implements_scipy("special.sph_harm_y")
+def sph_harm_y(n: Any, m: Any, theta: Any, phi: Any, *, diff_n: int = 0) -> Any:
+    """Return a spherical harmonic."""
+    if diff_n or np.ndim(plain(n)) or np.ndim(plain(m)):
+        raise RuleError(
+            "scipy.special.sph_harm_y of a node takes one degree and one order, and diff_n=0; "
+            "grad and jacobian give its derivatives"
+        )
+    return bessel.sph_harm_y(int(plain(n)), int(plain(m)), theta, phi)
 
 
 @implements_scipy("special.multigammaln")

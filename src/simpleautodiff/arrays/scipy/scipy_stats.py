@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import cache
@@ -9,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.arrays.scipy.scipy_linalg import solve_triangular
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Kink
-from simpleautodiff.errors import ArgumentError, InputError, cite_line
+from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.linear_systems import cholesky
 from simpleautodiff.rules.array.products import swap
@@ -23,20 +25,18 @@ from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.row import add_kinks
 from simpleautodiff.rules.scalar.arithmetic import div
 from simpleautodiff.rules.scalar.exponential import log, log1p, sigmoid, softplus
-from simpleautodiff.rules.scalar.information import xlog1py, xlogy
-from simpleautodiff.rules.scalar.probability import (
+from simpleautodiff.rules.scalar.incomplete import (
     betainc,
     betaincc,
-    betaln,
     gammainc,
     gammaincc,
-    log_ndtr,
     log_t_density,
-    ndtri,
-    poisson_log,
     stdtr,
 )
+from simpleautodiff.rules.scalar.information import xlog1py, xlogy
+from simpleautodiff.rules.scalar.probability import betaln, log_ndtr, ndtri, poisson_log
 from simpleautodiff.rules.scalar.special import erfc, lgamma
+from simpleautodiff.values.functions import optional
 
 EVERYWHERE = (-math.inf, math.inf)
 
@@ -222,6 +222,32 @@ def _make_pmf(logpmf: Function) -> Function:
 SCIPY.update(
     {f"stats.{name}.pmf": _make_pmf(SCIPY[f"stats.{name}.logpmf"]) for name in _PROBABILITIES}
 )
+
+# Correlation. -------------------------------------------------------------------------------------
+
+
+@implements_scipy("stats.pearsonr")
+def pearsonr(x: Any, y: Any, *, alternative: str = "two-sided", method: Any = None) -> Any:
+    """Return the correlation of two vectors and its p-value, by the beta distribution."""
+    if len(shape_of(x)) != 1 or shape_of(x) != shape_of(y) or shape_of(x)[0] < 3:
+        raise InputError(
+            "scipy.stats.pearsonr of nodes takes two vectors of one length, at least 3; it got "
+            f"{shape_of(x)} and {shape_of(y)}{cite_line()}"
+        )
+    if alternative != "two-sided" or method is not None:
+        raise RuleError(
+            "scipy.stats.pearsonr of nodes has no rule for alternative and method; leave them out"
+            f"{cite_line()}"
+        )
+    r = np.corrcoef(x, y)[0, 1]
+    half = shape_of(x)[0] / 2 - 1
+    pvalue = 2 * betainc(half, half, (1 - abs(r)) / 2)
+    compute = optional("scipy.stats", "pearsonr").pearsonr
+    plainly = compute(plain(x), plain(y))
+    r, pvalue = give_values((r, pvalue), lambda *both: tuple(compute(*both)), (x, y), {})
+    others = list(inspect.signature(type(plainly).__init__).parameters)[3:]
+    return type(plainly)(r, pvalue, **{name: getattr(plainly, f"_{name}") for name in others})
+
 
 # Multivariate distributions. ----------------------------------------------------------------------
 

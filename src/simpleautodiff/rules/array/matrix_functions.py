@@ -11,9 +11,9 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Kink
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import align_batches, inv
+from simpleautodiff.rules.array.linear_systems import align_batches, inv, solve
 from simpleautodiff.rules.array.products import matmul, swap
-from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import optional
@@ -181,6 +181,50 @@ lu: Wrapping = row(
     settings=(1,),
 )
 
+# L and D, one below the other. --------------------------------------------------------------------
+
+
+def _ldl_value(a: Any, order: Any, blocks: Any) -> Any:
+    lower, diagonal, _ = scipy_linalg("ldl")(a)
+    return np.concatenate([lower[order], diagonal])
+
+
+def _ldl_rule(v: Any, a: Any, order: Any, blocks: Any) -> Linear:
+    n = shape_of(a)[-1]
+    lower, diagonal = getitem(v, slice(n)), getitem(v, slice(n, None))
+    below = np.tril(~blocks)
+    back, over = inv(lower), inv(diagonal)
+
+    def push(dot: Any) -> Any:
+        middle = matmul(matmul(back, getitem(dot, np.ix_(order, order))), swap(back))
+        turned = where(below, matmul(middle, over), 0.0)
+        return concatenate([matmul(lower, turned), where(blocks, middle, 0.0)])
+
+    def pull(bar: Any) -> Any:
+        bar_lower, bar_diagonal = getitem(bar, slice(n)), getitem(bar, slice(n, None))
+        turned = matmul(where(below, matmul(swap(lower), bar_lower), 0.0), swap(over))
+        middle = turned + where(blocks, bar_diagonal, 0.0)
+        pulled = matmul(matmul(swap(back), middle), back)
+        first = np.argsort(order)
+        return getitem(pulled, np.ix_(first, first))
+
+    return Linear(push, pull)
+
+
+ldl: Wrapping = row(
+    "ldl",
+    _ldl_rule,
+    ZERO,
+    ZERO,
+    value=_ldl_value,
+    numpy=(),
+    text="ldl({0}, {1}, {2})",
+    latex=r"\operatorname{{ldl}}({0}, {1}, {2})",
+    arrays=True,
+    reason="with M = L⁻¹ dA L⁻ᵀ: dD are its blocks on the diagonal, dL is L times M D⁻¹ below them",
+    settings=(1, 2),
+)
+
 # A X + X B = Q. -----------------------------------------------------------------------------------
 
 
@@ -207,4 +251,83 @@ sylvester: Wrapping = row(
     latex=r"\operatorname{{sylvester}}({0}, {1}, {2})",
     arrays=True,
     reason="from A X + X B = Q follows A dX + dX B = dQ - dA X - X dB",
+)
+
+# The equations of Riccati. ------------------------------------------------------------------------
+
+
+def _solve_stein(c: Any, q: Any) -> Any:
+    """Solve X - Cᵀ X C = Q, as one linear system for all elements of X."""
+    n = shape_of(c)[-1]
+    left, right = reshape(swap(c), (n, 1, n, 1)), reshape(swap(c), (1, n, 1, n))
+    system = np.eye(n * n) - reshape(left * right, (n * n, n * n))
+    return reshape(solve(system, reshape(q, (n * n, 1))), (n, n))
+
+
+def _continuous(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
+    """Return X, the gain, and how a linear equation for dX is solved, forward and back."""
+    gain = solve(r, matmul(swap(b), x))
+    closed = a - matmul(b, gain)
+    forward = lambda q: -sylvester(swap(closed), closed, q)  # noqa: E731
+    return x, gain, forward, lambda bar: -sylvester(closed, swap(closed), bar)
+
+
+def _discrete(x: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any, Any, Any]:
+    """Return X times the closed loop, the gain, and how an equation for dX is solved."""
+    weighed = matmul(swap(b), x)
+    gain = solve(r + matmul(weighed, b), matmul(weighed, a))
+    closed = a - matmul(b, gain)
+    back = lambda bar: _solve_stein(swap(closed), bar)  # noqa: E731
+    return matmul(x, closed), gain, lambda q: _solve_stein(closed, q), back
+
+
+def _riccati_row(name: str, linearize: Any, reason: str) -> Wrapping:
+    """Enter an equation of Riccati for X, whose change solves a linear equation.
+
+    Its right side is dAᵀ M + Mᵀ dA - Mᵀ dB K - Kᵀ dBᵀ M + dQ + Kᵀ dR K, with the gain K.
+    """
+
+    def rule(right: Any, back: Any) -> Any:
+        def make(v: Any, a: Any, b: Any, _q: Any, r: Any) -> Linear:
+            m, gain, forward, backward = linearize(v, a, b, r)
+            return Linear(
+                lambda dot: forward(right(dot, m, gain)),
+                lambda bar: back(backward(bar), m, gain),
+            )
+
+        return make
+
+    def both(x: Any) -> Any:
+        return x + swap(x)
+
+    return row(
+        name,
+        rule(lambda da, m, k: both(matmul(swap(m), da)), lambda y, m, k: matmul(m, both(y))),
+        rule(
+            lambda db, m, k: -both(matmul(swap(m), matmul(db, k))),
+            lambda y, m, k: -matmul(matmul(m, both(y)), swap(k)),
+        ),
+        rule(lambda dq, m, k: dq, lambda y, m, k: y),
+        rule(
+            lambda dr, m, k: matmul(swap(k), matmul(dr, k)),
+            lambda y, m, k: matmul(k, matmul(y, swap(k))),
+        ),
+        value=lambda *args: scipy_linalg(name)(*args),
+        numpy=(),
+        text=f"{name}({{0}}, {{1}}, {{2}}, {{3}})",
+        latex=rf"\operatorname{{{{{name}}}}}({{0}}, {{1}}, {{2}}, {{3}})".replace("_", r"\_"),
+        arrays=True,
+        reason=reason,
+    )
+
+
+solve_continuous_are = _riccati_row(
+    "solve_continuous_are",
+    _continuous,
+    "with the closed loop C = A - B K, Cᵀ dX + dX C balances the changes of A, B, Q and R",
+)
+solve_discrete_are = _riccati_row(
+    "solve_discrete_are",
+    _discrete,
+    "with the closed loop C = A - B K, dX - Cᵀ dX C is what the changes of A, B, Q and R make",
 )

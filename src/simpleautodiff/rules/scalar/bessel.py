@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import plain
+from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
@@ -20,14 +21,21 @@ from simpleautodiff.rules.scalar.endless_series import (
     zeta_value,
 )
 from simpleautodiff.rules.scalar.exponential import exp
+from simpleautodiff.rules.scalar.parameter_values import (
+    hyp1f1_derivative_value,
+    hyp2f1_derivative_value,
+    zeta_derivative_value,
+)
 from simpleautodiff.rules.scalar.piecewise import sign
-from simpleautodiff.rules.scalar.trigonometric import cos, sin
+from simpleautodiff.rules.scalar.special import sinc
+from simpleautodiff.rules.scalar.trigonometric import cos, cosh, sin
 from simpleautodiff.rules.scipy_values import (
     compute_by_order,
     refuse_rule,
     scipy_row,
     scipy_special,
 )
+from simpleautodiff.values.functions import Function
 
 POSITIVE = Domain("x > 0", lambda n, x: x > 0)
 BELOW_ONE = Domain("m < 1", lambda m: m < 1)
@@ -123,6 +131,28 @@ kve: Wrapping = scipy_row(
 
 # Hypergeometric functions. ------------------------------------------------------------------------
 
+hyp1f1_derivative: Wrapping = scipy_row(
+    "hyp1f1_derivative",
+    *(ZERO, ZERO, ZERO),
+    lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m + 1, n, k, a, b, x),
+    lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m, n + 1, k, a, b, x),
+    lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m, n, k + 1, a, b, x),
+    value=lambda m, n, k, *args: hyp1f1_derivative_value((int(m), int(n)), int(k), *args),
+    reason="the derivative of one of orders m, n and k in a, b and x is the next one",
+)
+hyp2f1_derivative: Wrapping = scipy_row(
+    "hyp2f1_derivative",
+    *(ZERO, ZERO, ZERO, ZERO),
+    lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i + 1, j, m, k, a, b, c, x),
+    lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j + 1, m, k, a, b, c, x),
+    lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j, m + 1, k, a, b, c, x),
+    lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j, m, k + 1, a, b, c, x),
+    value=lambda i, j, m, k, *args: hyp2f1_derivative_value(
+        (int(i), int(j), int(m)), int(k), *args
+    ),
+    reason="the derivative of one of orders i, j, m and k in a, b, c and x is the next one",
+    domain=Domain("x < 1", lambda *args: args[-1] < 1),
+)
 hyp0f1: Wrapping = scipy_row(
     "hyp0f1",
     refuse_rule("hyp0f1", "v"),
@@ -132,19 +162,19 @@ hyp0f1: Wrapping = scipy_row(
 )
 hyp1f1: Wrapping = scipy_row(
     "hyp1f1",
-    refuse_rule("hyp1f1", "a"),
-    refuse_rule("hyp1f1", "b"),
+    lambda _v, a, b, x: hyp1f1_derivative(1, 0, 0, a, b, x),
+    lambda _v, a, b, x: hyp1f1_derivative(0, 1, 0, a, b, x),
     lambda _v, a, b, x: a / b * hyp1f1(a + 1, b + 1, x),
     value=hyp1f1_value,
-    reason="the derivative of ₁F₁(a; b; x) is a/b ₁F₁(a + 1; b + 1; x)",
+    reason="in x it is a/b ₁F₁(a + 1; b + 1; x), in a and b by the power series",
 )
 hyp2f1: Wrapping = scipy_row(
     "hyp2f1",
-    refuse_rule("hyp2f1", "a"),
-    refuse_rule("hyp2f1", "b"),
-    refuse_rule("hyp2f1", "c"),
+    lambda _v, a, b, c, x: hyp2f1_derivative(1, 0, 0, 0, a, b, c, x),
+    lambda _v, a, b, c, x: hyp2f1_derivative(0, 1, 0, 0, a, b, c, x),
+    lambda _v, a, b, c, x: hyp2f1_derivative(0, 0, 1, 0, a, b, c, x),
     lambda _v, a, b, c, x: a * b / c * hyp2f1(a + 1, b + 1, c + 1, x),
-    reason="the derivative of ₂F₁(a, b; c; x) is ab/c ₂F₁(a + 1, b + 1; c + 1; x)",
+    reason="in x it is ab/c ₂F₁(a + 1, b + 1; c + 1; x), in a, b and c by the power series",
     domain=Domain("x < 1", lambda a, b, c, x: x < 1),
 )
 hyperu: Wrapping = scipy_row(
@@ -234,28 +264,114 @@ expn: Wrapping = scipy_row(
 fresnel_s = scipy_row(
     "fresnel_s",
     lambda _v, x: sin(math.pi / 2 * x * x),
-    value=lambda x: _fresnel(x, 0),
+    value=lambda x: _part("fresnel", 0)(x),
     reason="S is the integral of sin(πt²/2)",
 )
 fresnel_c = scipy_row(
     "fresnel_c",
     lambda _v, x: cos(math.pi / 2 * x * x),
-    value=lambda x: _fresnel(x, 1),
+    value=lambda x: _part("fresnel", 1)(x),
     reason="C is the integral of cos(πt²/2)",
 )
 
 
-def _fresnel(x: Any, which: int) -> Any:
-    from scipy.special import fresnel
+def _part(name: str, which: int) -> Function:
+    """Return one of the results of a function of scipy.special."""
+    return lambda x: scipy_special(name)(x)[which]
 
-    return fresnel(x)[which]
+
+sici_s = scipy_row(
+    "sici_s",
+    lambda _v, x: sinc(x / math.pi),
+    value=_part("sici", 0),
+    reason="Si is the integral of sin(t)/t",
+)
+sici_c = scipy_row(
+    "sici_c",
+    lambda _v, x: cos(x) / x,
+    value=_part("sici", 1),
+    reason="Ci is an integral of cos(t)/t",
+    domain=Domain("x > 0", lambda x: x > 0),
+)
+shichi_s = scipy_row(
+    "shichi_s",
+    lambda _v, x: (exprel(x) + exprel(-x)) / 2,
+    value=_part("shichi", 0),
+    reason="Shi is the integral of sinh(t)/t",
+)
+shichi_c = scipy_row(
+    "shichi_c",
+    lambda _v, x: cosh(x) / x,
+    value=_part("shichi", 1),
+    reason="Chi is an integral of cosh(t)/t",
+    domain=Domain("x > 0", lambda x: x > 0),
+)
+airy: Wrapping = scipy_row(
+    "airy",
+    ZERO,
+    lambda _v, k, x: x * airy(k - 1, x) if int(k) % 2 else airy(k + 1, x),
+    value=lambda k, x: scipy_special("airy")(x)[int(k)],
+    reason="airy(0) and airy(2) are Ai and Bi, 1 and 3 their derivatives; Ai'' = x Ai, Bi'' = x Bi",
+)
+
+# Functions with complex values. -------------------------------------------------------------------
+
+wofz: Wrapping = scipy_row(
+    "wofz",
+    lambda v, x: 2j / math.sqrt(math.pi) - 2 * x * v,
+    reason="w(z) = exp(-z²) erfc(-iz) by the product rule",
+)
+lambertw: Wrapping = scipy_row(
+    "lambertw",
+    lambda v, _x, _k: exp(-v) / (1 + v),
+    ZERO,
+    value=lambda x, k: scipy_special("lambertw")(x, int(k)),
+    reason="from v exp(v) = x follows dv = dx exp(-v)/(1 + v)",
+    domain=Domain("x ≠ -1/e", lambda x, k: x != -math.exp(-1)),
+)
 
 
+def _harmonic_slope(n: Any, m: Any, theta: Any, phi: Any) -> Any:
+    """Differentiate a spherical harmonic in theta, by its neighbours: smooth at the poles, too."""
+    n, m = int(n), int(m)
+    up, down = math.sqrt((n - m) * (n + m + 1)), math.sqrt((n + m) * (n - m + 1))
+    above = up * exp(-1j * phi) * sph_harm_y(n, m + 1, theta, phi) if up else 0.0
+    below = down * exp(1j * phi) * sph_harm_y(n, m - 1, theta, phi) if down else 0.0
+    return (above - below) / 2
+
+
+sph_harm_y: Wrapping = scipy_row(
+    "sph_harm_y",
+    ZERO,
+    ZERO,
+    lambda _v, n, m, theta, phi: _harmonic_slope(n, m, theta, phi),
+    lambda v, _n, m, _theta, _phi: 1j * m * v,
+    value=lambda n, m, theta, phi: scipy_special("sph_harm_y")(int(n), int(m), theta, phi),
+    reason="in phi it is exp(i m phi); in theta it is made of the harmonics of m - 1 and m + 1",
+)
+
+
+def _zeta_slope(n: Any, s: Any, q: Any) -> Any:
+    """Differentiate the n-th derivative in s, that of -s ζ(s + 1, q), by q."""
+    n = int(n)
+    lower = zeta(s + 1, q) if n == 1 else zeta_derivative(n - 1, s + 1, q)
+    return -s * zeta_derivative(n, s + 1, q) - n * lower
+
+
+zeta_derivative: Wrapping = scipy_row(
+    "zeta_derivative",
+    ZERO,
+    lambda _v, n, s, q: zeta_derivative(n + 1, s, q),
+    lambda _v, n, s, q: _zeta_slope(n, s, q),
+    value=lambda n, s, q: zeta_derivative_value(int(n), s, q),
+    reason="the derivative of the n-th derivative in s is the next one",
+    domain=Domain("n = 1, 2, ..., s > 1, q > 0", lambda n, s, q: n > 0 and s > 1 and q > 0),
+)
 zeta: Wrapping = scipy_row(
     "zeta",
-    refuse_rule("zeta", "x"),
+    lambda _v, s, q: zeta_derivative(1, s, q),
     lambda _v, s, q: -s * zeta(s + 1, q),
     value=zeta_value,
-    reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹",
+    reason="the derivative of Σ (q + k)⁻ˢ in q is -s Σ (q + k)⁻ˢ⁻¹, in s -Σ (q + k)⁻ˢ log(q + k)",
     domain=Domain("x > 1 and q > 0", lambda s, q: s > 1 and q > 0),
 )

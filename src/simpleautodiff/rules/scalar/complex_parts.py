@@ -52,9 +52,7 @@ real: Wrapping = row(
 imag: Wrapping = row(
     "imag",
     lambda _v, _z: (
-        Linear(lambda dot: imag(dot), lambda bar: bar * -1j, True)
-        if is_complex(plain(_z))
-        else ZERO
+        Linear(lambda dot: imag(dot), lambda bar: bar * -1j) if is_complex(plain(_z)) else ZERO
     ),
     value=lambda z: z.imag if is_complex(z) else zero_like(z),
     numpy=(),

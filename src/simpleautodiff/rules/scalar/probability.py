@@ -1,4 +1,4 @@
-"""Rows: error functions, gamma and beta functions, and distributions defined by them."""
+"""Rows: relatives of the error function, and gamma and beta functions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.core.primitive import Domain
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.rules.row import Wrapping
 from simpleautodiff.rules.scalar.arithmetic import mod
 from simpleautodiff.rules.scalar.endless_series import polygamma_value
-from simpleautodiff.rules.scalar.exponential import exp, log, log1p
-from simpleautodiff.rules.scalar.information import xlog1py, xlogy
-from simpleautodiff.rules.scalar.special import digamma, gamma, gauss, polygamma
+from simpleautodiff.rules.scalar.exponential import exp, log
+from simpleautodiff.rules.scalar.special import digamma, erf, gamma, gauss, polygamma
 from simpleautodiff.rules.scalar.trigonometric import cos, sin
-from simpleautodiff.rules.scipy_values import refuse_rule, scipy_row, scipy_special
+from simpleautodiff.rules.scipy_values import scipy_row, scipy_special
 
 UNIT = Domain("0 < x < 1", lambda x: 0 < x < 1)
 PAIR = Domain("x > 0, y > 0", lambda x, y: x > 0 and y > 0)
@@ -36,6 +35,18 @@ erfcinv = scipy_row(
     lambda v, _x: -ROOT_PI / 2 * exp(v * v),
     reason="the slope of the inverse of erfc is one over that of erfc: -√π/2 exp(v²)",
     domain=Domain("0 < x < 2", lambda x: 0 < x < 2),
+)
+owens_t = scipy_row(
+    "owens_t",
+    lambda _v, h, a: -exp(-h * h / 2) * erf(a * h / math.sqrt(2)) / (2 * ROOT_2PI),
+    lambda _v, h, a: exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a)),
+    reason="Owen's T is the integral of exp(-h²(1 + t²)/2)/(2π(1 + t²)) from 0 to a",
+)
+ndtri_exp = scipy_row(
+    "ndtri_exp",
+    lambda v, x: ROOT_2PI * exp(v * v / 2 + x),
+    reason="ndtri(exp(x)) by the chain rule",
+    domain=Domain("x < 0", lambda x: x < 0),
 )
 ndtri = scipy_row(
     "ndtri",
@@ -107,7 +118,7 @@ rgamma = scipy_row(
 )
 
 
-def _polygamma_step(n: int, a: Any, b: Any) -> Any:
+def polygamma_step_value(n: int, a: Any, b: Any) -> Any:
     """Compute ψₙ(a + b) - ψₙ(a), as an integral where the difference would cancel."""
     u, w = gauss(12)
     near = (b <= a) & (2 * b >= -a)  # so far from the pole, twelve points are exact to rounding
@@ -125,7 +136,7 @@ polygamma_step: Wrapping = scipy_row(
     ZERO,
     lambda _v, n, a, b: polygamma_step(n + 1, a, b),
     lambda _v, n, a, b: polygamma(n + 1, a + b),
-    value=lambda n, a, b: _polygamma_step(int(n), a, b),
+    value=lambda n, a, b: polygamma_step_value(int(n), a, b),
     reason="the derivative of ψₙ(a + b) - ψₙ(a) is ψₙ₊₁(a + b) - ψₙ₊₁(a) in a, ψₙ₊₁(a + b) in b",
     domain=Domain("n = 0, 1, 2, ... and x > 0", lambda n, a, b: a > 0 and a + b > 0),
 )
@@ -161,12 +172,13 @@ binom = scipy_row(
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
 
 
-def _poisson_log(k: Any, m: Any) -> Any:
+def poisson_log_value(k: Any, m: Any) -> Any:
     """Compute k log m - m - log Γ(k + 1), for large k by Stirling's series to lose no digits."""
     large = np.where(k > 20, k, 20.0)
     series = sum(c / large ** (2 * i + 1) for i, c in enumerate(_STIRLING))
     d = (m - large) / large
-    far = large * (np.log1p(d) - d) - series - np.log(2 * math.pi * large) / 2
+    ratio = np.where(d < -0.5, np.log(m / large), np.log1p(d))
+    far = large * (ratio - d) - series - np.log(2 * math.pi * large) / 2
     near = scipy_special("xlogy")(k, m) - m - scipy_special("gammaln")(k + 1.0)
     return np.where(k > 20, far, near)
 
@@ -175,69 +187,7 @@ poisson_log = scipy_row(
     "poisson_log",
     lambda _v, k, m: log(m) - digamma(k + 1),
     lambda _v, k, m: (k - m) / m,
-    value=_poisson_log,
+    value=poisson_log_value,
     reason="k log m - m - log Γ(k + 1) has the derivatives log m - digamma(k + 1) and k/m - 1",
     domain=Domain("x > -1, y > 0", lambda k, m: k > -1 and m > 0),
-)
-gammainc = scipy_row(
-    "gammainc",
-    refuse_rule("gammainc", "a"),
-    lambda _v, a, x: exp(poisson_log(a - 1, x)),
-    reason="the lower incomplete gamma function is the integral of t^(a-1) exp(-t)/Γ(a)",
-    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "inf, by continuity", (1,)),),
-    domain=PAIR,
-)
-gammaincc = scipy_row(
-    "gammaincc",
-    refuse_rule("gammaincc", "a"),
-    lambda _v, a, x: -exp(poisson_log(a - 1, x)),
-    reason="the upper incomplete gamma function is 1 minus the lower",
-    kinks=(Kink("x = 0, a < 1", lambda a, x: x == 0 and a < 1, "-inf, by continuity", (1,)),),
-    domain=PAIR,
-)
-INSIDE = Domain("x > 0, y > 0, 0 < z < 1", lambda a, b, x: a > 0 and b > 0 and 0 < x < 1)
-
-
-def _beta_density(a: Any, b: Any, x: Any) -> Any:
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
-
-
-ENDS = "z = 0, x < 1, or z = 1, y < 1"
-
-
-def _is_steep(a: Any, b: Any, x: Any) -> Any:
-    return (x == 0 and a < 1) or (x == 1 and b < 1)
-
-
-betainc = scipy_row(
-    "betainc",
-    refuse_rule("betainc", "a"),
-    refuse_rule("betainc", "b"),
-    lambda _v, a, b, x: _beta_density(a, b, x),
-    reason="the incomplete beta function is the integral of t^(a-1) (1 - t)^(b-1)/B(a, b)",
-    kinks=(Kink(ENDS, _is_steep, "inf, by continuity", (2,)),),
-    domain=INSIDE,
-)
-betaincc = scipy_row(
-    "betaincc",
-    refuse_rule("betaincc", "a"),
-    refuse_rule("betaincc", "b"),
-    lambda _v, a, b, x: -_beta_density(a, b, x),
-    reason="it is 1 minus the incomplete beta function",
-    kinks=(Kink(ENDS, _is_steep, "-inf, by continuity", (2,)),),
-    domain=INSIDE,
-)
-
-
-def log_t_density(df: Any, x: Any) -> Any:
-    """Return the logarithm of Student's density."""
-    return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
-
-
-stdtr = scipy_row(
-    "stdtr",
-    refuse_rule("stdtr", "df"),
-    lambda _v, df, x: exp(log_t_density(df, x)),
-    reason="the slope of Student's distribution is its density",
-    domain=Domain("x > 0", lambda df, x: df > 0),
 )

@@ -1,0 +1,73 @@
+"""The functions of np.emath on nodes: complex results where real numbers have none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import FUNCTIONS, Function, can_decide, to_dtype
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.dtypes import dtype_of
+from simpleautodiff.rules.branches import where as where_row
+from simpleautodiff.values.functions import is_complex
+
+
+def _negative(x: Any) -> Any:
+    return np.any(x < 0)
+
+
+def _beyond_one(x: Any) -> Any:
+    return np.any(np.abs(x) > 1)
+
+
+def _to_complex(x: Any) -> Any:
+    return to_dtype(x, np.result_type(dtype_of(x), np.complex64))
+
+
+def _widen(x: Any, needs: Function) -> Any:
+    """Return a number as a complex one if its function has no real value there."""
+    return x if is_complex(plain(x)) or not _must_widen(x, needs) else _to_complex(x)
+
+
+def _must_widen(x: Any, needs: Function) -> Any:
+    if not can_decide(x):
+        raise RuleError(
+            "np.emath chooses between real and complex results, which a batch cannot: write "
+            f"x + 0j for complex ones, and np.sqrt and others for real ones{cite_line()}"
+        )
+    return needs(plain(x))
+
+
+def _implement(name: str, needs: Function) -> None:
+    function = getattr(np, name)
+    FUNCTIONS[getattr(np.emath, name)] = lambda x: function(_widen(x, needs))
+
+
+for _name in ("sqrt", "log", "log2", "log10"):
+    _implement(_name, _negative)
+_implement("arctanh", _beyond_one)
+
+
+def _arccos(x: Any) -> Any:
+    """Return the arccosine: beyond 1 it is -i arccosh x, beyond -1 it is π - i arccosh(-x)."""
+    if is_complex(plain(x)) or not _must_widen(x, _beyond_one):
+        return np.arccos(x)
+    size, there = abs(x), abs(plain(x)) > 1
+    inside = np.arccos(where_row(there, 0.0, x))
+    start = np.where(plain(x) > 1, 0.0, np.pi)
+    beyond = start - 1j * np.arccosh(where_row(there, size, 2.0))
+    return where_row(there, beyond, _to_complex(inside))
+
+
+def _arcsin(x: Any) -> Any:
+    wide = _arccos(x)
+    return np.arcsin(x) if is_complex(plain(x)) or not is_complex(plain(wide)) else np.pi / 2 - wide
+
+
+FUNCTIONS[np.emath.arccos] = _arccos
+FUNCTIONS[np.emath.arcsin] = _arcsin
+
+FUNCTIONS[np.emath.logn] = lambda n, x: np.log(_widen(x, _negative)) / np.log(_widen(n, _negative))
+FUNCTIONS[np.emath.power] = lambda x, p: np.power(_widen(x, _negative), p)

@@ -1,0 +1,98 @@
+"""Images at any coordinates: scipy.ndimage.map_coordinates on nodes."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import Function, implements_scipy
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.rules.branches import where
+from simpleautodiff.values.functions import optional
+
+
+def _fold(period: Function, shift: int) -> Function:
+    """Return how indices outside are those of elements inside, by reflection at the edges."""
+
+    def fold(i: Any, n: int) -> Any:
+        whole = max(period(n), 1)
+        i = np.mod(i, whole)
+        return np.minimum(i, whole - shift - i)
+
+    return fold
+
+
+_MIRROR = _fold(lambda n: 2 * n - 2, 0)
+_INDICES: dict[str, Function] = {  # the element that stands for one outside of the array
+    "constant": _MIRROR,
+    "mirror": _MIRROR,
+    "reflect": _fold(lambda n: 2 * n, 1),
+    "grid-wrap": np.mod,
+    "nearest": lambda i, n: np.clip(i, 0, n - 1),
+}
+
+
+@implements_scipy("ndimage.map_coordinates")
+def map_coordinates(
+    input: Any,
+    coordinates: Any,
+    output: Any = None,
+    order: int = 3,
+    mode: str = "constant",
+    cval: Any = 0.0,
+    prefilter: bool = True,
+) -> Any:
+    """Evaluate the spline through the elements of an array at coordinates."""
+    if mode not in _INDICES or output is not None or (mode == "nearest" and order > 1):
+        raise RuleError(
+            f"map_coordinates of a node has no rule for mode={mode!r}, order={order}, "
+            f"output={output!r}: leave out output, and take 'mirror', 'reflect', 'grid-wrap' or "
+            f"'constant', or for order 0 and 1 'nearest'{cite_line()}"
+        )
+    elements = _filter(input, order, mode) if prefilter and order > 1 else input
+    axes = [getitem(coordinates, axis) for axis in range(shape_of(coordinates)[0])]
+    places = [_weigh(x, n, order, mode) for x, n in zip(axes, shape_of(input), strict=True)]
+    total: Any = 0.0
+    for corner in itertools.product(*places):
+        term = getitem(elements, tuple(index for index, _ in corner))
+        for _, weight in corner:
+            term = term * weight
+        total = total + term
+    if mode != "constant":
+        return total
+    ends = zip(map(plain, axes), shape_of(input), strict=True)
+    outside = np.any([(x < 0) | (x > n - 1) for x, n in ends], axis=0)
+    return where(outside, cval, total)
+
+
+def _filter(x: Any, order: int, mode: str) -> Any:
+    """Return the coefficients of the spline, which are linear in the elements along each axis."""
+    spline_filter1d = optional("scipy.ndimage", "map_coordinates").spline_filter1d
+    for axis, n in enumerate(shape_of(x)):
+        matrix = spline_filter1d(np.eye(n), order, axis=0, mode=mode)
+        x = np.moveaxis(np.tensordot(matrix, x, axes=(1, axis)), 0, axis)
+    return x
+
+
+def _weigh(x: Any, n: int, order: int, mode: str) -> list[tuple[Any, Any]]:
+    """Return the indices of the elements near x along an axis, and their weights.
+
+    The weights are the B-splines of the order, by the recursion of Cox and de Boor.
+    """
+    if mode == "nearest":
+        x = np.clip(x, 0, n - 1)
+    x = x if order % 2 else x + 0.5
+    first = np.floor(plain(x))
+    u, weights = x - first, [1.0 + 0 * x]
+    for p in range(1, order + 1):
+        padded = [0.0, *weights, 0.0]
+        weights = [
+            ((u + p - j) * padded[j] + (1 + j - u) * padded[j + 1]) / p for j in range(p + 1)
+        ]
+    start = first.astype(int) - order // 2
+    return [(_INDICES[mode](start + j, n), weight) for j, weight in enumerate(weights)]

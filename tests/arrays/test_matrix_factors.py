@@ -1,0 +1,136 @@
+"""Factors and equations of matrices by scipy.linalg on nodes: both modes, and what is known."""
+
+import numpy as np
+import pytest
+import scipy.linalg as sl
+
+import simpleautodiff as ad
+from references import alike, check_both_modes, differences
+
+RNG = np.random.default_rng(7)
+A, B = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 2))
+TALL = RNG.normal(size=(4, 3))
+SYMMETRIC, POSITIVE = A + A.T, A @ A.T + np.eye(4)
+INDEFINITE = SYMMETRIC - 0.999 * np.diag(np.diag(SYMMETRIC))  # with pivots of size 2
+REAL = np.diag([1.0, 2.0, 4.0, 7.0]) + 0.3 * A  # with real eigenvalues
+R2 = np.array([[2.0, 0.3], [0.3, 1.0]])
+EYE = np.eye(2)
+
+
+def symmetric(x):
+    return (x + x.T) / 2
+
+
+CASES = {
+    "polar, orthogonal": (lambda x: sl.polar(x)[0], A),
+    "polar, positive": (lambda x: sl.polar(x)[1], A),
+    "polar, tall": (lambda x: sl.polar(x)[0] @ sl.polar(x)[1], TALL),
+    "polar, tall, positive": (lambda x: sl.polar(x)[1], TALL),
+    "polar, wide": (lambda x: sl.polar(x)[1], TALL.T),
+    "polar, left": (lambda x: sl.polar(x, side="left")[1], TALL.T),
+    "polar of equal singular values": (lambda x: sl.polar(x)[0], 2 * np.eye(3)),
+    "signm": (lambda x: sl.signm(x), REAL - 3 * np.eye(4)),
+    "schur, T": (lambda x: sl.schur(x)[0], REAL),
+    "schur, Z": (lambda x: sl.schur(x)[1], REAL),
+    "hessenberg": (lambda x: sl.hessenberg(x), A),
+    "hessenberg, Q": (lambda x: sl.hessenberg(x, calc_q=True)[1], A),
+    "ldl, L": (lambda x: sl.ldl(x)[0], SYMMETRIC),
+    "ldl, D": (lambda x: sl.ldl(x)[1], POSITIVE),
+    "ldl, blocks": (lambda x: sl.ldl(x)[1], INDEFINITE),
+    "ldl, L of blocks": (lambda x: sl.ldl(x)[0], INDEFINITE),
+    "continuous riccati, a": (lambda x: sl.solve_continuous_are(x, B, POSITIVE, EYE), A),
+    "continuous riccati, b": (lambda x: sl.solve_continuous_are(A, x, POSITIVE, EYE), B),
+    "continuous riccati, q": (
+        lambda x: sl.solve_continuous_are(A, B, symmetric(x), EYE),
+        POSITIVE,
+    ),
+    "continuous riccati, r": (
+        lambda x: sl.solve_continuous_are(A, B, POSITIVE, symmetric(x)),
+        R2,
+    ),
+    "discrete riccati, a": (lambda x: sl.solve_discrete_are(x, B, POSITIVE, EYE), A),
+    "discrete riccati, b": (lambda x: sl.solve_discrete_are(A, x, POSITIVE, EYE), B),
+    "discrete riccati, q": (lambda x: sl.solve_discrete_are(A, B, symmetric(x), EYE), POSITIVE),
+    "discrete riccati, r": (lambda x: sl.solve_discrete_are(A, B, POSITIVE, symmetric(x)), R2),
+}
+each = pytest.mark.parametrize(("f", "x"), CASES.values(), ids=CASES.keys())
+
+
+@each
+def test_both_modes(f, x):
+    check_both_modes(f, x, exact=1e-12, near=1e-8, transposed=1e-13)
+
+
+@each
+def test_second_derivatives(f, x):
+    total = lambda x: np.sum(np.sin(f(x)))
+    direction = 0.1 * np.cos(np.arange(x.size)).reshape(x.shape)
+    product = ad.hvp(total, (x,), (direction,))
+    alike(ad.grad(lambda x: np.sum(ad.grad(total)(x) * direction))(x), product, 1e-12)
+    alike(product, differences(ad.grad(total), x, direction, 1e-3), 1e-7)
+
+
+# What is known exactly. ---------------------------------------------------------------------------
+
+
+def test_riccati_of_numbers():
+    """2 a x - x² b²/r + q = 0 has the root x = r (a + √(a² + b² q/r))/b²."""
+    root = lambda a, b, q, r: r * (a + ad.sqrt(a * a + b * b * q / r)) / b**2
+    point = (0.7, 1.3, 2.0, 0.4)
+    one = lambda x: x * np.ones((1, 1))
+    f = lambda *args: sl.solve_continuous_are(*map(one, args))[0, 0]
+    np.testing.assert_allclose(
+        ad.grad(f, (0, 1, 2, 3))(*point), ad.grad(root, (0, 1, 2, 3))(*point)
+    )
+    second = ad.hessian(f, (0, 1, 2, 3))(*point)
+    np.testing.assert_allclose(second, ad.hessian(root, (0, 1, 2, 3))(*point), rtol=1e-10)
+
+
+def test_the_factors_of_a_rotation_times_a_stretch():
+    """The turn of R(t) diag(a, b) is R(t), whose derivative in t is R(t + π/2)."""
+    turn = lambda t: np.array([[np.cos(t), -np.sin(t)], [np.sin(t), np.cos(t)]])
+    f = lambda t: sl.polar(turn(t) @ np.diag([2.0, 5.0]))[0]
+    np.testing.assert_allclose(ad.jvp(f, (0.3,), (1.0,))[1], turn(0.3 + np.pi / 2), atol=1e-14)
+
+
+def test_the_sign_does_not_change():
+    """Of a matrix with its eigenvalues on one side it is the unit matrix, or minus it."""
+    gradient = ad.jacobian(sl.signm)(POSITIVE)
+    np.testing.assert_allclose(gradient, np.zeros_like(gradient), atol=1e-12)
+
+
+# Refusals. ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "error", "message"),
+    [
+        (lambda x: sl.schur(x)[0], np.eye(2), ad.RuleError, "distinct real eigenvalues"),
+        (
+            lambda x: sl.schur(x)[0],
+            np.array([[0.0, 1.0], [-1.0, 0.0]]),
+            ad.RuleError,
+            r"scipy\.linalg\.eig",
+        ),
+        (lambda x: sl.schur(x, "complex")[0], REAL, ad.RuleError, "output='real'"),
+        (lambda x: sl.hessenberg(x), np.eye(3), ad.AutodiffError, "no 0 below the diagonal"),
+        (lambda x: sl.ldl(x, lower=False)[0], POSITIVE, ad.RuleError, "lower=True"),
+        (lambda x: sl.polar(x, "up")[0], A, ad.AutodiffError, "'right' or 'left'"),
+        (lambda x: sl.polar(x)[0], np.ones(3), ad.AutodiffError, "one matrix"),
+        (
+            lambda x: sl.solve_continuous_are(x, B, POSITIVE, EYE, np.eye(4)),
+            A,
+            ad.RuleError,
+            "no rule for e=",
+        ),
+    ],
+)
+def test_refusals(f, x, error, message):
+    with pytest.raises(error, match=message):
+        ad.grad(lambda x: np.sum(f(x)))(x)
+
+
+@pytest.mark.parametrize("name", ["schur", "hessenberg", "ldl"])
+def test_a_batch_is_refused(name):
+    with pytest.raises(ad.RuleError, match="one matrix at a time"):
+        ad.vmap(lambda x: getattr(sl, name)(x)[0])(np.stack([POSITIVE, POSITIVE]))

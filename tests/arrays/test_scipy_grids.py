@@ -1,0 +1,104 @@
+"""Interpolation on grids and in images: nodes as points, and as values."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.interpolate
+import scipy.ndimage
+
+import simpleautodiff as ad
+from references import check_both_modes
+
+RNG = np.random.default_rng(3)
+IMAGE = RNG.normal(size=(5, 6))
+INSIDE = np.array([[0.2, 1.3, 3.7, 2.6, 1.1], [0.3, 4.6, 1.2, 2.3, 0.8]])
+AROUND = np.array([[-2.3, 1.3, 6.7, 2.6, 1.1], [0.3, 7.6, 1.2, -1.7, 0.8]])
+ORDERS = [
+    *itertools.product(range(1, 6), ["constant", "mirror", "reflect", "grid-wrap"]),
+    *((0, "mirror"), (1, "nearest")),
+]
+GRID = np.array([0.0, 1.0, 2.5, 4.0, 5.0, 6.0]), np.array([5.0, 4.0, 3.0, 2.2, 1.0, 0.0])
+VALUES = RNG.normal(size=(6, 6))
+POINTS = np.array([[0.3, 0.7], [1.7, 4.4], [5.3, 2.9], [2.1, 1.8]])
+OUTSIDE = np.array([[-0.3, 0.7], [1.7, 5.4], [6.3, 2.9], [2.1, -0.6]])
+
+
+@pytest.mark.parametrize(("order", "mode"), ORDERS)
+def test_map_coordinates(order, mode):
+    settings = {"order": order, "mode": mode, "cval": 0.7}
+    of_image = lambda image: scipy.ndimage.map_coordinates(image, AROUND, **settings)
+    check_both_modes(of_image, IMAGE, exact=1e-13, near=1e-10, transposed=1e-14)
+    for points in (INSIDE, AROUND):
+        f = lambda points: scipy.ndimage.map_coordinates(IMAGE, points, **settings)
+        check_both_modes(f, points, exact=1e-13, near=1e-8, transposed=1e-14)
+
+
+def test_map_coordinates_without_its_filter_and_of_one_axis():
+    f = lambda x: scipy.ndimage.map_coordinates(IMAGE[0], [x], prefilter=False)
+    check_both_modes(f, np.array([0.3, 2.2, 4.1]), exact=1e-13, near=1e-9, transposed=1e-14)
+    x = np.arange(9.0)
+    parabola = lambda t: scipy.ndimage.map_coordinates(x**2, t[None], order=2, mode="mirror")
+    slope = ad.elementwise_grad(parabola)(np.array([3.5]))
+    np.testing.assert_allclose(slope, [7.0], atol=0.02)  # 2 t, but for the mirrors at the ends
+
+
+@pytest.mark.parametrize("settings", [{"mode": "wrap"}, {"mode": "nearest"}, {"output": float}])
+def test_map_coordinates_refuses(settings):
+    with pytest.raises(ad.RuleError, match="map_coordinates of a node has no rule for"):
+        ad.grad(lambda x: np.sum(scipy.ndimage.map_coordinates(x, INSIDE, **settings)))(IMAGE)
+
+
+def interpolate(values, points, **settings):
+    return scipy.interpolate.RegularGridInterpolator(GRID, values, **settings)(points)
+
+
+@pytest.mark.parametrize("method", ["linear", "slinear", "nearest"])
+def test_regular_grids(method):
+    tolerances = {"exact": 1e-13, "near": 1e-10, "transposed": 1e-14}
+    check_both_modes(lambda x: interpolate(VALUES, x, method=method), POINTS, **tolerances)
+    check_both_modes(lambda v: interpolate(v, POINTS, method=method), VALUES, **tolerances)
+    several = RNG.normal(size=(6, 6, 2))
+    check_both_modes(lambda v: interpolate(v, POINTS, method=method), several, **tolerances)
+    for fill in (None, 2.0):
+        settings = {"method": method, "bounds_error": False, "fill_value": fill}
+        f = lambda x, settings=settings: interpolate(VALUES, x, **settings)
+        check_both_modes(f, OUTSIDE, **tolerances)
+
+
+@pytest.mark.parametrize(("method", "degree"), [("cubic", 3), ("quintic", 5)])
+def test_splines_on_regular_grids(method, degree):
+    """A polynomial of the degree is found again; SciPy solves for its splines to 1e-6 only."""
+    x, y = np.meshgrid(*GRID, indexing="ij")
+    values = x**degree - x * y**2
+    px, py = POINTS.T
+    slopes = np.stack([degree * px ** (degree - 1) - py**2, -2 * px * py], -1)
+    f = lambda points: np.sum(interpolate(values, points, method=method))
+    np.testing.assert_allclose(ad.grad(f)(POINTS), slopes, rtol=1e-9, atol=1e-9)
+    product = ad.hvp(f, (POINTS,), (np.ones_like(POINTS),))
+    second = [degree * (degree - 1) * px ** (degree - 2) - 2 * py, -2 * py - 2 * px]
+    np.testing.assert_allclose(product, np.stack(second, -1), rtol=1e-8, atol=1e-8)
+    along = ad.jvp(lambda v: interpolate(v, POINTS, method=method), (VALUES,), (values,))[1]
+    np.testing.assert_allclose(along, px**degree - px * py**2, rtol=1e-9)
+
+
+def test_points_as_a_tuple_and_as_one_point():
+    f = lambda x: scipy.interpolate.RegularGridInterpolator(GRID, VALUES)((x, x[:, None] / 2))
+    check_both_modes(f, POINTS[:, 0], exact=1e-13, near=1e-10, transposed=1e-14)
+    one = lambda x: scipy.interpolate.RegularGridInterpolator(GRID, VALUES)(x)
+    check_both_modes(one, POINTS[0], exact=1e-13, near=1e-10, transposed=1e-14)
+
+
+def test_regular_grids_refuse():
+    with pytest.raises(ad.RuleError, match="no rule for method='pchip'"):
+        ad.grad(lambda x: np.sum(interpolate(VALUES, x, method="pchip")))(POINTS)
+    with pytest.raises(ad.AutodiffError, match="outside of the grid"):
+        ad.grad(lambda x: np.sum(interpolate(VALUES, x)))(OUTSIDE)
+
+
+def test_splines_of_arrays():
+    """A spline through rows has a row for each point."""
+    x = np.linspace(0.0, 3.0, 7)
+    spline = scipy.interpolate.make_interp_spline(x, np.stack([x**2, x**3], -1), 3)
+    slopes = ad.jacobian(spline)(1.3)
+    np.testing.assert_allclose(slopes, [2.6, 3 * 1.3**2], rtol=1e-12)
