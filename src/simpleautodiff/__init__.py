@@ -67,6 +67,7 @@ if typing.TYPE_CHECKING:
         AutodiffError as AutodiffError,
         CheckError as CheckError,
         ConstantError as ConstantError,
+        DifferenceWarning as DifferenceWarning,
         DomainError as DomainError,
         DomainWarning as DomainWarning,
         FloatError as FloatError,
@@ -179,6 +180,10 @@ if typing.TYPE_CHECKING:
         sinh as sinh,
         tan as tan,
         tanh as tanh,
+    )
+    from simpleautodiff.transforms.black_box import (
+        BlackBox as BlackBox,
+        black_box as black_box,
     )
     from simpleautodiff.transforms.checkpoint import checkpoint as checkpoint
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
