@@ -204,6 +204,10 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
+    from simpleautodiff.transforms.taylor import (
+        jet as jet,
+        taylor as taylor,
+    )
     from simpleautodiff.transforms.vmap import vmap as vmap
     from simpleautodiff.values.functions import register_number as register_number
 

@@ -49,9 +49,14 @@ def restate_root(x: Any) -> Restated:
     return _restate_flat(TABLE["sqrt"], x)
 
 
+def _is_plain(y: Any) -> bool:
+    """Tell whether an exponent is a plain number; a node says that it is what its number is."""
+    return isinstance(y, Real) and not isinstance(y, Traced)
+
+
 def restate_power(x: Any, y: Any) -> Restated:
     """Return a power that is an even one of a root, or a root of a sum of squares."""
-    if not isinstance(y, Real) or float(y) < 0.5:
+    if not _is_plain(y) or float(y) < 0.5:
         return None
     y, exponent = float(y), y
     if y == 0.5:
@@ -263,7 +268,7 @@ def _is_square(node: Node) -> bool:
     if name == "einsum" and len(others) == 2:
         left, right = first.split("->")[0].split(",")
         return left == right and _is_same(others[0], others[1])
-    exponent = float(others[0]) if name == "power" and isinstance(others[0], Real) else 0.0
+    exponent = float(others[0]) if name == "power" and _is_plain(others[0]) else 0.0
     return name == "square" or (exponent >= 2 and exponent % 2 == 0)
 
 
