@@ -15,7 +15,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, DifferenceWarning, ResultError, cite_line
 from simpleautodiff.rules.array.shapes import reshape
 from simpleautodiff.transforms.arguments import check_function, name_of
-from simpleautodiff.transforms.packing import Inputs, reshape_to
+from simpleautodiff.transforms.packing import Inputs, Results, is_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
@@ -111,7 +111,7 @@ class BlackBox:
         if not inputs.shapes:
             return map_leaves(_copy_array, self.evaluate([(args, kwargs)])[0])
         call = _Call(self, inputs)
-        return call.unpack(apply(call.row(0), inputs.join()))
+        return call.results.split(apply(call.row(0), inputs.join()))
 
     def evaluate(self, given: list[Any]) -> list[Any]:
         """Return the results for some arguments, from as few calls as possible."""
@@ -137,7 +137,7 @@ class BlackBox:
             return []
         self._count(1, len(given))
         columns = zip(*[flatten(one)[0] for one in given], strict=True)
-        stacked = [np.stack(x) if _is_number(x[0]) else x[0] for x in columns]
+        stacked = [np.stack(x) if is_number(x[0]) else x[0] for x in columns]
         args, kwargs = flatten(given[0])[1](iter(stacked))
         leaves, rebuild = flatten(self.f(*args, **kwargs))
         for leaf in leaves:
@@ -221,8 +221,7 @@ class _Call:
 
     def __init__(self, box: BlackBox, inputs: Inputs) -> None:
         self.box, self.inputs = box, inputs
-        self._leaves: list[Any] = []
-        self._rebuild: Any = None
+        self.results = Results(f"the black box {name_of(box.f)}")
         self._jacobians: dict[Any, Any] = {}  # by order and point; each sweep asks again
 
     def row(self, order: int) -> Primitive:
@@ -245,7 +244,7 @@ class _Call:
     def compute_all(self, points: list[Any], order: int) -> list[Any]:
         """Return all derivatives of an order at some points."""
         if order == 0:
-            return list(map(self._pack, self.box.evaluate(list(map(self.inputs.split, points)))))
+            return list(map(self._join, self.box.evaluate(list(map(self.inputs.split, points)))))
         return [self._differentiate(point, order - 1) for point in points]
 
     def _differentiate(self, x: Any, order: int) -> Any:
@@ -258,26 +257,10 @@ class _Call:
     def _compute_batch(self, order: int, size: int, which: Any, x: Any) -> Any:
         return np.stack(self.compute_all(list(x), order))
 
-    def _pack(self, result: Any) -> Any:
-        """Return the numbers of a result as one vector; remember its structure."""
-        if result is None and self._leaves:  # outside of the domain
-            return np.full(sum(map(np.size, self._leaves)), np.nan)
-        self._leaves, self._rebuild = flatten(result)
-        if not self._leaves or not all(map(_is_number, self._leaves)):
-            raise ResultError(
-                f"the black box {name_of(self.box.f)} returned {result!r}; it is to return "
-                "numbers, arrays, or structures of them"
-            )
-        return np.concatenate([np.ravel(leaf) for leaf in self._leaves])
-
-    def unpack(self, vector: Any) -> Any:
-        """Return a vector, or a node of one, in the structure of the result."""
-        leaves, begin = [], 0
-        for leaf in self._leaves:
-            part = vector[begin : begin + np.size(leaf)]
-            leaves.append(reshape_to(part, np.shape(leaf)))
-            begin += np.size(leaf)
-        return self._rebuild(iter(leaves))
+    def _join(self, result: Any) -> Any:
+        if result is None and self.results.leaves:  # outside of the domain
+            return np.full(sum(map(np.size, self.results.leaves)), np.nan)
+        return self.results.join(result)
 
 
 class _Cache(dict[Any, Any]):
@@ -299,7 +282,7 @@ def _key(tree: Any) -> Any:
     """Return what tells the arguments of one call from those of others."""
     return tuple(
         [
-            (type(x), np.shape(x), np.asarray(x).tobytes()) if _is_number(x) else _Same(x)
+            (type(x), np.shape(x), np.asarray(x).tobytes()) if is_number(x) else _Same(x)
             for x in flatten(tree)[0]
         ]
     )
@@ -320,12 +303,6 @@ class _Same:
 
 def _copy_array(x: Any) -> Any:
     return x.copy() if isinstance(x, np.ndarray) else x
-
-
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (int, float, complex, np.number, np.ndarray)) and (
-        np.asarray(x).dtype.kind in "biufc"
-    )
 
 
 def _run(f: F, args: Any, kwargs: Any) -> Any:
