@@ -48,7 +48,13 @@ from simpleautodiff.transforms.recorded_call import (
 from simpleautodiff.transforms.results import check_number, unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
+from simpleautodiff.values.pytree import (
+    flatten,
+    flatten_numbers,
+    is_no_number,
+    map_leaves,
+    matching_leaves,
+)
 
 F = Callable[..., Any]
 
@@ -69,8 +75,8 @@ def grad(
     f
         A function that returns one number.
     argnums
-        The argument to differentiate with respect to: its position, its name, or a tuple of these
-        (then the result is a tuple).
+        The argument to differentiate with respect to: its position, its name, the path to a part of
+        it ("params.layer1.w"), or a tuple of these (then the result is a tuple).
     has_aux
         Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
     argnum
@@ -202,7 +208,7 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """
     check_function(f)
     check_tuples("jvp", primals, tangents)
-    leaves, rebuild = flatten(tuple(primals))
+    leaves, rebuild = flatten_numbers(tuple(primals))
     directions = match_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
@@ -340,13 +346,15 @@ def stop_gradient(x: Any) -> Any:
 
 def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
-    leaves = [check_value(leaf, what) for leaf in matching_leaves(tree, like, what)]
-    for leaf, model in zip(leaves, flatten(like)[0], strict=True):
+    pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
+    numbers = [(leaf, model) for leaf, model in pairs if not is_no_number(model)]
+    leaves = [check_value(leaf, what) for leaf, _ in numbers]
+    models = [model for _, model in numbers]
+    for leaf, model in zip(leaves, models, strict=True):
         if shape_of(leaf) != shape_of(model):
             raise ArgumentError(
                 f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
             )
-    models = flatten(like)[0]
     return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
 
 

@@ -13,7 +13,7 @@ from simpleautodiff.transforms.arguments import Selection, check_function
 from simpleautodiff.transforms.grad import check_tuples, match_leaves, run_jets
 from simpleautodiff.transforms.recorded_call import check_argument
 from simpleautodiff.values.functions import to_type_of
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import flatten, flatten_numbers, map_leaves
 
 F = Callable[..., Any]
 
@@ -34,18 +34,16 @@ def taylor(f: F, x: Any, order: int, direction: Any = None) -> list[Any]:
     """
     if not hasattr(order, "__index__") or order < 0:
         raise ArgumentError(f"the order of a series is 0, 1, 2, ...; got {order!r}")
-    first = map_leaves(_one_like, x) if direction is None else direction
-    none = map_leaves(lambda number: 0 * number, x)
+    numbers, rebuild = flatten_numbers((x,))
+    none = rebuild(iter([0 * number for number in numbers]))[0]
+    first = rebuild(iter([0 * number + 1 for number in numbers]))[0]
+    first = first if direction is None else direction
     terms = [first, *[none] * (operator.index(order) - 1)][: operator.index(order)]
     value, orders = _expand(f, (x,), (terms,))
     scaled = [
         map_leaves(lambda y, n=n: divide(y, n), tree) for n, tree in enumerate(orders, start=1)
     ]
     return [value, *scaled]
-
-
-def _one_like(number: Any) -> Any:
-    return 0 * number + 1
 
 
 def divide(derivative: Any, n: int) -> Any:
@@ -103,7 +101,7 @@ def _expand(f: F, primals: tuple[Any, ...], series: Sequence[Any]) -> tuple[Any,
     orders = [tuple(terms) for terms in zip(*series, strict=True)]
     if not orders:
         return f(*primals), []
-    leaves, rebuild = flatten(primals)
+    leaves, rebuild = flatten_numbers(primals)
     terms = [match_leaves(order, primals, "the series") for order in orders]
     level = JetLevel(len(orders))
     jets = [
