@@ -45,7 +45,7 @@ from simpleautodiff.transforms.recorded_call import (
     drop_unknown,
     split_aux,
 )
-from simpleautodiff.transforms.results import check_number, unwrap_results
+from simpleautodiff.transforms.results import check_number, rebuild_like, unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
 from simpleautodiff.values.pytree import (
@@ -184,12 +184,11 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
-    _, rebuild = flatten(value)
 
     def f_jvp(*tangents: Any) -> Any:
         leaves = match_leaves(tangents, primals, "the tangents of a linearised function")
         pushed = [copy_if_shared(x, leaves) for x in recorded.push(leaves, results)]
-        return rebuild(map(unwrap_foreign, pushed))
+        return rebuild_like(value, map(unwrap_foreign, pushed))
 
     return (value, f_jvp, recorded.aux) if has_aux else (value, f_jvp)
 
@@ -281,12 +280,11 @@ def run_jets(
     if has_aux:
         result, aux = split_aux(result, level, f)
     value, results = unwrap_results(result, level, f)
-    _, rebuild = flatten(value)
     derivatives = [_list_derivatives(leaf, level) for leaf in results]
     if has_moved(level) and not is_turned(level):
         derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
     orders = [
-        rebuild(unwrap_foreign(copy_if_shared(x, ())) for x in order)
+        rebuild_like(value, [unwrap_foreign(copy_if_shared(x, ())) for x in order])
         for order in zip(*derivatives, strict=True)
     ]
     return value, orders, aux
@@ -306,7 +304,7 @@ def _confirm(
     turn(level)
     with level:
         result = call(f, selection, selection.trees)
-    others = flatten(split_aux(result, level, f)[0] if has_aux else result)[0]
+    others = flatten_numbers((split_aux(result, level, f)[0] if has_aux else result,))[0]
     return [
         [
             drop_unknown(x, y, differs(own, other))

@@ -24,9 +24,8 @@ from simpleautodiff.transforms.complex_derivative import combine_directions
 from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.transforms.recorded_call import RecordedCall
-from simpleautodiff.transforms.results import unwrap_results
+from simpleautodiff.transforms.results import rebuild_like, unwrap_results
 from simpleautodiff.values.functions import is_complex
-from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
 _MODES = ("auto", "forward", "reverse", "differences", "complex")
@@ -76,8 +75,7 @@ def jacobian(
         fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
         parts = (_sweep_forward if forward else _sweep_reverse)(recorded, results, chunk_size)
-        _, rebuild = flatten(value)
-        matrix = rebuild(recorded.rebuild_arguments(part) for part in parts)
+        matrix = rebuild_like(value, [recorded.rebuild_arguments(part) for part in parts])
         return (matrix, recorded.aux) if has_aux else matrix
 
     return name_after(jacobian_of_f, "jacobian", f)

@@ -12,8 +12,9 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.transforms.arguments import Selection, check_function
 from simpleautodiff.transforms.grad import check_tuples, match_leaves, run_jets
 from simpleautodiff.transforms.recorded_call import check_argument
+from simpleautodiff.transforms.results import rebuild_like
 from simpleautodiff.values.functions import to_type_of
-from simpleautodiff.values.pytree import flatten, flatten_numbers, map_leaves
+from simpleautodiff.values.pytree import flatten_numbers, map_leaves
 
 F = Callable[..., Any]
 
@@ -87,8 +88,8 @@ def jet(f: F, primals: Any, series: Any, factorial_scaled: bool = True) -> tuple
     value, orders = _expand(f, tuple(primals), series)
     if not factorial_scaled:
         orders = [map_leaves(lambda y, n=n: divide(y, n), t) for n, t in enumerate(orders, 1)]
-    columns = zip(*[flatten(tree)[0] for tree in orders], strict=True)
-    return value, flatten(value)[1](iter([list(column) for column in columns]))
+    columns = zip(*[flatten_numbers((tree,))[0] for tree in orders], strict=True)
+    return value, rebuild_like(value, [list(column) for column in columns])
 
 
 def _scale(tree: Any, factor: int) -> Any:
