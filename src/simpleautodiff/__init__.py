@@ -197,6 +197,7 @@ if typing.TYPE_CHECKING:
         value_and_grad as value_and_grad,
         vjp as vjp,
     )
+    from simpleautodiff.transforms.hooks import on_adjoint as on_adjoint
     from simpleautodiff.transforms.jacobian import (
         hessian as hessian,
         jacfwd as jacfwd,
@@ -215,7 +216,7 @@ from simpleautodiff.core.engine import engine as _engine
 
 __version__ = "0.1.0"
 __path__.append(os.path.join(__path__[0], "autograd"))  # simpleautodiff.numpy, .extend, ...
-_MODULES = ("errors", "extend", "misc", "numpy", "plug", "scipy")
+_MODULES = ("errors", "extend", "micrograd", "misc", "numpy", "plug", "scipy")
 _AUTOGRAD_BUILTINS = ("dict", "isinstance", "list", "tuple", "type")  # `import *` leaves them out
 
 

@@ -24,6 +24,9 @@ _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> w
     "must be numpy.ndarray, not Node": "compiled code takes plain arrays. For splu(A).solve(b) and "
     "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
     "@simpleautodiff.primitive",
+    "must be Tensor, not": "functions of PyTorch take tensors, and have derivatives of their own. "
+    "Write np.tanh(x) for torch.tanh(x), simpleautodiff.relu(x) for F.relu(x): NumPy's functions "
+    "take nodes that hold tensors, too. Or declare the function with @simpleautodiff.primitive",
     "number of diagonals": "a sparse matrix has plain elements; for scipy.sparse.diags(d) @ x "
     "write d * x",
     "not a proper array of floats": "compiled code takes plain numbers. Write "
