@@ -67,6 +67,7 @@ if typing.TYPE_CHECKING:
         AutodiffError as AutodiffError,
         CheckError as CheckError,
         ConstantError as ConstantError,
+        DifferenceWarning as DifferenceWarning,
         DomainError as DomainError,
         DomainWarning as DomainWarning,
         FloatError as FloatError,
@@ -180,6 +181,10 @@ if typing.TYPE_CHECKING:
         tan as tan,
         tanh as tanh,
     )
+    from simpleautodiff.transforms.black_box import (
+        BlackBox as BlackBox,
+        black_box as black_box,
+    )
     from simpleautodiff.transforms.checkpoint import checkpoint as checkpoint
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
     from simpleautodiff.transforms.grad import (
@@ -192,6 +197,7 @@ if typing.TYPE_CHECKING:
         value_and_grad as value_and_grad,
         vjp as vjp,
     )
+    from simpleautodiff.transforms.hooks import on_adjoint as on_adjoint
     from simpleautodiff.transforms.jacobian import (
         hessian as hessian,
         jacfwd as jacfwd,
@@ -199,6 +205,10 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
+    from simpleautodiff.transforms.taylor import (
+        jet as jet,
+        taylor as taylor,
+    )
     from simpleautodiff.transforms.vmap import vmap as vmap
     from simpleautodiff.values.functions import register_number as register_number
 
@@ -206,7 +216,7 @@ from simpleautodiff.core.engine import engine as _engine
 
 __version__ = "0.1.0"
 __path__.append(os.path.join(__path__[0], "autograd"))  # simpleautodiff.numpy, .extend, ...
-_MODULES = ("errors", "extend", "misc", "numpy", "plug", "scipy")
+_MODULES = ("errors", "extend", "micrograd", "misc", "numpy", "plug", "scipy")
 _AUTOGRAD_BUILTINS = ("dict", "isinstance", "list", "tuple", "type")  # `import *` leaves them out
 
 

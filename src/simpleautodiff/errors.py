@@ -22,6 +22,7 @@
     └── MissingExtraError       an optional library that is not installed       (ImportError)
 
     RuntimeWarning
+    ├── DifferenceWarning       differences of a black box that cannot be trusted
     ├── DomainWarning           a Python float left a domain and became inf or nan
     └── KinkWarning             a derivative that is not unique, where a report was asked for
 
@@ -133,6 +134,10 @@ class KinkError(AutodiffError, ArithmeticError):
 
 class KinkWarning(RuntimeWarning):
     """A derivative that is not unique, under `kinks="report"`."""
+
+
+class DifferenceWarning(RuntimeWarning):
+    """A derivative by differences, of a black box, may have a large error."""
 
 
 class DomainWarning(RuntimeWarning):

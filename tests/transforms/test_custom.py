@@ -1,6 +1,9 @@
 """A user's own primitives: rules that serve every mode, and wrong ones that are refused."""
 
+import dataclasses
+import inspect
 import math
+import operator
 
 import numpy as np
 import pytest
@@ -190,3 +193,91 @@ def test_primitives_say_what_is_missing():
     own_log = ad.primitive(lambda v, x: 1 / x, domain=lambda x: x > 0)(lambda x: math.log(x))
     with pytest.warns(ad.DomainWarning):
         assert math.isnan(own_log(-1.0))
+
+
+@dataclasses.dataclass
+class Pair:
+    a: object
+    b: object
+
+
+def _spread(v, p, unit):
+    """Return the derivative of {"product": p.a * p.b, "parts": (2 p.a, p.b²)}."""
+    push = lambda d: {
+        "product": d.a * p.b + p.a * d.b,
+        "parts": (2 * d.a, 2 * p.b * d.b),
+    }
+    pull = lambda g: Pair(
+        g["product"] * p.b + 2 * g["parts"][0],
+        np.sum(g["product"] * p.a) + 2 * p.b * g["parts"][1],
+    )
+    return ad.Linear(push, pull)
+
+
+POINTS = [(Pair(np.array([1.0, 2.0]), 3.0), "m")]
+
+
+@primitive(_spread, None, points=POINTS)
+def spread(p, unit):
+    assert unit == "m"
+    return {"product": p.a * p.b, "parts": (2 * p.a, p.b**2)}
+
+
+def test_structures_are_arguments_and_results_of_primitives():
+    same = lambda p: {"product": p.a * p.b, "parts": (2 * p.a, p.b**2)}
+    use = lambda f: lambda p: np.sum(np.sin(f(p)["product"])) + np.sum(f(p)["parts"][0] ** 3)
+    f, g = use(lambda p: spread(p, "m")), use(same)
+    point = POINTS[0][0]
+    found, expected = ad.grad(f)(point), ad.grad(g)(point)
+    np.testing.assert_allclose(found.a, expected.a, rtol=1e-14)
+    assert found.b == pytest.approx(expected.b, rel=1e-14)
+    direction = Pair(np.array([0.3, -0.1]), 0.7)
+    assert jvp(f, (point,), (direction,))[1] == pytest.approx(jvp(g, (point,), (direction,))[1])
+    found, expected = ad.hvp(f, (point,), (direction,)), ad.hvp(g, (point,), (direction,))
+    np.testing.assert_allclose(found.a, expected.a, rtol=1e-13)
+    many = Pair(np.stack([point.a, 2 * point.a]), np.array([3.0, 4.0]))
+    np.testing.assert_allclose(ad.vmap(ad.grad(f))(many).b, ad.vmap(ad.grad(g))(many).b)
+    only_b = ad.grad(lambda b: np.sum(spread(Pair(point.a, b), "m")["product"]))
+    assert only_b(3.0) == pytest.approx(3.0)
+    plain = spread(point, "m")
+    assert type(plain) is dict
+    assert plain["parts"][1] == 9.0
+
+
+def test_a_wrong_rule_of_structures_is_refused():
+    wrong = lambda v, p: ad.Linear(lambda d: (d["x"], 3 * d["x"]), lambda g: {"x": g[0] + 2 * g[1]})
+    with pytest.raises(ad.RuleError, match="the rule of double for argument 1 is wrong"):
+
+        @primitive(wrong, points=[{"x": 1.5}])
+        def double(p):
+            return p["x"], 2 * p["x"]
+
+
+def test_a_straight_through_estimator_is_no_derivative_on_purpose():
+    with pytest.raises(ad.RuleError, match="is wrong"):
+        primitive(lambda v, x: 1)(np.round)
+    rounded = primitive(lambda v, x: 1, check=False, name="rounded")(np.round)
+    x = np.array([0.2, 1.7])
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(rounded(x) ** 2))(x), [0.0, 4.0])
+    sign = primitive(lambda v, x: np.where(abs(x) <= 1, 1.0, 0.0), check=False)(np.sign)
+    np.testing.assert_array_equal(ad.grad(lambda x: np.sum(sign(x)))(x), [1.0, 0.0])
+
+
+def test_functions_without_a_signature_are_declared():
+    hypot = primitive(lambda v, x, y: x / v, lambda v, x, y: y / v)(np.hypot)
+    assert ad.grad(hypot, (0, 1))(3.0, 4.0) == (0.6, 0.8)
+    compiled = operator.attrgetter("real")  # inspect.signature raises ValueError
+    with pytest.raises(ValueError, match="signature"):
+        inspect.signature(compiled)
+    real = primitive(lambda v, x: 1, points=[1.5])(compiled)
+    assert ad.grad(real)(2.0) == 1.0
+
+
+def test_arguments_that_are_not_differentiated_may_be_anything():
+    @primitive(lambda v, x, n, how: n * x ** (n - 1), None, None, points=[(1.5, 3, {"k": "text"})])
+    def power(x, n, how):
+        assert how in ({"k": "text"}, None)
+        return x**n
+
+    assert ad.grad(power)(2.0, 3, None) == 12.0
+    assert ad.derivative(power, 2)(2.0, 3, None) == 12.0

@@ -33,7 +33,10 @@ _SEEN_AS_NODES = {"simpleautodiff", "sympy"}  # SymPy would read the number out 
 
 def _class_of(x: Any, frame: FrameType) -> Any:
     """Return the class that `isinstance` finds for a node: in the user's code, its number's."""
-    if str(frame.f_globals.get("__name__")).partition(".")[0] in _SEEN_AS_NODES:
+    asking = frame.f_globals.get("__name__")
+    if asking == "abc" and frame.f_back is not None:  # for isinstance(x, numbers.Real)
+        asking = frame.f_back.f_globals.get("__name__")
+    if str(asking).partition(".")[0] in _SEEN_AS_NODES:
         return type(x)
     number = concrete(unwrapped(x))
     if isinstance(number, np.ndarray) and not shape_of(x):

@@ -20,7 +20,6 @@ from simpleautodiff.plug.inputs import (
     newton_steps,
     plain_tree,
     require_plain,
-    reshape_to,
     scipy_module,
     solve_each,
     vector,
@@ -30,6 +29,7 @@ from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.transforms.grad import grad
 from simpleautodiff.transforms.jacobian import hessian, jacobian
+from simpleautodiff.transforms.packing import reshape_to
 
 _NEAR = 1e-7  # if a Newton step is this small, relative to x, then x is a root
 _BEHIND = "pass what it depends on as an argument behind x0: (f, x0, p) for f(x, p)"

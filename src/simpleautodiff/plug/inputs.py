@@ -1,4 +1,4 @@
-"""The inputs of solvers: the nodes among arguments as one vector, and checks of functions."""
+"""The inputs of solvers: nodes among them, and checks of functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced, plain, unwrapped
 from simpleautodiff.errors import ArgumentError, cite_line
-from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import check_function, name_of
 from simpleautodiff.values.functions import optional
@@ -44,31 +43,6 @@ def as_tuple(args: Any) -> tuple[Any, ...]:
     return args if isinstance(args, tuple) else (args,)
 
 
-class Inputs:
-    """The nodes among some arguments, which can be joined into one vector."""
-
-    def __init__(self, tree: Any, what: str) -> None:
-        self._leaves, self._rebuild = flatten(map_leaves(unwrapped, tree))
-        self._places = [i for i, leaf in enumerate(self._leaves) if isinstance(leaf, Traced)]
-        self._shapes = [shape_of(self._leaves[i]) for i in self._places]
-        for i in self._places:
-            check_real(plain(self._leaves[i]), what)
-
-    def join(self) -> Any:
-        """Return all elements of all nodes as one vector, which is a node if there are any."""
-        parts = [reshape(self._leaves[i], (-1,)) for i in self._places]
-        return concatenate(parts) if parts else np.zeros(0)
-
-    def split(self, vector: Any) -> Any:
-        """Return the arguments with the elements of `vector` in place of the nodes."""
-        leaves, begin = list(self._leaves), 0
-        for place, shape in zip(self._places, self._shapes, strict=True):
-            end = begin + math.prod(shape)
-            leaves[place] = reshape_to(vector[begin:end], shape)
-            begin = end
-        return self._rebuild(iter(leaves))
-
-
 def order_of(tree: Any) -> int:
     """Return the highest order of derivatives that is being computed in any of the numbers."""
     return max((_order(leaf) for leaf in flatten(map_leaves(unwrapped, tree))[0]), default=0)
@@ -96,18 +70,6 @@ def solve_each(solve: F, *args: Any) -> Any:
     return level.one_by_one(functools.partial(solve_each, solve), args)
 
 
-def check_real(number: Any, what: str) -> None:
-    """Reject anything but a float or an array of floats."""
-    kind = (number if hasattr(number, "dtype") else np.asarray(number)).dtype.kind
-    if kind == "c":
-        raise ArgumentError(
-            f"{what} has derivatives with respect to real numbers only, got {number!r}; "
-            "pass the real and the imaginary part"
-        )
-    if kind not in "iuf":
-        raise ArgumentError(f"{what} computes with floats and arrays of them, got {number!r}")
-
-
 def vector(numbers: Any) -> Any:
     """Return a list of numbers and nodes, an array, or one number, as an array or a node."""
     numbers = map_leaves(unwrapped, numbers)
@@ -116,11 +78,6 @@ def vector(numbers: Any) -> Any:
     if isinstance(numbers, (list, tuple)) and has_nodes(numbers):
         return np.stack([vector(number) for number in numbers])
     return np.asarray(numbers)
-
-
-def reshape_to(vector: Any, shape: tuple[int, ...]) -> Any:
-    """Reshape a vector; one of shape () becomes a scalar."""
-    return reshape(vector, shape) if shape else vector[0]
 
 
 def check_shape(f: F, shape: tuple[int, ...], meaning: str) -> F:

@@ -13,7 +13,6 @@ from simpleautodiff.errors import ArgumentError
 from simpleautodiff.plug.flow import IMPLICIT, InitialValueProblem, check_success
 from simpleautodiff.plug.inputs import (
     F,
-    Inputs,
     as_tuple,
     check_shape,
     has_nodes,
@@ -26,6 +25,7 @@ from simpleautodiff.plug.times import find_crossing, move_to_nodes, output_times
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.jacobian import jacobian
+from simpleautodiff.transforms.packing import Inputs
 
 _SMALL = 500  # elements of the matrix ∂y/∂inputs, up to which solving for it is faster
 _DIFFERENCE_OPTIONS = (

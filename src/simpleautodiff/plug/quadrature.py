@@ -14,20 +14,18 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.plug.inputs import (
     F,
-    Inputs,
     as_tuple,
-    check_real,
     check_shape,
     has_nodes,
     plain_tree,
     require_plain,
-    reshape_to,
     scipy_module,
     solve_each,
 )
 from simpleautodiff.rules.array.indexing import concatenate
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.grad import jvp, vjp
+from simpleautodiff.transforms.packing import Inputs, check_real, reshape_to
 
 
 def quad(f: F, a: Any, b: Any, args: Any = (), full_output: int = 0, **options: Any) -> Any:

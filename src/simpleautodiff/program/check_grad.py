@@ -14,7 +14,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import ArgumentError, AutodiffError, CheckError, ResultError
 from simpleautodiff.program.program import trace
-from simpleautodiff.program.wrong_rules import blame
+from simpleautodiff.program.wrong_rules import blame, resolution
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
@@ -51,6 +51,8 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     differences elsewhere. For orders above 1 the reference differentiates the derivative one order
     lower. Each element of the inputs, which may be arrays and nested structures, is checked with
     each element of the results; if there are more than ten, random directions and random sums are.
+    Of complex numbers the real and the imaginary part are. Where `f` computes in float32, the
+    tolerance is what differences resolve there.
 
     Raises
     ------
@@ -74,7 +76,7 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
     outputs = sum(map(_size, _real_parts(result, split)))
     if not outputs:
         raise ResultError(f"{name_of(f)} returned nothing to check; did it forget to return?")
-    analytic = order == 1 and is_analytic(f, point.move(0.0, ()))
+    analytic = order == 1 and not point.is_complex and is_analytic(f, point.move(0.0, ()))
     tolerance = max(tolerance, _resolution(f, point.move(0.0, ())))
     checks = []
     for direction in _directions(point.size):
@@ -90,46 +92,71 @@ def check_grad(f: F, *args: Any, order: int = 1, tolerance: float = 1e-7) -> lis
 
 
 class _Point:
-    """The point at which a function is checked: one number for each element of each array."""
+    """The point at which a function is checked: one number for each element of each array.
+
+    A complex number is two: its real part and its imaginary part.
+    """
 
     def __init__(self, f: F, args: tuple[Any, ...]) -> None:
         leaves, self._rebuild = flatten(args)
         if not leaves:
             raise ArgumentError(f"check_grad needs a point: check_grad({name_of(f)}, x, ...)")
         for leaf in leaves:
-            if np.asarray(leaf).dtype.kind not in "iuf":
-                raise ArgumentError(f"check_grad needs a point of real numbers, got {leaf!r}")
+            if np.asarray(leaf).dtype.kind not in "iufc":
+                raise ArgumentError(f"check_grad needs a point of numbers, got {leaf!r}")
+        self.is_complex = any(map(is_complex, leaves))
+        kinds = [complex if is_complex(leaf) else float for leaf in leaves]
         self._leaves: list[Any] = [
-            leaf.astype(float) if np.ndim(leaf) else float(leaf) for leaf in leaves
+            leaf.astype(kind) if np.ndim(leaf) else kind(leaf)
+            for leaf, kind in zip(leaves, kinds, strict=True)
         ]
-        self.size = sum(map(_size, leaves))
+        self.size = sum(map(_count_parts, leaves))
         self._paths = paths(args)
 
     def move(self, t: Any, direction: tuple[float, ...]) -> Any:
         """Return the arguments, moved by t in a direction; what does not move stays plain."""
         moved, begin = [], 0
         for leaf in self._leaves:
-            part = direction[begin : begin + _size(leaf)] or (0.0,) * _size(leaf)
-            begin += _size(leaf)
-            step: Any = np.array(part).reshape(leaf.shape) if np.ndim(leaf) else sum(part)
+            part = direction[begin : begin + _count_parts(leaf)]
+            begin += _count_parts(leaf)
+            step: Any = _as_numbers(np.array(part), leaf) if any(part) else 0.0
             moved.append(leaf + t * step if any(part) else leaf)
         return self._rebuild(iter(moved))
 
     def scale(self, direction: tuple[float, ...]) -> float:
         """Return the size of the smallest number that moves."""
-        numbers = np.concatenate([np.ravel(leaf) for leaf in self._leaves])
+        numbers = np.concatenate([_parts_of(leaf) for leaf in self._leaves])
         sizes = [abs(x) for x, d in zip(numbers.tolist(), direction, strict=True) if d and x]
         return min(sizes, default=1.0)
 
     def name(self, index: int) -> str:
         """Return the name of one element: `input 1`, `input 2['w'][0, 3]`."""
         which = 0
-        while index >= _size(self._leaves[which]):
-            index -= _size(self._leaves[which])
+        while index >= _count_parts(self._leaves[which]):
+            index -= _count_parts(self._leaves[which])
             which += 1
+        leaf = self._leaves[which]
+        part, index = divmod(index, _size(leaf))
         argument, _, rest = self._paths[which][1:].partition("]")
-        place = [int(i) for i in np.unravel_index(index, np.shape(self._leaves[which]))]
-        return f"input {int(argument) + 1}{rest}{place or ''}"
+        place = [int(i) for i in np.unravel_index(index, np.shape(leaf))]
+        of = ("the real part of ", "the imaginary part of ")[part] if is_complex(leaf) else ""
+        return f"{of}input {int(argument) + 1}{rest}{place or ''}"
+
+
+def _count_parts(leaf: Any) -> int:
+    return _size(leaf) * (2 if is_complex(leaf) else 1)
+
+
+def _parts_of(leaf: Any) -> Any:
+    """Return the numbers of a leaf as a vector, of complex ones the real and imaginary parts."""
+    flat = np.ravel(leaf)
+    return np.concatenate([flat.real, flat.imag]) if is_complex(leaf) else flat
+
+
+def _as_numbers(parts: Any, leaf: Any) -> Any:
+    """Return a vector of parts as numbers like a leaf: what `_parts_of` undoes."""
+    flat = parts[: _size(leaf)] + 1j * parts[_size(leaf) :] if is_complex(leaf) else parts
+    return flat.reshape(leaf.shape) if np.ndim(leaf) else flat.tolist()[0]
 
 
 def _size(leaf: Any) -> int:
@@ -209,12 +236,9 @@ def is_analytic(f: F, args: tuple[Any, ...]) -> bool:
 def _resolution(f: F, args: tuple[Any, ...]) -> float:
     """Return what differences resolve, relatively, with the fewest digits that `f` computes in."""
     try:
-        kinds = [np.result_type(node.value) for node in trace(f, *args).nodes]
+        return resolution([node.value for node in trace(f, *args).nodes])
     except (AutodiffError, TypeError):
         return 0.0
-    floats = [kind for kind in kinds if kind.kind in "fc"]
-    eps = max([float(np.finfo(kind).eps) for kind in floats], default=0.0)
-    return 2 * eps ** (1 / 3) if eps > 1e-12 else 0.0
 
 
 def _meets_kink(row: Primitive, values: tuple[Any, ...]) -> bool:

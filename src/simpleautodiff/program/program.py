@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, NamedTuple, Self
@@ -17,12 +16,14 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from simpleautodiff.core.engine import engine
+from simpleautodiff.core.level import apply
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import ends, execution_order
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, ConstantError
 from simpleautodiff.program.orders import in_paper_order
+from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.located_tapes import CallTape, UserCall
@@ -94,6 +95,7 @@ class Program:
     v5 sub ('v4', 'v3')
     """
 
+    f: Any
     compared = False  # whether the path through the code may depend on the values
     called = ""  # the name of the result, if it is fixed
 
@@ -113,6 +115,7 @@ class Program:
         others = [node for node in execution if node.primitive is not None]
         if numbering == "paper":
             others = [n for n in in_paper_order(execution) if n.primitive is not None]
+        self.numbering = numbering
         self.nodes = [*inputs, *others]
         self.inputs = inputs
         self.outputs = list(outputs) or ends(self.nodes)
@@ -134,7 +137,8 @@ class Program:
 
     def renumbered(self, numbering: str) -> Self:
         """Return the same program in another numbering."""
-        other = copy(self)
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
         own = {node: self.names[node] for node in self.inputs}
         known = self.lines, self.outputs, self.variables, self.calls
         Program.__init__(other, self.execution, numbering, own, *known)
@@ -142,6 +146,45 @@ class Program:
 
     def __len__(self) -> int:
         return len(self.steps)
+
+    def __reduce__(self) -> Any:
+        """Be pickled as data: steps and numbers, and the function where its name finds it."""
+        place = {node: i for i, node in enumerate(self.execution)}
+        by_place = [
+            {place[node]: entry for node, entry in entries.items()}
+            for entries in (self.names, self.lines, self.variables, self.calls)
+        ]
+        others = {
+            name: getattr(self, name)
+            for name in ("args", "compared", "called", "f")
+            if hasattr(self, name) and (name != "f" or is_importable(self.f))
+        }
+        outputs = [place[node] for node in self.outputs]
+        saved = save_nodes(self.execution), by_place, outputs, self.numbering
+        return _load, (type(self), *saved, others)
+
+    def replay(self, *args: Any) -> Any:
+        """Compute the recorded steps at other arguments, which may be nodes; no branch is new.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> program = ad.trace(lambda x, y: x * ad.sin(y), 1.0, 2.0)
+        >>> ad.grad(program.replay)(3.0, 0.0), program.replay(2.0, 0.0)
+        (0.0, 0.0)
+        """
+        leaves = flatten(args)[0]
+        if len(leaves) != len(self.inputs):
+            names = ", ".join([self.names[node] for node in self.inputs])
+            raise ArgumentError(f"the program has the inputs {names}; got {len(leaves)} numbers")
+        found: dict[Node, Any] = dict(zip(self.inputs, leaves, strict=True))
+        for node in self.execution:
+            if node.primitive is not None:
+                given = zip(node.args, node.values(), strict=True)
+                numbers = [found[arg] if type(arg) is Node else x for arg, x in given]
+                found[node] = apply(node.primitive, *numbers)
+        results = [found[node] for node in self.outputs]
+        return results[0] if len(results) == 1 else tuple(results)
 
     def node(self, name: str) -> Node:
         """Return the node called `name`."""
@@ -236,6 +279,26 @@ class Program:
         place, seed = self.seed(output or self.names[self.outputs[0]])
         totals[self.steps[place].name] = seed
         return totals | {item.parent: item.total for item in self.accumulations(output)}
+
+
+def _load(
+    kind: type[Program],
+    saved: Any,
+    by_place: list[dict[int, Any]],
+    outputs: list[int],
+    numbering: str,
+    others: dict[str, Any],
+) -> Program:
+    """Make a program again that was pickled; without its function, that is its steps."""
+    nodes = load_nodes(saved)
+    names, *more = [{nodes[i]: entry for i, entry in entries.items()} for entries in by_place]
+    own = {node: name for node, name in names.items() if node.primitive is None}
+    lines, variables, calls = more
+    ends = [nodes[i] for i in outputs]
+    program = kind(nodes, numbering, own, lines, ends, variables, calls)
+    program.f = program.replay
+    vars(program).update(others)
+    return program
 
 
 def _free_letter(taken: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -100,22 +100,22 @@ def _compare(node: Node, index: int, order: int) -> tuple[str, Any, Any] | None:
     line = _Line(node, index)
     expected = line.differentiate(line.value)
     for prefix, given in (("", line.slope(0.0)), ("the way back of ", line.slope_back())):
-        if not _agree(given, *expected):
+        if not _agree(given, *expected, line.tolerance):
             return prefix, given, expected[0]
     if order > 1:
         expected = line.differentiate(line.slope)
         given = jvp(line.slope, (0.0,), (1.0,))[1]
-        if not _agree(given, *expected):
+        if not _agree(given, *expected, line.tolerance):
             return "the derivative of ", given, expected[0]
     return None
 
 
-def _agree(given: Any, expected: float, error: float) -> bool:
+def _agree(given: Any, expected: float, error: float, tolerance: float) -> bool:
     """Tell whether a number is what differences say, where these say something."""
     scale = max(abs(expected), abs(given)) if is_finite(given) else abs(expected)
     if not error <= 1e-3 * scale + _FLOOR:
         raise UntestedError("differences say nothing")
-    return bool(abs(given - expected) <= 1e-7 * scale + 10 * error + _FLOOR)
+    return bool(abs(given - expected) <= tolerance * scale + 10 * error + _FLOOR)
 
 
 class _Line:
@@ -127,12 +127,13 @@ class _Line:
     def __init__(self, node: Node, index: int) -> None:
         assert node.primitive is not None
         self.row: Primitive = node.primitive
-        self.values, self.index = node.values(), index
+        self.values, self.index = tuple(map(_widen, node.values())), index
         x = self.values[index]
-        if not all(map(_is_precise, (x, node.value))):
-            raise UntestedError("numbers that are not finite, or of few digits")
+        if not np.all(np.isfinite(x)) or not np.all(np.isfinite(node.value)):
+            raise UntestedError("numbers that are not finite")
         if any(is_at_kink(self.row, kink, self.values) for kink in self.row.kinks):
             raise UntestedError("at a kink")
+        self.tolerance = max(1e-7, resolution([self.row.compute(*self.values)]))
         generator = np.random.default_rng(0)
         self.direction = _draw(generator, x)
         self.weights = _draw(generator, node.value)
@@ -188,8 +189,16 @@ def _draw(generator: Any, like: Any) -> Any:
     return numbers + 1j * generator.normal(size=shape_of(like)) if is_complex(like) else numbers
 
 
-def _is_precise(x: Any) -> bool:
-    """Tell whether numbers are finite, and of so many digits that differences tell something."""
-    kind = np.result_type(x)
-    few = kind.kind in "fc" and np.finfo(kind).eps > 1e-12
-    return not few and bool(np.all(np.isfinite(x)))
+def resolution(values: Iterable[Any]) -> float:
+    """Return what differences resolve, relatively, with the fewest digits among some values."""
+    kinds = [np.result_type(value) for value in values]
+    floats = [kind for kind in kinds if kind.kind in "fc"]
+    eps = max([float(np.finfo(kind).eps) for kind in floats], default=0.0)
+    return 2 * eps ** (1 / 3) if eps > 1e-12 else 0.0
+
+
+def _widen(x: Any) -> Any:
+    """Return numbers of few digits with more, so that differences tell something."""
+    kind = getattr(x, "dtype", None)
+    few = isinstance(kind, np.dtype) and kind.kind in "fc" and np.finfo(kind).eps > 1e-12
+    return x.astype(np.result_type(kind, np.float64)) if few else x

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import operator
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,13 +17,16 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, cite_line_of
-from simpleautodiff.values.pytree import map_leaves
+from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
     "Iterator operand": "np.nditer gives plain numbers; write for i in np.ndindex(x.shape): x[i]",
     "must be numpy.ndarray, not Node": "compiled code takes plain arrays. For splu(A).solve(b) and "
     "factorized(A)(b) write scipy.sparse.linalg.spsolve(A, b), else declare it with "
     "@simpleautodiff.primitive",
+    "must be Tensor, not": "functions of PyTorch take tensors, and have derivatives of their own. "
+    "Write np.tanh(x) for torch.tanh(x), simpleautodiff.relu(x) for F.relu(x): NumPy's functions "
+    "take nodes that hold tensors, too. Or declare the function with @simpleautodiff.primitive",
     "number of diagonals": "a sparse matrix has plain elements; for scipy.sparse.diags(d) @ x "
     "write d * x",
     "not a proper array of floats": "compiled code takes plain numbers. Write "
@@ -34,14 +38,25 @@ _WRAPPING_ERRORS = (ValueError, TypeError, SystemError)  # which NumPy raises fr
 Argnums = int | str | tuple[int | str, ...] | list[int | str]
 
 
+class Path(NamedTuple):
+    """A part of an argument: `params.layer1.w`, or by brackets, `params['layer1'][0]`."""
+
+    key: int | str
+    steps: tuple[str, ...]
+
+
+Key = int | str | Path
+
+
 class Selection(NamedTuple):
     """The arguments of one call, of which `trees` are those at `keys`.
 
-    A key is a position or a keyword; without keys the trees are all the arguments.
+    A key is a position, a keyword or a path into one of these; without keys the trees are all the
+    arguments.
     """
 
     trees: tuple[Any, ...]
-    keys: tuple[int | str, ...] | None = None
+    keys: tuple[Key, ...] | None = None
     args: tuple[Any, ...] = ()
     kwargs: dict[str, Any] = {}  # noqa: RUF012  (never written to)
     single: bool = False
@@ -64,17 +79,25 @@ def select(
     keys = tuple([_find_argument(f, which, args, kwargs) for which in wanted])
     if len(set(keys)) < len(keys):
         raise ArgumentError(f"argnums={argnums!r} names an argument twice")
-    trees = tuple([kwargs[k] if type(k) is str else args[k] for k in keys])  # type: ignore[index]
+    trees = tuple([_look_up(key, args, kwargs) for key in keys])
     return Selection(trees, keys, args, kwargs, not isinstance(argnums, tuple))
+
+
+def _look_up(key: Key, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if isinstance(key, Path):
+        return look_up(_look_up(key.key, args, kwargs), key.steps)
+    return kwargs[key] if isinstance(key, str) else args[key]
 
 
 def _find_argument(
     f: Callable[..., Any], which: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> int | str:
+) -> Key:
     if type(which) is int and 0 <= which < len(args):
         return which
     if isinstance(which, str):
-        return _find_by_name(f, which, args, kwargs)
+        name, *steps = [step for step in re.split(r"[.\[\]'\"]+", which) if step] or [which]
+        found = _find_by_name(f, name, args, kwargs)
+        return Path(found, tuple(steps)) if steps else found
     if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
             f"argnums is a position, a parameter name, or a tuple of these; got {which!r}. What "
@@ -130,10 +153,13 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     if selection.keys is not None:
         args = list(selection.args)
         for key, tree in zip(selection.keys, trees, strict=True):
-            if type(key) is int:
+            if isinstance(key, Path):
+                whole = args[key.key] if isinstance(key.key, int) else kwargs[key.key]
+                key, tree = key.key, put_in(whole, key.steps, tree)
+            if isinstance(key, int):
                 args[key] = tree
             else:
-                kwargs = {**kwargs, key: tree}  # type: ignore[dict-item]
+                kwargs = {**kwargs, key: tree}
     result = run_answering(
         f,
         lambda: _call(f, args, kwargs),

@@ -13,11 +13,14 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import REALS, Domain, Kink, Partial, Primitive
-from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError
+from simpleautodiff.errors import AutodiffError, LostDerivativeError, RuleError, short_repr
 from simpleautodiff.rules.row import wrap_documented
+from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.finite_difference import estimate_derivative
 from simpleautodiff.transforms.grad import grad, jvp
+from simpleautodiff.transforms.structured_primitive import refuse_structures, take_structures
 from simpleautodiff.values.functions import ByType, check_value
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 _CANDIDATES = (0.7, -1.3, 2.1, 0.2, -0.4, 3.6, 12.5, -7.8)
 _TOLERANCE = 1e-7
@@ -30,6 +33,7 @@ def primitive(
     kinks: Sequence[Kink] = (),
     reason: str = "declared by the user",
     name: str = "",
+    check: bool = True,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Declare a function as a primitive, with its derivative in each argument.
 
@@ -38,7 +42,9 @@ def primitive(
     partials
         For each argument a function of `(v, *arguments)` that gives ∂v/∂argument, written with
         recorded operations; or an integer; or `ZERO`. For a function of arrays it may be a
-        `Linear(push, pull)`, which carries tangents forward and adjoints back.
+        `Linear(push, pull)`, which carries tangents forward and adjoints back. Where an argument or
+        the result is a dict, tuple or dataclass, so is what these are given, and return. None says
+        that the function is not differentiated in this argument, which may be anything.
     domain
         A function of the arguments that tells whether the function has a value there.
     points
@@ -48,6 +54,8 @@ def primitive(
         Where the derivative is not unique, and which one the rule chooses.
     reason, name
         The derivative in words; another name than the function's own.
+    check
+        False for a rule that is not the derivative on purpose: a straight-through estimator.
 
     Raises
     ------
@@ -81,18 +89,38 @@ def primitive(
     ...     return np.convolve(x, kernel)
     >>> ad.grad(lambda x: np.sum(blur(x) ** 2))(np.array([1.0, 0.0, -1.0]))
     array([ 10.,   0., -10.])
+
+    Structures, and an argument that is not differentiated:
+
+    >>> push = lambda d: {"product": d[0] * 3.0 + d[1] * 2.0}
+    >>> pull = lambda b: (b["product"] * 3.0, b["product"] * 2.0)
+    >>> @ad.primitive(lambda v, p, unit: ad.Linear(push, pull), None, check=False)
+    ... def multiply(p, unit):
+    ...     return {"product": p[0] * p[1]}
+    >>> ad.grad(lambda p: multiply(p, "m²")["product"])((2.0, 3.0)) == (3.0, 2.0)
+    True
+
+    A straight-through estimator: the derivative of what is rounded is 1.
+
+    >>> @ad.primitive(lambda v, x: 1, check=False)
+    ... def rounded(x):
+    ...     return np.round(x)
+    >>> float(ad.grad(lambda x: rounded(x) ** 2)(1.7))
+    4.0
     """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
             raise RuleError("@primitive needs the rules: @primitive(lambda v, x: ...)")
-        own_name = name or function.__name__
+        own_name = name or name_of(function)
         _check_arity(function, own_name, len(partials))
         arguments = ", ".join(f"{{{i}}}" for i in range(len(partials)))
-        compute = _copy_results(function)
+        fresh = _copy_results(function)
+        compute = refuse_structures(fresh)
+        rules = [_copy_results(rule) if callable(rule) else rule for rule in partials]
         row = Primitive(
             own_name,
-            tuple([_copy_results(rule) if callable(rule) else rule for rule in partials]),
+            tuple([ZERO if rule is None else _as_rule(rule) for rule in rules]),
             compute,
             f"{own_name}({arguments})",
             rf"\operatorname{{{{{own_name}}}}}({arguments})",
@@ -101,10 +129,12 @@ def primitive(
             kinks=tuple(kinks),
             by_type=ByType(own_name, {}, compute),
             arrays=True,  # it may act on arrays as a whole; nothing says that it is elementwise
+            settings=tuple([i for i, rule in enumerate(partials) if rule is None]),
         )
-        wrapping = wrap_documented(row)
+        wrapping = take_structures(wrap_documented(row), fresh)
         wrapping.__doc__ = function.__doc__
-        verify(row, wrapping, None if points is None else [_as_tuple(p) for p in points])
+        if check:
+            verify(row, wrapping, None if points is None else [_as_tuple(p) for p in points])
         return wrapping
 
     return declare
@@ -118,30 +148,40 @@ def _copy_results(function: Callable[..., Any]) -> Callable[..., Any]:
         value = function(*args)
         if type(value) is Linear:
             return Linear(_copy_results(value.push), _copy_results(value.pull), value.moves)
-        if not isinstance(value, np.ndarray):
-            return value
-        return value.copy()
+        return map_leaves(lambda x: x.copy() if isinstance(x, np.ndarray) else x, value)
 
     return compute
 
 
+def _as_rule(rule: Partial) -> Partial:
+    """Return a number as a function that gives it; 1, -1 and `ZERO` are known to every sweep."""
+    if rule is ZERO or callable(rule) or rule in (1, -1):
+        return rule
+    return lambda v, *args: rule
+
+
 def _check_arity(function: Callable[..., Any], name: str, rules: int) -> None:
     try:
-        inspect.signature(function).bind(*[0.0] * rules)
+        signature: Any = inspect.signature(function)
+    except (TypeError, ValueError):  # some compiled functions do not tell
+        signature = "(...)"
+    try:
+        if signature != "(...)":
+            signature.bind(*[0.0] * rules)
         fits = rules > 0
     except TypeError:
         fits = False
     if not fits:
         raise RuleError(
-            f"{name}{inspect.signature(function)} needs one rule for each argument, got {rules}: "
+            f"{name}{signature} needs one rule for each argument, got {rules}: "
             "@primitive(rule, ...)"
         )
 
 
 def _as_tuple(point: Any) -> tuple[Any, ...]:
-    if isinstance(point, np.ndarray):
-        return (point,)
-    return (float(point),) if isinstance(point, (int, float)) else tuple(point)
+    if isinstance(point, (int, float)):
+        return (float(point),)
+    return tuple(point) if isinstance(point, (tuple, list)) else (point,)
 
 
 def verify(
@@ -153,12 +193,16 @@ def verify(
     tested = 0
     for point in points if points is not None else _choose_points(row):
         try:
-            value = row.compute(*point)
+            value = wrapping(*point)
         except (ArithmeticError, ValueError):
             continue
-        check_value(value, f"the value of {row.name} at {point}")
-        test = _verify_arrays if any(map(np.ndim, (value, *point))) else _verify_at
-        tested += all([test(row, wrapping, i, point) for i in range(row.arity)])
+        for leaf in flatten(value)[0]:
+            check_value(leaf, f"the value of {row.name} at {point}")
+        numbers = [x for i, x in enumerate(point) if i not in row.settings]
+        single = all(isinstance(x, (int, float, complex)) for x in (value, *numbers))
+        test = _verify_at if single else _verify_arrays
+        wanted = [i for i in range(row.arity) if i not in row.settings]
+        tested += all([test(row, wrapping, i, point) for i in wanted])
         if points is None and tested == 5:
             break
     if not tested:
@@ -205,23 +249,34 @@ def _verify_arrays(
     row: Primitive, wrapping: Callable[..., Any], i: int, point: tuple[Any, ...]
 ) -> bool:
     """Test one rule along a line through a point that is made of arrays."""
-    value, x = row.compute(*point), point[i]
-    weights = np.cos(np.arange(1.0, np.size(value) + 1)).reshape(np.shape(value))
-    direction = np.sin(np.arange(1.0, np.size(x) + 1)).reshape(np.shape(x))
+    x = point[i]
+    weights = map_leaves(lambda leaf: _vary(np.cos, leaf), wrapping(*point))
+    direction = flatten(map_leaves(lambda leaf: _vary(np.sin, leaf), x))[0]
+    leaves, rebuild = flatten(x)
 
     def along(t: Any) -> Any:
-        moved = wrapping(*point[:i], x + t * direction, *point[i + 1 :])
-        return np.sum(np.real(moved) * weights)
+        there = rebuild(leaf + t * d for leaf, d in zip(leaves, direction, strict=True))
+        moved = wrapping(*point[:i], there, *point[i + 1 :])
+        pairs = zip(flatten(moved)[0], flatten(weights)[0], strict=True)
+        return sum(np.sum(np.real(leaf) * w) for leaf, w in pairs)
 
     def slope(t: Any) -> Any:
         return jvp(along, (t,), (1.0,))[1]
 
-    at = " and ".join(f"an array of shape {np.shape(x)}" for x in point)
+    at = " and ".join(_describe(x) for x in point)
     what = f"the rule of {row.name} for argument {i + 1}"
     known = _compare(what, at, slope(0.0), along, 0.0)
     _compare(f"{what}, in reverse mode,", at, grad(along)(0.0), along, 0.0)
     _compare(f"the derivative of {what}", at, jvp(slope, (0.0,), (1.0,))[1], slope, 0.0)
     return known
+
+
+def _vary(function: Callable[..., Any], like: Any) -> Any:
+    return function(np.arange(1.0, np.size(like) + 1)).reshape(np.shape(like))
+
+
+def _describe(x: Any) -> str:
+    return f"an array of shape {np.shape(x)}" if isinstance(x, np.ndarray) else short_repr(x)
 
 
 def _evaluate_rule(row: Primitive, i: int, value: Any, args: tuple[Any, ...]) -> Any:

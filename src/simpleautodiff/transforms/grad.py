@@ -45,10 +45,16 @@ from simpleautodiff.transforms.recorded_call import (
     drop_unknown,
     split_aux,
 )
-from simpleautodiff.transforms.results import check_number, unwrap_results
+from simpleautodiff.transforms.results import check_number, rebuild_like, unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, map_leaves, matching_leaves
+from simpleautodiff.values.pytree import (
+    flatten,
+    flatten_numbers,
+    is_no_number,
+    map_leaves,
+    matching_leaves,
+)
 
 F = Callable[..., Any]
 
@@ -69,8 +75,8 @@ def grad(
     f
         A function that returns one number.
     argnums
-        The argument to differentiate with respect to: its position, its name, or a tuple of these
-        (then the result is a tuple).
+        The argument to differentiate with respect to: its position, its name, the path to a part of
+        it ("params.layer1.w"), or a tuple of these (then the result is a tuple).
     has_aux
         Say that `f` returns `(number, anything)`; the gradient then returns `(gradient, anything)`.
     argnum
@@ -154,7 +160,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False) -> Any:
     value, results = unwrap_results(recorded.result, recorded.tape, f)
 
     def pullback(seed: Any) -> tuple[Any, ...]:
-        seeds = _match_leaves(seed, value, "the seed of a pullback")
+        seeds = match_leaves(seed, value, "the seed of a pullback")
         pulled = recorded.pull(list(zip(results, seeds, strict=True)))
         own = [copy_if_shared(x, seeds) for x in pulled]
         adjoints: tuple[Any, ...] = recorded.rebuild_arguments(own)
@@ -178,12 +184,11 @@ def linearize(f: F, *primals: Any, has_aux: bool = False) -> Any:
     with engine.recording() as use, use:
         recorded = RecordedCall(f, Selection(primals), has_aux, retain=True)
     value, results = unwrap_results(recorded.result, recorded.tape, f)
-    _, rebuild = flatten(value)
 
     def f_jvp(*tangents: Any) -> Any:
-        leaves = _match_leaves(tangents, primals, "the tangents of a linearised function")
+        leaves = match_leaves(tangents, primals, "the tangents of a linearised function")
         pushed = [copy_if_shared(x, leaves) for x in recorded.push(leaves, results)]
-        return rebuild(map(unwrap_foreign, pushed))
+        return rebuild_like(value, map(unwrap_foreign, pushed))
 
     return (value, f_jvp, recorded.aux) if has_aux else (value, f_jvp)
 
@@ -201,15 +206,15 @@ def jvp(f: F, primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     5.5
     """
     check_function(f)
-    _check_tuples("jvp", primals, tangents)
-    leaves, rebuild = flatten(tuple(primals))
-    directions = _match_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
+    check_tuples("jvp", primals, tangents)
+    leaves, rebuild = flatten_numbers(tuple(primals))
+    directions = match_leaves(tuple(tangents), tuple(primals), "the tangents of jvp")
     level = JetLevel(1)
     jets = [
         Jet(check_argument(leaf, f), [check_argument(direction, f)], level)
         for leaf, direction in zip(leaves, directions, strict=True)
     ]
-    value, tangent, aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
+    value, (tangent,), aux = run_jets(f, Selection(rebuild(iter(jets))), level, has_aux)
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -261,11 +266,13 @@ def _differentiate_along(f: F, selection: Selection, x: Any, n: int, direction: 
     """Return the n-th derivative of `f` at x in a direction."""
     level = JetLevel(n)
     jet = Jet(x, [direction, *[ZERO] * (n - 1)], level)
-    return run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1]
+    return run_jets(f, selection._replace(trees=(jet,)), level, has_aux=False)[1][-1]
 
 
-def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tuple[Any, Any, Any]:
-    """Run `f` on jets; return the value, the highest derivative, and the auxiliary output."""
+def run_jets(
+    f: F, selection: Selection, level: JetLevel, has_aux: bool
+) -> tuple[Any, list[Any], Any]:
+    """Run `f` on jets; return the value, the derivatives of every order, and what is auxiliary."""
     patch_scipy()
     with level:
         result = call(f, selection, selection.trees)
@@ -273,30 +280,37 @@ def run_jets(f: F, selection: Selection, level: JetLevel, has_aux: bool) -> tupl
     if has_aux:
         result, aux = split_aux(result, level, f)
     value, results = unwrap_results(result, level, f)
-    _, rebuild = flatten(value)
-    highest = [_last_derivative(leaf, level) for leaf in results]
+    derivatives = [_list_derivatives(leaf, level) for leaf in results]
     if has_moved(level) and not is_turned(level):
-        highest = _confirm(f, selection, level, has_aux, results, highest)
-    return value, rebuild(unwrap_foreign(copy_if_shared(x, ())) for x in highest), aux
+        derivatives = _confirm(f, selection, level, has_aux, results, derivatives)
+    orders = [
+        rebuild_like(value, [unwrap_foreign(copy_if_shared(x, ())) for x in order])
+        for order in zip(*derivatives, strict=True)
+    ]
+    return value, orders, aux
 
 
-def _last_derivative(leaf: Any, level: JetLevel) -> Any:
-    """Return the highest derivative that a result on this level has."""
+def _list_derivatives(leaf: Any, level: JetLevel) -> list[Any]:
+    """Return the derivatives, from the first on, that a result on this level has."""
     own = isinstance(leaf, Jet) and leaf.level is level
-    return as_number(leaf.higher[-1] if own else ZERO, leaf)
+    higher = leaf.higher if own else [ZERO] * level.order
+    return [as_number(derivative, leaf) for derivative in higher]
 
 
 def _confirm(
-    f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], highest: Any
-) -> list[Any]:
+    f: F, selection: Selection, level: JetLevel, has_aux: bool, results: list[Any], derivatives: Any
+) -> list[list[Any]]:
     """Run `f` with other vectors of repeated values; drop derivatives that depend on these."""
     turn(level)
     with level:
         result = call(f, selection, selection.trees)
-    others = flatten(split_aux(result, level, f)[0] if has_aux else result)[0]
+    others = flatten_numbers((split_aux(result, level, f)[0] if has_aux else result,))[0]
     return [
-        drop_unknown(derivative, _last_derivative(other, level), differs(own, other))
-        for derivative, own, other in zip(highest, results, others, strict=True)
+        [
+            drop_unknown(x, y, differs(own, other))
+            for x, y in zip(higher, _list_derivatives(other, level), strict=True)
+        ]
+        for higher, own, other in zip(derivatives, results, others, strict=True)
     ]
 
 
@@ -311,7 +325,7 @@ def hvp(f: F, primals: Any, tangents: Any) -> Any:
     >>> ad.hvp(lambda x: x[0] ** 2 * x[1], ([2.0, 5.0],), ([1.0, 0.0],))
     [10.0, 4.0]
     """
-    _check_tuples("hvp", primals, tangents)
+    check_tuples("hvp", primals, tangents)
     argnums: Argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
     return jvp(grad(f, argnums), primals, tangents)[1]
 
@@ -328,15 +342,17 @@ def stop_gradient(x: Any) -> Any:
     return map_leaves(_stop_gradient, x)
 
 
-def _match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
+def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of a seed; refuse one without the structure and the shapes of `like`."""
-    leaves = [check_value(leaf, what) for leaf in matching_leaves(tree, like, what)]
-    for leaf, model in zip(leaves, flatten(like)[0], strict=True):
+    pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
+    numbers = [(leaf, model) for leaf, model in pairs if not is_no_number(model)]
+    leaves = [check_value(leaf, what) for leaf, _ in numbers]
+    models = [model for _, model in numbers]
+    for leaf, model in zip(leaves, models, strict=True):
         if shape_of(leaf) != shape_of(model):
             raise ArgumentError(
                 f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
             )
-    models = flatten(like)[0]
     return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
 
 
@@ -355,7 +371,8 @@ def _match_kind(number: Any, like: Any, what: str) -> Any:
     return number + 0j if is_complex(model) and not is_complex(inner) else number
 
 
-def _check_tuples(name: str, primals: Any, tangents: Any) -> None:
+def check_tuples(name: str, primals: Any, tangents: Any) -> None:
+    """Refuse arguments and tangents that are no tuples."""
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise ArgumentError(
             f"{name} takes tuples: {name}(f, (x, y), (dx, dy)); got primals {primals!r} "

@@ -19,15 +19,16 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.transforms.arguments import Argnums, select
+from simpleautodiff.transforms.black_box import black_box
 from simpleautodiff.transforms.complex_derivative import combine_directions
 from simpleautodiff.transforms.grad import name_after
 from simpleautodiff.transforms.pickling import remember_recipe
 from simpleautodiff.transforms.recorded_call import RecordedCall
-from simpleautodiff.transforms.results import unwrap_results
+from simpleautodiff.transforms.results import rebuild_like, unwrap_results
 from simpleautodiff.values.functions import is_complex
-from simpleautodiff.values.pytree import flatten
 
 F = Callable[..., Any]
+_MODES = ("auto", "forward", "reverse", "differences", "complex")
 CHUNK_BYTES = 2**27  # what a batch of sweeps may take for the largest value
 
 
@@ -50,15 +51,22 @@ def jacobian(
     amount of memory.
     `argnum` is the same as `argnums`.
 
+    `"differences"` and `"complex"` look at the values of `f` alone, which may call `float` or
+    compiled code: central differences, or the complex step; see `black_box`.
+
     Examples
     --------
     >>> import simpleautodiff as ad
     >>> ad.jacobian(lambda x: [x[0] * x[1], x[0] + x[1], x[1]])([2.0, 5.0])
     [[5.0, 2.0], [1.0, 1.0], [0.0, 1.0]]
     """
-    if mode not in ("auto", "forward", "reverse"):
-        raise ArgumentError(f"mode is 'auto', 'forward' or 'reverse'; got {mode!r}")
+    if mode not in _MODES:
+        raise ArgumentError(f"mode is {', '.join(map(repr, _MODES))}; got {mode!r}")
     argnums = argnums if argnum is None else argnum
+    if mode in ("differences", "complex"):
+        if has_aux:
+            raise ArgumentError(f"mode={mode!r} takes the values of f; leave has_aux out")
+        f = black_box(f, method=mode)
 
     def jacobian_of_f(*args: Any, **kwargs: Any) -> Any:
         with engine.recording() as use, use:
@@ -67,8 +75,7 @@ def jacobian(
         fewer_inputs = _count_numbers(recorded.inputs) < _count_numbers(results)
         forward = mode == "forward" or (mode == "auto" and fewer_inputs)
         parts = (_sweep_forward if forward else _sweep_reverse)(recorded, results, chunk_size)
-        _, rebuild = flatten(value)
-        matrix = rebuild(recorded.rebuild_arguments(part) for part in parts)
+        matrix = rebuild_like(value, [recorded.rebuild_arguments(part) for part in parts])
         return (matrix, recorded.aux) if has_aux else matrix
 
     return name_after(jacobian_of_f, "jacobian", f)

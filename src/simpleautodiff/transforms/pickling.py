@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
+import sys
 from collections.abc import Callable
+from types import MethodType
 from typing import Any, NamedTuple, TypeVar
 
 F = Callable[..., Any]
@@ -18,8 +21,36 @@ class Recipe(NamedTuple):
     kwargs: dict[str, Any]
 
 
+class Transformed(functools.partial[Any]):
+    """A function that a transformation made; it is pickled by its recipe."""
+
+    recipe: Recipe
+    __wrapped__: F
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """Be a method, where the function stands in a class."""
+        return self if instance is None else MethodType(self, instance)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """The parameters of what it is the derivative of."""
+        try:
+            return inspect.signature(self.__wrapped__)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
+
+    def __reduce__(self) -> Any:
+        name = getattr(self.__wrapped__, "__qualname__", "")
+        if name and getattr(sys.modules.get(self.__module__), name, None) is self:
+            return name  # it was decorated, so its name finds it
+        return follow_recipe, (find_recipe(self),)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+
 def remember_recipe(transformation: T) -> T:
-    """Decorate a transformation, so that the functions it makes retain their recipe.
+    """Decorate a transformation, so that the functions it makes can be pickled.
 
     Examples
     --------
@@ -31,8 +62,11 @@ def remember_recipe(transformation: T) -> T:
     @functools.wraps(transformation)
     def transform(*args: Any, **kwargs: Any) -> Any:
         function = transformation(*args, **kwargs)
-        function.recipe = Recipe(transform, args, kwargs), id(function)
-        return function
+        made = functools.update_wrapper(Transformed(function), function)
+        wrapped = getattr(function, "__wrapped__", function)  # what it is the derivative of
+        made.__wrapped__, made.recipe = wrapped, Recipe(transform, args, kwargs)
+        made.__module__ = getattr(wrapped, "__module__", None) or __name__
+        return made
 
     return transform  # type: ignore[return-value]
 
@@ -40,16 +74,14 @@ def remember_recipe(transformation: T) -> T:
 def find_recipe(f: Any) -> Any:
     """Return the recipe of a function, or the function itself if no transformation made it.
 
-    Unlike the function, its recipe can be pickled.
-
     Examples
     --------
     >>> find_recipe(abs)
     <built-in function abs>
     """
-    recipe, owner = getattr(f, "recipe", (None, 0))
-    if recipe is None or owner != id(f):  # functools.wraps copies the attributes of another
+    if not isinstance(f, Transformed):
         return f
+    recipe = f.recipe
     kwargs = {name: find_recipe(arg) for name, arg in recipe.kwargs.items()}
     return Recipe(recipe.transformation, tuple(map(find_recipe, recipe.args)), kwargs)
 

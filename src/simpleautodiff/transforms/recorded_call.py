@@ -31,7 +31,7 @@ from simpleautodiff.values.functions import (
     zero_like,
 )
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import Rebuild, flatten, map_leaves
+from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_leaves
 
 F = Callable[..., Any]
 BASIS_DEPENDENT = 1e-4  # a relative difference that is not rounding, of single numbers neither
@@ -61,7 +61,7 @@ class RecordedCall:
             turn(self.tape)
         self.inputs: list[Node] = []
         self.rebuild: Rebuild
-        leaves, self.rebuild = flatten(selection.trees)
+        leaves, self.rebuild = flatten_numbers(selection.trees)
         owner = None if retain else self.tape  # a locked argument can still change through a view
         with self.tape:
             for leaf in leaves:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from simpleautodiff.rules.array.repeated_values import take_limit
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value, shape
 from simpleautodiff.values.other_arrays import unwrap_foreign
-from simpleautodiff.values.pytree import flatten, paths
+from simpleautodiff.values.pytree import flatten, flatten_numbers, is_no_number, paths
 
 
 def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
@@ -32,11 +32,12 @@ def check_number(result: Any, level: Level, f: Callable[..., Any]) -> Any:
 
 def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[Any, list[Any]]:
     """Return the result of `f` without nodes, and its leaves as they were recorded."""
-    leaves, rebuild = flatten(result)
+    leaves = flatten_numbers((result,))[0]
     if not leaves:
         raise ResultError(f"{name_of(f)} returned {result!r}; did it forget to return its result?")
-    for leaf, path in zip(leaves, paths(result), strict=True):
-        _check_leaf(leaf, path, level, f)
+    for leaf, path in zip(flatten(result)[0], paths(result), strict=True):
+        if not is_no_number(leaf) or leaf is result:
+            _check_leaf(leaf, path, level, f)
     values = [
         take_limit(leaf.value) if isinstance(leaf, Traced) and leaf.level is level else leaf
         for leaf in leaves
@@ -44,7 +45,12 @@ def unwrap_results(result: Any, level: Level, f: Callable[..., Any]) -> tuple[An
     values = [
         value.copy() if isinstance(value, np.ndarray) else unwrap_foreign(value) for value in values
     ]
-    return rebuild(iter(values)), leaves
+    return rebuild_like(result, values), leaves
+
+
+def rebuild_like(result: Any, numbers: Iterable[Any]) -> Any:
+    """Put numbers into the structure of a result; what is no number there stays."""
+    return flatten_numbers((result,))[1](iter(numbers))[0]
 
 
 def check_open(number: Any, what: str) -> Any:

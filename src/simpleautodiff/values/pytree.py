@@ -1,13 +1,15 @@
-"""Pytrees: nested dicts, lists, tuples, namedtuples and dataclasses of numbers.
+"""Pytrees: nested dicts, lists, tuples, namedtuples, dataclasses and attrs classes of numbers.
 
 A *leaf* is anything else, except None, which is a structure without leaves. A dataclass with
-arithmetic of its own is a leaf.
+arithmetic of its own is a leaf. Texts and functions inside a structure are no numbers: they stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from simpleautodiff.errors import ArgumentError
 
 Rebuild = Callable[[Iterator[Any]], Any]
 _COMMON_LEAVES = {float, np.ndarray}  # leaves
+_NO_NUMBERS = (str, bytes, Enum, FunctionType, BuiltinFunctionType, np.ufunc, type)
 
 
 def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
@@ -33,6 +36,75 @@ def flatten(tree: Any) -> tuple[list[Any], Rebuild]:
         return list(tree), tuple
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves)
+
+
+def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
+    """Return the numbers among the leaves of arguments, and a function that puts others there.
+
+    What is no number, a text or a function inside a structure, stays as it is.
+
+    Examples
+    --------
+    >>> numbers, rebuild = flatten_numbers(({"w": 1.0, "name": "weight"},))
+    >>> numbers, rebuild(iter([5.0]))
+    ([1.0], ({'w': 5.0, 'name': 'weight'},))
+    """
+    leaves, rebuild = flatten(trees)
+    if _COMMON_LEAVES.issuperset(map(type, leaves)):
+        return leaves, rebuild
+    kept = [is_no_number(leaf) and not _is_among(leaf, trees) for leaf in leaves]
+    if not any(kept):
+        return leaves, rebuild
+    pairs = list(zip(leaves, kept, strict=True))
+    return [leaf for leaf, stays in pairs if not stays], lambda new: rebuild(
+        iter([leaf if stays else next(new) for leaf, stays in pairs])
+    )
+
+
+def is_no_number(leaf: Any) -> bool:
+    """Tell texts, functions and the like from numbers, and from what may be one."""
+    return isinstance(leaf, _NO_NUMBERS)
+
+
+def _is_among(leaf: Any, trees: Any) -> bool:
+    """Tell whether a leaf is an argument itself, which is to be a number."""
+    return type(trees) is tuple and any(leaf is tree for tree in trees)
+
+
+def look_up(tree: Any, path: Sequence[str]) -> Any:
+    """Return the part of a structure at a path of keys, indices and names of fields.
+
+    Examples
+    --------
+    >>> look_up({"layers": [{"w": 1.0}]}, ["layers", "0", "w"])
+    1.0
+    """
+    for key in path:
+        parts = dict(_name_parts(tree))
+        if key not in parts:
+            there = ", ".join(parts) or "a number"
+            raise ArgumentError(f"there is no {key!r} of {'.'.join(path)!r} in: {there}")
+        tree = parts[key]
+    return tree
+
+
+def put_in(tree: Any, path: Sequence[str], part: Any) -> Any:
+    """Return a structure with another part at a path; see `look_up`."""
+    if not path:
+        return part
+    named = _name_parts(tree)
+    return assemble(
+        tree, [put_in(x, path[1:], part) if name == path[0] else x for name, x in named]
+    )
+
+
+def _name_parts(tree: Any) -> list[tuple[str, Any]]:
+    """Return the parts of a container by the names that a path has for them: `w`, `0`."""
+    return [(_plain_name(step), part) for step, part in parts_of(tree) or []]
+
+
+def _plain_name(step: str) -> str:
+    return step[1:] if step[0] == "." else step[1:-1].strip("'\"")
 
 
 def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
@@ -53,9 +125,18 @@ def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
             return [(f"[{key!r}]", part) for key, part in tree.items()]
         case tuple() | list():
             return [(f"[{i}]", part) for i, part in enumerate(tree)]
-    if is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "__mul__"):
-        return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
-    return None
+    names = _name_fields(tree)
+    return None if names is None else [(f".{name}", getattr(tree, name)) for name in names]
+
+
+def _name_fields(tree: Any) -> list[str] | None:
+    """Return the names of the fields of a dataclass or a class made by attrs; None for others."""
+    if isinstance(tree, type) or hasattr(tree, "__mul__"):
+        return None
+    if is_dataclass(tree):
+        return [field.name for field in fields(tree)]
+    of_attrs = getattr(type(tree), "__attrs_attrs__", None)
+    return None if of_attrs is None else [field.name for field in of_attrs]
 
 
 def assemble(tree: Any, parts: list[Any]) -> Any:
@@ -74,8 +155,8 @@ def assemble(tree: Any, parts: list[Any]) -> Any:
         case tuple() | list():
             return type(tree)(parts)
     new = object.__new__(type(tree))
-    for field, part in zip(fields(tree), parts, strict=True):
-        object.__setattr__(new, field.name, part)
+    for name, part in zip(_name_fields(tree) or [], parts, strict=True):
+        object.__setattr__(new, name, part)
     return new
 
 

@@ -207,7 +207,7 @@ def _forward(first: FirstDerivative, selection: Selection, tape: SourceTape) -> 
     seed = tape.input(1 if type(plain(x)) is int else to_type_of(1, plain(x)))
     tape.change(x, None, seed)
     jet = Jet(x, [seed], level)
-    value, tangent, _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
+    value, (tangent,), _ = run_jets(first.f, selection._replace(trees=(jet,)), level, False)
     if type(value) is not Node or is_complex(plain(value)):
         return None
     tape.end, tape.accent = value, "dot"
