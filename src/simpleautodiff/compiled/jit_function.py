@@ -27,7 +27,7 @@ from simpleautodiff.core.level import unwrapped
 from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 MOST_SIGNATURES = 128
@@ -48,8 +48,7 @@ class Options:
 class Path:
     """One path through the code: its program, and how to put its results together.
 
-    `branches[k]` is the way that is taken where the k-th guard does not hold. If there is none that
-    can be recorded, `as_is[k]` says why, and the function is run as it is.
+    `branches[k]` is the path where the k-th guard does not hold; `as_is[k]` says why there is none.
     """
 
     recorded: RecordedProgram
@@ -126,10 +125,8 @@ class JitFunction:
 
     def _run_plainly(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the function itself; refuse what it has kept from another derivative."""
-        result = self.f(*args, **kwargs)
-        for leaf in flatten(result)[0]:
-            check_open(leaf, f"the result of {name_of(self.f)}")
-        return result
+        what = f"the result of {name_of(self.f)}"
+        return map_leaves(lambda leaf: check_open(leaf, what), self.f(*args, **kwargs))
 
     def _without_program(self, args: Any, kwargs: Any) -> Any:
         warnings.warn(
