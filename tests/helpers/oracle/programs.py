@@ -92,7 +92,7 @@ WILD = {
     "huge times": "a * 1e200",
     "relu": "ad.relu(a)",
     "sigmoid": "ad.sigmoid(a)",
-    "softplus": "ad.softplus(a)",
+    "raw softplus": "ad.softplus(a)",
     "above 0": "np.maximum(a, 0.0)",
     "below 1": "np.minimum(1.0, a)",
     "unit": "np.clip(a, -1.0, 1.0)",
