@@ -171,22 +171,11 @@ def into_plain_zeros(t, y, k):
     return change
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda: plug.solve_ivp(into_plain_zeros, (0, 1), [1.0, 0.0], "Radau", args=(1.0,)),
-            r"np\.zeros\(shape, like=x\) \(at test_plug\.py:\d+: change\[0\] = ",
-        ),
-        (
-            lambda: plug.root(lambda p: np.array([p[0] - 1, p[1] ** 2 - 2]), [1.0, 1.0]),
-            r"write np\.stack",
-        ),
-    ],
-)
-def test_what_loses_a_derivative_is_the_line_within(call, message):
-    with pytest.raises(ad.LostDerivativeError, match=message):
-        call()
+def test_arrays_that_numpy_makes_inside_are_differentiated():
+    found = plug.solve_ivp(into_plain_zeros, (0, 1), [1.0, 0.0], "Radau", args=(1.0,), rtol=1e-8)
+    assert found.y[0, -1] == pytest.approx(math.exp(-1.0), rel=1e-6)
+    found = plug.root(lambda p: np.array([p[0] - 1, p[1] ** 2 - 2]), [1.0, 1.0])
+    np.testing.assert_allclose(found.x, [1.0, math.sqrt(2.0)], rtol=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -301,16 +290,22 @@ def test_an_integrand_that_is_infinite_inside():
 
 
 @pytest.mark.parametrize(
-    ("solve", "message"),
+    "solve",
     [
-        (lambda f: plug.minimize(lambda x: np.sum(f(x) ** 2), [1.0, 2.0]), "putting Node"),
-        (lambda f: plug.least_squares(f, [1.0, 2.0]), "putting Node"),
-        (lambda f: plug.solve_ivp(lambda t, y: f(y), (0, 1), [1.0, 2.0], "BDF"), "putting Node"),
+        lambda f: plug.minimize(lambda x: np.sum(f(x) ** 2), [1.0, 2.0]),
+        lambda f: plug.least_squares(f, [1.0, 2.0]),
+        lambda f: plug.solve_ivp(lambda t, y: f(y), (0, 1), [1.0, 2.0], "BDF"),
     ],
 )
-def test_a_node_lost_in_the_users_own_function_is_not_said_to_be_the_solvers(solve, message):
-    with pytest.raises(ad.LostDerivativeError, match=f"{message}.*test_plug.py.*np.array"):
-        solve(lambda x: np.array([x[0] - x[1], x[1] ** 2]))
+def test_a_node_lost_in_the_users_own_function_is_not_said_to_be_the_solvers(solve):
+    outside = np.zeros(2)
+
+    def f(x):
+        outside[0] = x[0] - x[1]
+        return outside * x[1]
+
+    with pytest.raises(ad.LostDerivativeError, match=r"would drop its derivative.*test_plug\.py"):
+        solve(f)
 
 
 def test_plain_integrals_are_scipys():

@@ -204,8 +204,8 @@ _REFUSED = (AutodiffError, AttributeError, TypeError, ValueError)  # raised by w
 def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) -> Any:
     """Run once more, and again as long as other modules turn out to be concerned."""
     namespaces: list[Namespace] = []
-    latest: BaseException = error
-    while new := _find_modules(latest.__traceback__, namespaces):
+    new = _find_modules(error.__traceback__, namespaces)
+    while new:
         namespaces += new
         try:
             with answering(namespaces):
@@ -213,7 +213,7 @@ def _run_again(code: Any, again: Callable[[], Any], error: LostDerivativeError) 
         except _REFUSED as other:
             if _is_of_user(other):
                 raise
-            latest = other
+            new = _find_modules(other.__traceback__, namespaces)
         else:
             _remember(code, namespaces)
             return result

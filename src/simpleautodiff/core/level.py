@@ -13,11 +13,7 @@ from typing import Any
 
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.primitive import Args, Primitive
-from simpleautodiff.errors import (
-    ArgumentError,
-    AutodiffError,
-    cite_line,
-)
+from simpleautodiff.errors import ArgumentError, AutodiffError, cite_line
 from simpleautodiff.values.functions import as_argument, check_value
 
 REFUSED = (ArithmeticError, ValueError, TypeError)  # what numbers raise where they have no answer

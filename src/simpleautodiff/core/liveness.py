@@ -6,17 +6,18 @@ A parameter of a rule whose name begins with an underscore is there for its shap
 from __future__ import annotations
 
 import inspect
-from functools import cache
 from typing import Any
 
 from simpleautodiff.core.linear import LinearRule
 from simpleautodiff.core.primitive import Partial, Primitive
 
 
-@cache
 def values_read(primitive: Primitive, parents: tuple[int, ...]) -> frozenset[int]:
     """Return whose values the derivatives in `parents` read: positions, -1 for the result."""
-    return frozenset().union(*[_read_by(primitive.partials[k], primitive.arity) for k in parents])
+    if parents not in primitive.read:
+        by_each = [_read_by(primitive.partials[k], primitive.arity) for k in parents]
+        primitive.read[parents] = frozenset().union(*by_each)
+    return primitive.read[parents]
 
 
 def _read_by(rule: Partial, arity: int) -> set[int]:

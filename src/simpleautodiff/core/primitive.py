@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from simpleautodiff.core.linear import ZERO
@@ -87,6 +87,8 @@ class Primitive:
     listed: bool = False  # stands in the table
     squared: tuple[Partial, ...] | None = None  # of v², from the arguments, where v has a kink at 0
     restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any
+
+    read: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # by `liveness`
 
     @property
     def arity(self) -> int:
