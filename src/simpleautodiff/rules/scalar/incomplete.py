@@ -181,9 +181,22 @@ def log_t_density(df: Any, x: Any) -> Any:
     return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
 
 
+def _limit(df: Any) -> Any:
+    require(df <= 1e5, "stdtr", (df,), "at most 100000 degrees of freedom")
+    return np.asarray(df)[()]
+
+
+limited_df = scipy_row(
+    "limited_df",
+    1,
+    value=lambda df: _limit(np.float64(df) if isinstance(df, float) else df),
+    reason="the same number; beyond 100000, where slopes of Student's distribution cancel, an error",
+)
+
+
 def _stdtr_slope(df: Any, x: Any) -> Any:
     """Differentiate Student's distribution in df: beyond |x| is I(df/2, 1/2, df/(df + x²))/2."""
-    require(plain(df) <= 1e5, "stdtr", (plain(df), plain(x)), "at most 100000 degrees of freedom")
+    df = limited_df(df)
     near = choose(
         plain(x) ** 2 < plain(df),
         lambda: betainc_derivative(0, 1, 0.5, df / 2, x * x / (df + x * x)),

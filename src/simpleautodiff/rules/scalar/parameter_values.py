@@ -31,10 +31,10 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
 
 
 def read_orders(name: str, *orders: Any) -> Order:
-    """Return the orders of a derivative, whole numbers of which one is not 0."""
-    if any(order < 0 or order != int(order) for order in orders) or not any(orders):
+    """Return the orders of a derivative, whole numbers up to 30 of which one is not 0."""
+    if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
         raise DomainError(
-            f"{name} is a derivative of orders 0, 1, 2, ..., of which one is not 0; it was asked "
+            f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
             f"for {', '.join(map(short_repr, orders))}{cite_line()}"
         )
     return tuple(map(int, orders))
