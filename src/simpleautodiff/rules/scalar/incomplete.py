@@ -190,7 +190,7 @@ limited_df = scipy_row(
     "limited_df",
     1,
     value=lambda df: _limit(np.float64(df) if isinstance(df, float) else df),
-    reason="the same number; beyond 100000, where slopes of Student's distribution cancel, an error",
+    reason="the same number; beyond 100000, where Student's slopes would cancel, an error",
 )
 
 
