@@ -139,7 +139,7 @@ def tried_special():
     return {name: tried_elementwise(getattr(scipy.special, name)) for name in names}
 
 
-POINTS = (np.array([0.3, 0.6]), np.array([1.3, 2.6]), np.array([-0.4, 0.7]))
+POINTS = (np.array([0.3, 0.6]), np.array([1.3, 2.6]), np.array([-0.4, 0.7]), np.array([-0.9, -0.2]))
 OTHERS = (0.4, 1, 2.0, np.array([0.4, 0.9]), np.array([[0.5, 0.2], [0.1, 0.8]]))
 
 

@@ -392,6 +392,7 @@ WRAPPINGS = {
 
 ROWS = {name: row for name, row in TABLE.items() if row.floats}
 POINTS = {  # rows that are no function of scipy.special
+    "limited_df": (lambda x: +x, numbers(0.5, 3.0, 1e4)),
     "sici_s": (mp.si, numbers(-2.0, 0.0, 1.3, 40.0)),
     "sici_c": (mp.ci, numbers(0.2, 1.3, 40.0)),
     "shichi_s": (mp.shi, numbers(-2.0, 0.0, 1.3, 9.0)),
@@ -639,6 +640,12 @@ def test_what_is_not_computed_is_refused(f, x, message):
         ad.grad(f)(x)
     with pytest.raises(ad.DomainError, match=r"node\.value"):
         ad.jvp(f, (x,), (1.0,))
+
+
+def test_the_degrees_of_freedom_of_a_batch():
+    slopes = ad.vmap(ad.grad(lambda df: sps.stdtr(df, 0.4)))(np.array([1.5, 7.0]))
+    expected = [ad.grad(sps.stdtr)(df, 0.4) for df in (1.5, 7.0)]
+    np.testing.assert_allclose(slopes, expected, rtol=1e-13)
 
 
 def test_tails_of_large_shapes():

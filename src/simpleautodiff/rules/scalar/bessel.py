@@ -24,6 +24,7 @@ from simpleautodiff.rules.scalar.exponential import exp
 from simpleautodiff.rules.scalar.parameter_values import (
     hyp1f1_derivative_value,
     hyp2f1_derivative_value,
+    read_orders,
     zeta_derivative_value,
 )
 from simpleautodiff.rules.scalar.piecewise import sign
@@ -131,13 +132,19 @@ kve: Wrapping = scipy_row(
 
 # Hypergeometric functions. ------------------------------------------------------------------------
 
+
+def _hyp_value(compute: Function, orders: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
+    *orders_of_parameters, order = read_orders("a derivative in parameters", *orders)
+    return compute(tuple(orders_of_parameters), order, *args)
+
+
 hyp1f1_derivative: Wrapping = scipy_row(
     "hyp1f1_derivative",
     *(ZERO, ZERO, ZERO),
     lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m + 1, n, k, a, b, x),
     lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m, n + 1, k, a, b, x),
     lambda _v, m, n, k, a, b, x: hyp1f1_derivative(m, n, k + 1, a, b, x),
-    value=lambda m, n, k, *args: hyp1f1_derivative_value((int(m), int(n)), int(k), *args),
+    value=lambda m, n, k, *args: _hyp_value(hyp1f1_derivative_value, (m, n, k), args),
     reason="the derivative of one of orders m, n and k in a, b and x is the next one",
 )
 hyp2f1_derivative: Wrapping = scipy_row(
@@ -147,9 +154,7 @@ hyp2f1_derivative: Wrapping = scipy_row(
     lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j + 1, m, k, a, b, c, x),
     lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j, m + 1, k, a, b, c, x),
     lambda _v, i, j, m, k, a, b, c, x: hyp2f1_derivative(i, j, m, k + 1, a, b, c, x),
-    value=lambda i, j, m, k, *args: hyp2f1_derivative_value(
-        (int(i), int(j), int(m)), int(k), *args
-    ),
+    value=lambda i, j, m, k, *args: _hyp_value(hyp2f1_derivative_value, (i, j, m, k), args),
     reason="the derivative of one of orders i, j, m and k in a, b, c and x is the next one",
     domain=Domain("x < 1", lambda *args: args[-1] < 1),
 )
@@ -309,8 +314,8 @@ shichi_c = scipy_row(
 airy: Wrapping = scipy_row(
     "airy",
     ZERO,
-    lambda _v, k, x: x * airy(k - 1, x) if int(k) % 2 else airy(k + 1, x),
-    value=lambda k, x: scipy_special("airy")(x)[int(k)],
+    lambda _v, k, x: x * airy(int(k) % 4 - 1, x) if int(k) % 2 else airy(int(k) % 4 + 1, x),
+    value=lambda k, x: scipy_special("airy")(x)[int(k) % 4],
     reason="airy(0) and airy(2) are Ai and Bi, 1 and 3 their derivatives; Ai'' = x Ai, Bi'' = x Bi",
 )
 
@@ -363,7 +368,7 @@ zeta_derivative: Wrapping = scipy_row(
     ZERO,
     lambda _v, n, s, q: zeta_derivative(n + 1, s, q),
     lambda _v, n, s, q: _zeta_slope(n, s, q),
-    value=lambda n, s, q: zeta_derivative_value(int(n), s, q),
+    value=lambda n, s, q: zeta_derivative_value(read_orders("zeta_derivative", n)[0], s, q),
     reason="the derivative of the n-th derivative in s is the next one",
     domain=Domain("n = 1, 2, ..., s > 1, q > 0", lambda n, s, q: n > 0 and s > 1 and q > 0),
 )

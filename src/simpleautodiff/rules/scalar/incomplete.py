@@ -21,6 +21,7 @@ from simpleautodiff.rules.scalar.parameter_values import (
     betainc_derivative_value,
     differentiate_exp,
     gammainc_derivative_value,
+    read_orders,
     require,
 )
 from simpleautodiff.rules.scalar.piecewise import sign
@@ -54,7 +55,7 @@ gammainc_derivative: Wrapping = scipy_row(
     lambda _v, n, a, x: gammainc_derivative(n + 1, a, x),
     lambda _v, n, a, x: _gamma_density(n, a, x),
     value=lambda n, a, x: gammainc_derivative_value(
-        int(n), a, x, np.exp(poisson_log_value(a - 1.0, x))
+        read_orders("gammainc_derivative", n)[0], a, x, np.exp(poisson_log_value(a - 1.0, x))
     ),
     reason="the derivative of the n-th derivative in a is the next one; that in x of the density",
     domain=Domain("n = 1, 2, ..., a > 0, x > 0", lambda n, a, x: n > 0 and a > 0 and x > 0),
@@ -81,6 +82,7 @@ gammaincinv = scipy_row(
     lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
     lambda v, a, _p: 1 / _gamma_density(0, a, v),
     reason="from P(a, v) = p follows dv = (dp - ∂P/∂a da)/(∂P/∂v)",
+    kinks=(Kink("y = 0", lambda a, p: p == 0, "1 over the density there", (1,)),),
     domain=SHARE,
 )
 gammainccinv = scipy_row(
@@ -88,6 +90,7 @@ gammainccinv = scipy_row(
     lambda v, a, _p: -gammainc_derivative(1, a, v) / _gamma_density(0, a, v),
     lambda v, a, _p: -1 / _gamma_density(0, a, v),
     reason="from 1 - P(a, v) = p follows dv = -(dp + ∂P/∂a da)/(∂P/∂v)",
+    kinks=(Kink("y = 1", lambda a, p: p == 1, "-1 over the density there", (1,)),),
     domain=SHARE,
 )
 
@@ -118,7 +121,8 @@ def _is_steep(a: Any, b: Any, x: Any) -> Any:
 def _beta_slope(m: Any, n: Any, a: Any, b: Any, x: Any) -> Any:
     xlogy, xlog1py, betaln = map(scipy_special, ("xlogy", "xlog1py", "betaln"))
     density = np.exp(xlogy(a - 1.0, x) + xlog1py(b - 1.0, -x) - betaln(a, b))
-    return betainc_derivative_value(int(m), int(n), a, b, x, density, polygamma_step_value)
+    m, n = read_orders("betainc_derivative", m, n)
+    return betainc_derivative_value(m, n, a, b, x, density, polygamma_step_value)
 
 
 betainc_derivative: Wrapping = scipy_row(
@@ -156,6 +160,7 @@ betaincinv = scipy_row(
     lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
     lambda v, a, b, _p: 1 / _beta_density(0, 0, a, b, v),
     reason="from I(a, b, v) = p follows dv = (dp - ∂I/∂a da - ∂I/∂b db)/(∂I/∂v)",
+    kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "1 over the density there", (2,)),),
     domain=INSIDE,
 )
 betainccinv = scipy_row(
@@ -164,6 +169,7 @@ betainccinv = scipy_row(
     lambda v, a, b, _p: -betainc_derivative(0, 1, a, b, v) / _beta_density(0, 0, a, b, v),
     lambda v, a, b, _p: -1 / _beta_density(0, 0, a, b, v),
     reason="from 1 - I(a, b, v) = p follows dv = -(dp + ∂I/∂a da + ∂I/∂b db)/(∂I/∂v)",
+    kinks=(Kink("z = 0 or 1", lambda a, b, p: p in (0, 1), "-1 over the density there", (2,)),),
     domain=INSIDE,
 )
 
@@ -175,9 +181,22 @@ def log_t_density(df: Any, x: Any) -> Any:
     return -betaln(df / 2, 0.5) - log(df) / 2 - (df + 1) / 2 * log1p(x * x / df)
 
 
+def _limit(df: Any) -> Any:
+    require(df <= 1e5, "stdtr", (df,), "at most 100000 degrees of freedom")
+    return np.asarray(df)[()]
+
+
+limited_df = scipy_row(
+    "limited_df",
+    1,
+    value=lambda df: _limit(np.float64(df) if isinstance(df, float) else df),
+    reason="the same number; beyond 100000, where Student's slopes would cancel, an error",
+)
+
+
 def _stdtr_slope(df: Any, x: Any) -> Any:
     """Differentiate Student's distribution in df: beyond |x| is I(df/2, 1/2, df/(df + x²))/2."""
-    require(plain(df) <= 1e5, "stdtr", (plain(df), plain(x)), "at most 100000 degrees of freedom")
+    df = limited_df(df)
     near = choose(
         plain(x) ** 2 < plain(df),
         lambda: betainc_derivative(0, 1, 0.5, df / 2, x * x / (df + x * x)),

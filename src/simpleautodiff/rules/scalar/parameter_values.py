@@ -30,6 +30,16 @@ def require(known: Any, call: str, args: tuple[Any, ...], needs: str) -> None:
         )
 
 
+def read_orders(name: str, *orders: Any) -> Order:
+    """Return the orders of a derivative, whole numbers up to 30 of which one is not 0."""
+    if not all(0 <= order <= 30 and order == int(order) for order in orders) or not any(orders):
+        raise DomainError(
+            f"{name} is a derivative of orders 0, 1, ..., 30, of which one is not 0; it was asked "
+            f"for {', '.join(map(short_repr, orders))}{cite_line()}"
+        )
+    return tuple(map(int, orders))
+
+
 def _broadcast(*numbers: Any) -> list[Any]:
     return [each[()] for each in np.broadcast_arrays(*(np.asarray(n, float) for n in numbers))]
 
@@ -306,8 +316,10 @@ def hyp2f1_derivative_value(orders: Order, k: int, a: Any, b: Any, c: Any, x: An
 
 # Hurwitz' zeta function: a sum, and the rest by the formula of Euler and Maclaurin. --------------
 
-_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
-_BERNOULLI += (43867 / 798, -174611 / 330)
+_BERNOULLI = (
+    *(1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510),
+    *(43867 / 798, -174611 / 330),
+)
 
 
 def zeta_derivative_value(n: int, s: Any, q: Any) -> Any:
