@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import simpleautodiff.differential_operators
 import simpleautodiff.extend
+from simpleautodiff.misc.flatten import flatten as flatten_as_autograd
 
 import simpleautodiff as ad
 from simpleautodiff.values.pytree import flatten
@@ -472,3 +473,34 @@ def test_functions_of_hips_autograd_take_several_arguments():
         autograd.hessian_vector_product(their_total, 1)(2.0, x, v),
     )
     assert ad.make_vjp(lambda a, b: a * b, -1)(2.0, 3.0)[0](1.0) == 2.0
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"w": np.array([[1.0, 2.0], [3.0, 4.0]]), "b": 5.0},
+        {10: 1.0, 9: 2.0, -1: np.array([3.0])},
+        [{"z": (1.0, {"y": 2.0, "x": 3.0}), "a": [4.0]}, 5.0],
+        ({}, {"b": {}, "a": 1.0}),
+        {"B": 1.0, "a": 2.0, "A": 3.0},
+    ],
+)
+def test_a_dict_is_flattened_in_the_order_of_its_sorted_keys(tree):
+    ours, back = flatten_as_autograd(tree)
+    theirs, theirs_back = importlib.import_module("autograd.misc").flatten(tree)
+    np.testing.assert_array_equal(ours, theirs)
+    coefficients = np.arange(1.0, 1 + len(theirs))
+    np.testing.assert_equal(back(ours), tree)
+    np.testing.assert_equal(back(coefficients), theirs_back(coefficients))
+    gradient = ad.grad(lambda t: coefficients @ flatten_as_autograd(t)[0])(tree)
+    np.testing.assert_equal(gradient, back(coefficients))
+
+
+def test_a_module_and_its_function_have_one_name_in_any_order():
+    assert importlib.import_module("simpleautodiff.misc.flatten").flatten({"a": 1.0})[0] == [1.0]
+    assert importlib.import_module("simpleautodiff.misc").flatten({"a": 1.0})[0] == [1.0]
+
+
+def test_a_dict_whose_keys_have_no_order_is_refused():
+    with pytest.raises(ad.errors.ArgumentError, match="keys of one kind"):
+        flatten_as_autograd({"a": 1.0, 2: 3.0})

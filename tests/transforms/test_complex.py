@@ -152,3 +152,77 @@ def test_functions_of_scipy_take_complex_matrices(f):
     second = ad.jvp(gradient, (A,), (direction,))[1]
     differences = (gradient(A + step) - gradient(A - step)) / 2e-6
     np.testing.assert_allclose(second, differences, rtol=1e-5, atol=1e-6 * np.abs(second).max())
+
+
+REAL_ONES = [1, 1.0, True, np.float64(1), np.float32(1), np.int64(1), np.array(1.0), np.array(1)]
+COMPLEX_ONES = [1 + 0j, np.complex128(1), np.complex64(1), np.array(1 + 0j)]
+FACTOR = 3 - 2j
+
+
+@pytest.mark.parametrize("one", [*REAL_ONES, *COMPLEX_ONES], ids=repr)
+@pytest.mark.parametrize("unit", [1, 1j])
+def test_a_seed_is_the_same_in_every_kind_of_number(one, unit):
+    seed = one if unit == 1 else one * unit
+    expected = (unit * FACTOR).real  # a real argument gets Re(seed · ∂f/∂x)
+    for x in (2.0, np.float64(2.0), np.array(2.0), np.float32(2.0)):
+        (adjoint,) = ad.vjp(lambda x: x * FACTOR, x)[1](seed)
+        assert adjoint == expected
+        assert not np.iscomplexobj(adjoint)
+    (adjoint,) = ad.vjp(lambda x: x * FACTOR, 2 + 1j)[1](seed)
+    assert adjoint == unit * FACTOR
+    assert type(adjoint) is complex
+    adjoints = ad.vjp(lambda p: {"a": p[0] * FACTOR, "b": p[1]}, (2.0, 5.0))[1](
+        {"a": seed, "b": 1.0}
+    )
+    assert adjoints == ((expected, 1.0),)
+    batch = ad.vmap(lambda x: ad.vjp(lambda x: x * FACTOR, x)[1](seed)[0])(np.array([1.0, 2.0]))
+    np.testing.assert_array_equal(batch, [expected, expected])
+    assert batch.dtype == float
+
+
+@pytest.mark.parametrize("kind", [int, float, np.float32, complex, np.complex64])
+def test_seeds_of_arrays_are_the_same_in_every_kind_of_number(kind):
+    for x in (np.ones(2), np.ones(2, np.float32)):
+        (adjoint,) = ad.vjp(lambda x: x * FACTOR, x)[1](np.array([1, 2], kind))
+        np.testing.assert_array_equal(adjoint, [3, 6])
+        assert adjoint.dtype == x.dtype
+
+
+@pytest.mark.parametrize("one", [*REAL_ONES, *COMPLEX_ONES], ids=repr)
+def test_a_tangent_is_the_same_in_every_kind_of_number(one):
+    f = lambda x: x * FACTOR
+    if one in REAL_ONES and not np.iscomplexobj(one):
+        assert ad.jvp(f, (2.0,), (one,))[1] == ad.linearize(f, 2.0)[1](one) == FACTOR
+        assert ad.jvp(lambda x: 3 * x, (2.0,), (one,))[1] == 3.0
+    else:  # a real number cannot move in an imaginary direction
+        with pytest.raises(ad.errors.ArgumentError, match="Pass a real number"):
+            ad.jvp(f, (2.0,), (one,))
+        with pytest.raises(ad.errors.ArgumentError, match="Pass a real number"):
+            ad.linearize(f, 2.0)[1](one)
+        with pytest.raises(ad.errors.ArgumentError, match="Pass a real number"):
+            ad.vjp(lambda x: 3 * x, 2.0)[1](one)
+    assert ad.jvp(f, (2.0 + 0j,), (one,))[1] == FACTOR
+
+
+THROUGH_COMPLEX = {  # real functions of a real number, with their first and second derivatives at 2
+    "real of a product": (lambda x: np.real(x * (1 + 2j)), 1, 0),
+    "real of a difference": (lambda x: np.real(x * 1j - x), -1, 0),
+    "imag": (lambda x: np.imag(x * (1 + 2j)), 2, 0),
+    "real inside": (lambda x: np.real(np.real(x * 1j) * 1j * x + x * (2 - 1j)), 2, 0),
+    "conj": (lambda x: np.real(np.conj(x * 1j) * (2 + 3j)), 3, 0),
+    "a square": (lambda x: np.real((x * 1j) * (x + 1j * x)), -4, -2),
+    "a structure": (lambda x: np.real(sum([x * 1j, x, 1j * x * x])), 1, 0),
+}
+
+
+@pytest.mark.parametrize("name", THROUGH_COMPLEX)
+def test_a_real_number_has_a_real_derivative_through_complex_ones(name):
+    f, first, second = THROUGH_COMPLEX[name]
+    for way in (ad.grad, ad.derivative, ad.jacfwd, ad.jacrev):
+        assert way(f)(2.0) == first
+        assert type(way(f)(2.0)) is float
+    for way in (lambda f: ad.grad(ad.grad(f)), lambda f: ad.derivative(f, 2), ad.hessian):
+        assert way(f)(2.0) == second
+        assert not np.iscomplexobj(way(f)(2.0))
+    assert ad.jit(ad.grad(f))(2.0) == first
+    np.testing.assert_array_equal(ad.vmap(ad.grad(f))(np.array([2.0])), [first])

@@ -36,8 +36,10 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
         adjoint = bar[node.index]
         if adjoint is None:
             continue
-        primitive, kind = node.primitive, type(adjoint)
-        if kind is not float and (kind is ndarray or kind not in scalars):
+        primitive, kind, of = node.primitive, type(adjoint), type(node.value)
+        if (kind is not float and (kind is ndarray or kind not in scalars)) or (
+            of is not float and of not in scalars  # complex, perhaps: then its parents may be real
+        ):
             arrays = arrays or ArraySweep(bar, once)
             if primitive is not None:
                 if kind is ndarray:

@@ -17,7 +17,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -313,7 +313,23 @@ def _match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
             raise ArgumentError(
                 f"{what} must have the shape {shape_of(model)}, but has {shape_of(leaf)}"
             )
-    return leaves
+    models = flatten(like)[0]
+    return [_match_kind(leaf, model, what) for leaf, model in zip(leaves, models, strict=True)]
+
+
+def _match_kind(number: Any, like: Any, what: str) -> Any:
+    """Return one number of a seed in the kind of what it belongs to; a real one is real."""
+    inner, model = plain(number), plain(like)
+    if is_complex(inner) and not is_complex(model):
+        raise ArgumentError(
+            f"{what}: {short_repr(number)} is complex, and what it belongs to, {short_repr(like)}, "
+            "is real. Pass a real number, or make the other one complex: x + 0j"
+        )
+    if isinstance(number, (np.number, bool)):
+        dtype = getattr(model, "dtype", None)
+        kind = dtype.type if isinstance(dtype, np.dtype) else type(model)
+        return kind(number) if issubclass(kind, (float, complex, np.inexact)) else number
+    return number + 0j if is_complex(model) and not is_complex(inner) else number
 
 
 def _check_tuples(name: str, primals: Any, tangents: Any) -> None:

@@ -240,6 +240,8 @@ def to_type_of(number: Any, like: Any) -> Any:
         return type(like)(number)
     if type(number) is complex and isinstance(like, np.complexfloating):
         return type(like)(number)
+    if type(like) is complex and isinstance(number, (float, np.floating)):
+        return complex(number)
     if type(number) in (float, complex) and library_of(type(like)) == "mpmath":
         return number + zero_like(like)
     return number
