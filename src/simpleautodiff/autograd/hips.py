@@ -13,6 +13,7 @@ import numpy as np
 from simpleautodiff.arrays.patch_scipy import has_node
 from simpleautodiff.autograd.wrap_util import Argnum, restrict_to
 from simpleautodiff.core.level import plain
+from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms import grad as transforms
 from simpleautodiff.transforms.arguments import Argnums
@@ -80,6 +81,10 @@ def _note_independence(f: F) -> F:
 def _as_number(result: Any) -> Any:
     """Return a result of shape (1,), (1, 1), ... as a number."""
     shape = shape_of(result)
+    if is_complex(plain(result)):
+        raise ResultError(
+            "grad of autograd is that of real results; use holomorphic_grad, or simpleautodiff.grad"
+        )
     return np.reshape(result, ()) if shape and math.prod(shape) == 1 else result
 
 
@@ -276,7 +281,8 @@ def holomorphic_grad(f: F, argnum: Argnum = 0) -> F:
     >>> ad.holomorphic_grad(lambda z: z**2)(1 + 2j)
     (2+4j)
     """
-    of_complex, of_real = grad(f, argnum), grad(lambda *args: np.real(f(*args)), argnum)
+    of_complex = transforms.grad(f, argnum)
+    of_real = grad(lambda *args, **kwargs: np.real(f(*args, **kwargs)), argnum)
 
     def slope(*args: Any, **kwargs: Any) -> Any:
         _, x = restrict_to(f, argnum, args, kwargs)

@@ -84,7 +84,7 @@ class ArrayVSpace(VSpace):
     def __init__(self, value: Any) -> None:
         value = np.asarray(value)
         self.shape = value.shape
-        self.dtype = value.dtype
+        self.dtype = value.dtype if value.dtype.kind in "fc" else np.dtype(float)
         self.iscomplex = value.dtype.kind == "c"
 
     @property
@@ -205,7 +205,7 @@ def vspace(value: Any) -> Any:
         return VSpace.mappings[type(value)](value)
     if parts_of(value) is not None:
         return ContainerVSpace(value)
-    if not isinstance(value, (np.ndarray, np.generic, float, complex)):
+    if not isinstance(value, (np.ndarray, np.generic, int, float, complex)):
         raise ValueKindError(
             f"no vector space is known for {value!r} of type {type(value).__name__}; "
             "register one with VSpace.register"

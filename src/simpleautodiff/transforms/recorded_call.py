@@ -158,8 +158,10 @@ def as_number(derivative: Any, like: Any) -> Any:
 
 def _cast_node(derivative: Any, like: Any) -> Any:
     """Return a derivative that is itself a node in the dtype of `like`."""
-    dtype = getattr(like, "dtype", None)
-    if dtype is None or dtype == derivative.dtype or dtype.kind != derivative.dtype.kind:
+    dtype = np.dtype(complex) if type(like) is complex else getattr(like, "dtype", None)
+    if dtype is None or dtype == derivative.dtype:
+        return derivative
+    if dtype.kind not in ("c", derivative.dtype.kind):
         return derivative
     return derivative.astype(dtype)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.registry import as_array, implements, is_batch
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import concrete, plain
 from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -64,7 +64,12 @@ def cholesky(a: Any, upper: bool = False) -> Any:
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
     symmetric = _symmetrize(a, UPLO)
-    return EighResult(eigenvalues(symmetric), eigenvectors(symmetric))
+    vectors = eigenvectors(symmetric)
+    if UPLO.upper() == "U":  # from the upper triangle LAPACK finds other multiples of them
+        found = concrete(vectors)
+        phases = np.sum(np.conj(found) * np.linalg.eigh(concrete(a), "U")[1], -2, keepdims=True)
+        vectors = vectors * np.where(phases == 0, 1, phases / np.abs(phases))
+    return EighResult(eigenvalues(symmetric), vectors)
 
 
 @implements(np.linalg.eigvalsh)

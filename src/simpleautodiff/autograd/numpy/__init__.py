@@ -1,19 +1,20 @@
 """NumPy under another name, for code written for HIPS autograd: change the import line.
 
-Plain `import numpy as np` does the same here: NumPy's own functions take nodes. Only
-np.array([a, b]) and np.full(n, a) of nodes need this module; np.stack([a, b]) does not.
+Plain `import numpy as np` does the same here: NumPy's own functions take nodes. Those of this
+module also take lists of nodes at once, and it has what HIPS autograd adds to NumPy.
 """
 
-import sys
-
+import numpy as _numpy
 from numpy import *  # noqa: F403
-from numpy import fft, linalg, random
 
-from simpleautodiff.arrays.numpy import selection
+from simpleautodiff.arrays.numpy import selection as _selection
+from simpleautodiff.autograd.numpy import fft, linalg, random
+from simpleautodiff.autograd.numpy import additions as _additions
+from simpleautodiff.autograd.numpy.joining import integers_of, join_lists
 
-for _module in (fft, linalg, random):  # import simpleautodiff.numpy.random as npr
-    sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
-
-array = selection.new_array
-full = selection.new_full  # type: ignore[assignment]
-__all__ = ["array", "fft", "full", "linalg", "random"]
+globals().update(join_lists(_numpy), **integers_of(_numpy))
+make_diagonal, where = _additions.make_diagonal, _additions.where
+array = _selection.new_array
+full = _selection.new_full  # type: ignore[assignment]
+numpy_version = _numpy.__version__
+__all__ = ["array", "fft", "full", "linalg", "make_diagonal", "random", "where"]
