@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
-from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch, to_dtype
+from simpleautodiff.arrays.registry import Function, implements_scipy, is_batch
 from simpleautodiff.core.level import Traced, plain
-from simpleautodiff.errors import DomainError, InputError, RuleError, cite_line
+from simpleautodiff.errors import InputError, RuleError, cite_line
 from simpleautodiff.rules.array import matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem, set_item
@@ -52,18 +52,10 @@ SCIPY["linalg.sinm"] = lambda A: matrices.sinm(A)
 SCIPY["linalg.cosm"] = lambda A: matrices.cosm(A)
 SCIPY["linalg.sinhm"] = lambda A: matrices.sinhm(A)
 SCIPY["linalg.coshm"] = lambda A: matrices.coshm(A)
-SCIPY["linalg.sqrtm"] = lambda A, disp=None, blocksize=None: _complex_if_need_be(matrices.sqrtm, A)
-SCIPY["linalg.logm"] = lambda A, disp=None: _complex_if_need_be(matrices.logm, A)
+SCIPY["linalg.sqrtm"] = lambda A, disp=None, blocksize=None: matrices.sqrtm(A)
+SCIPY["linalg.logm"] = lambda A, disp=None: matrices.logm(A)
 SCIPY["linalg.tanm"] = lambda A: np.linalg.solve(matrices.cosm(A), matrices.sinm(A))
 SCIPY["linalg.tanhm"] = lambda A: np.linalg.solve(matrices.coshm(A), matrices.sinhm(A))
-
-
-def _complex_if_need_be(function: Function, A: Any) -> Any:
-    """Return a function of a matrix; where it is not real, that of the complex matrix."""
-    try:
-        return function(A)
-    except DomainError:
-        return function(to_dtype(A, np.result_type(plain(A), np.complex64)))
 
 
 @implements_scipy("linalg.fractional_matrix_power")
