@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -98,7 +99,7 @@ def _others(x: Any, along: Sequence[int], summed: Sequence[int]) -> list[int]:
 
 def _arrange(x: Any, along: Sequence[int], summed: Sequence[int]) -> Any:
     """Return an array with the other axes as one, those to be summed as one, then those along."""
-    others = _others(x, along, summed)
-    x = np.transpose(x, (*others, *summed, *along))
-    rest = x.shape[len(others) + len(summed) :]
-    return np.reshape(x, (-1, int(np.prod([x.shape[len(others) + i] for i in range(len(summed))])), *rest))
+    x = np.transpose(x, (*_others(x, along, summed), *summed, *along))
+    first = x.ndim - len(along)
+    lengths = x.shape[first - len(summed) : first]
+    return np.reshape(x, (-1, math.prod(lengths), *x.shape[first:]))

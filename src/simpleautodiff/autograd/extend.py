@@ -5,7 +5,6 @@ A rule for one mode is enough: the other is its transpose, found by differentiat
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
@@ -150,7 +149,7 @@ def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[i
 
 def _rules_of(function: Any) -> Rules:
     """Return the rules of a primitive; a function of NumPy becomes one, for every derivative."""
-    function = function if hasattr(function, "rules") else inspect.unwrap(function)
+    function = getattr(function, "of_numpy", function)
     if isinstance(function, np.ufunc):
         known = UFUNCS if function in UFUNCS else SPECIAL_UFUNCS
         key = function if function in UFUNCS else function.__name__

@@ -17,7 +17,7 @@ from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms import grad as transforms
 from simpleautodiff.transforms.arguments import Argnums
-from simpleautodiff.transforms.grad import hvp, jvp, vjp
+from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.jacobian import jacobian
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -176,7 +176,7 @@ def hessian_vector_product(f: F, argnum: Argnum = 0) -> F:
     def product(*args: Any, **kwargs: Any) -> Any:
         *given, vector = args
         of_one, x = restrict_to(f, argnum, tuple(given), kwargs)
-        return hvp(of_one, (x,), (vector,))
+        return push_forward(grad(of_one), x)(vector)[1]
 
     return product
 
@@ -247,7 +247,7 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: Argnum = 0) -> Callable[...,
 
         def times(v: Any) -> Any:
             y, dot = jvp(of_one, (x,), (v,))
-            return vjp(of_one, x)[1](hvp(g, (y,), (dot,)))[0]
+            return vjp(of_one, x)[1](push_forward(grad(g), y)(dot)[1])[0]
 
         return times
 

@@ -12,7 +12,7 @@ from simpleautodiff import autograd
 _NAME = autograd.__name__
 
 
-class install_as_autograd:  # noqa: N801  (it is called as a function)
+class install_as_autograd:
     """Let `import autograd` find this library, here and in every module imported from now on.
 
     Modules that have imported autograd before keep it. In a `with` statement what was there is put

@@ -21,7 +21,8 @@ def is_node(x: Any) -> bool:
 
 def is_number(x: Any) -> bool:
     """Tell whether x is a node or a number that may have a derivative."""
-    return is_node(x) or np.result_type(x).kind in "fc"
+    kinds = (float, complex, np.ndarray, np.generic)
+    return is_node(x) or (isinstance(x, kinds) and np.result_type(x).kind in "fc")
 
 
 class Packing:

@@ -77,7 +77,7 @@ class ArrayVSpace(VSpace):
     Examples
     --------
     >>> space = vspace(np.zeros((2, 3)))
-    >>> space.size, space.inner_prod(space.ones(), space.ones())
+    >>> space.size, float(space.inner_prod(space.ones(), space.ones()))
     (6, 6.0)
     """
 
@@ -134,8 +134,8 @@ class ContainerVSpace(VSpace):
     Examples
     --------
     >>> space = vspace({"a": 1.0, "b": [np.zeros(2)]})
-    >>> space.size, space.shape["b"][0].zeros()
-    (3, array([0., 0.]))
+    >>> space.size, space.shape["b"].zeros()
+    (3, [array([0., 0.])])
     """
 
     def __init__(self, value: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -29,18 +30,27 @@ def _joining(function: Any) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except LostDerivativeError:
-            if not has_node(args) and not has_node(kwargs.values()):
+        except TypeError as error:  # a node in a list, or np.stack of a generator
+            new = tuple([_join(arg, error) for arg in args])
+            given = {name: _join(arg, error) for name, arg in kwargs.items()}
+            if all(map(operator.is_, (*new, *given.values()), (*args, *kwargs.values()))):
                 raise
-            given = {name: _join(arg) for name, arg in kwargs.items()}
-            return function(*map(_join, args), **given)
+            return function(*new, **given)
 
+    call.of_numpy = function  # type: ignore[attr-defined]
     return call
 
 
-def _join(arg: Any) -> Any:
-    is_list = isinstance(arg, (list, tuple)) and has_node(arg)
-    return FUNCTIONS[np.array](arg) if is_list else arg
+def _join(arg: Any, error: TypeError) -> Any:
+    """Return an array of a list of nodes in which one was lost, a list of an iterator."""
+    if isinstance(arg, Iterator):
+        return list(arg)
+    lost = isinstance(error, LostDerivativeError)
+    return FUNCTIONS[np.array](arg) if lost and _is_list_of_nodes(arg) else arg
+
+
+def _is_list_of_nodes(arg: Any) -> bool:
+    return isinstance(arg, (list, tuple)) and has_node(arg)
 
 
 def integers_of(module: ModuleType) -> dict[str, type]:
