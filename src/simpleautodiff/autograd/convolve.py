@@ -73,7 +73,7 @@ def convolve(
     array([2., 4., 4., 2.])
     """
     if isinstance(axes, str):
-        axes, mode = None, axes
+        return convolve(A, B, mode=axes)
     if mode not in ("full", "valid", "same"):
         raise ArgumentError(f"mode is 'full', 'valid' or 'same', not {mode!r}")
     along: Axes = [range(A.ndim), range(A.ndim)] if axes is None else axes

@@ -23,7 +23,7 @@ from simpleautodiff.autograd.hips import (
     value_and_grad,
     vector_jacobian_product,
 )
-from simpleautodiff.autograd.wrap_util import Argnum
+from simpleautodiff.transforms.arguments import Argnums
 from simpleautodiff.transforms.checkpoint import checkpoint
 from simpleautodiff.transforms.jacobian import hessian, jacobian
 
@@ -52,7 +52,7 @@ __all__ = [
 F = Callable[..., Any]
 
 
-def make_jvp_reversemode(f: F, argnum: Argnum = 0) -> Callable[..., F]:
+def make_jvp_reversemode(f: F, argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function that maps arguments to the map from a tangent to that of the result.
 
     Forward mode exists for everything here, so it is used.

@@ -150,16 +150,15 @@ def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[i
 def _rules_of(function: Any) -> Rules:
     """Return the rules of a primitive; a function of NumPy becomes one, for every derivative."""
     function = getattr(function, "of_numpy", function)
+    known: dict[Any, Any] = FUNCTIONS
+    key = function
     if isinstance(function, np.ufunc):
-        known = UFUNCS if function in UFUNCS else SPECIAL_UFUNCS
-        key = function if function in UFUNCS else function.__name__
-    else:
-        known, key = FUNCTIONS, function
-    recorded = known.get(key, function)  # type: ignore[attr-defined]
+        known, key = (UFUNCS, key) if key in UFUNCS else (SPECIAL_UFUNCS, function.__name__)
+    recorded = known.get(key, function)
     if not hasattr(recorded, "rules"):
         if not isinstance(function, (np.ufunc, type(np.sum))):
             raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
-        recorded = known[key] = primitive(function)  # type: ignore[index]
+        recorded = known[key] = primitive(function)
     rules: Rules = recorded.rules
     return rules
 

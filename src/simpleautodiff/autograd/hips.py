@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import has_node
-from simpleautodiff.autograd.wrap_util import Argnum, restrict_to
+from simpleautodiff.autograd.wrap_util import restrict_to
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ResultError
 from simpleautodiff.rules.array.shapes import shape_of
@@ -128,7 +128,7 @@ def grad(f: F, argnum: Argnums = 0) -> F:
     return transforms.name_after(lambda *args, **kwargs: both(*args, **kwargs)[1], "grad", f)
 
 
-def make_vjp(f: F, argnum: Argnum = 0) -> Callable[..., tuple[F, Any]]:
+def make_vjp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:
     """Return a function of the arguments that returns `(pullback, f(*args))` for one argument.
 
     Examples
@@ -145,7 +145,7 @@ def make_vjp(f: F, argnum: Argnum = 0) -> Callable[..., tuple[F, Any]]:
     return pullback_and_value
 
 
-def make_jvp(f: F, argnum: Argnum = 0) -> Callable[..., F]:
+def make_jvp(f: F, argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function of the arguments that returns the map from a tangent to `(value, tangent)`.
 
     Examples
@@ -161,7 +161,7 @@ def make_jvp(f: F, argnum: Argnum = 0) -> Callable[..., F]:
     return push
 
 
-def hessian_vector_product(f: F, argnum: Argnum = 0) -> F:
+def hessian_vector_product(f: F, argnum: Argnums = 0) -> F:
     """Return a function of the arguments and a vector: one argument's Hessian times the vector.
 
     Examples
@@ -184,7 +184,7 @@ def hessian_vector_product(f: F, argnum: Argnum = 0) -> F:
 hessian_tensor_product = hessian_vector_product
 
 
-def vector_jacobian_product(f: F, argnum: Argnum = 0) -> F:
+def vector_jacobian_product(f: F, argnum: Argnums = 0) -> F:
     """Return a function of the arguments and a seed of the result: the adjoint of one argument.
 
     A seed with fewer axes than the result is that of its first axes.
@@ -211,7 +211,7 @@ def vector_jacobian_product(f: F, argnum: Argnum = 0) -> F:
 tensor_jacobian_product = vector_jacobian_product
 
 
-def make_hvp(f: F, argnum: Argnum = 0) -> Callable[..., tuple[F, Any]]:
+def make_hvp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:
     """Return a function that returns `(v -> Hessian times v, gradient)` for one argument.
 
     Examples
@@ -228,7 +228,7 @@ def _half_square(x: Any) -> Any:
     return np.sum(x**2, axis=-1) / 2
 
 
-def make_ggnvp(f: F, g: F = _half_square, f_argnum: Argnum = 0) -> Callable[..., F]:
+def make_ggnvp(f: F, g: F = _half_square, f_argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function that returns v -> Jᵀ H J v, J the Jacobian of `f`, H the Hessian of `g`.
 
     That is the generalised Gauss-Newton matrix of g(f(x)) times a vector.
@@ -254,7 +254,7 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: Argnum = 0) -> Callable[...,
     return make_product
 
 
-def deriv(f: F, argnum: Argnum = 0) -> F:
+def deriv(f: F, argnum: Argnums = 0) -> F:
     """Return the derivative of each element of an elementwise function, in forward mode.
 
     Examples
@@ -272,7 +272,7 @@ def deriv(f: F, argnum: Argnum = 0) -> F:
     return slope
 
 
-def holomorphic_grad(f: F, argnum: Argnum = 0) -> F:
+def holomorphic_grad(f: F, argnum: Argnums = 0) -> F:
     """Return the complex derivative of a holomorphic function; it checks that it is one.
 
     Examples
@@ -294,7 +294,7 @@ def holomorphic_grad(f: F, argnum: Argnum = 0) -> F:
     return slope
 
 
-def grad_and_aux(f: F, argnum: Argnum = 0) -> F:
+def grad_and_aux(f: F, argnum: Argnums = 0) -> F:
     """Return `grad` of a function that returns `(number, aux)`: its result is `(gradient, aux)`.
 
     Examples

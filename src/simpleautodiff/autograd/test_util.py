@@ -8,9 +8,9 @@ from typing import Any
 
 from simpleautodiff.autograd.hips import pull_back, push_forward
 from simpleautodiff.autograd.vspaces import vspace
-from simpleautodiff.autograd.wrap_util import Argnum, unary_to_nary
+from simpleautodiff.autograd.wrap_util import unary_to_nary
 from simpleautodiff.errors import ArgumentError, CheckError
-from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.arguments import Argnums, name_of
 
 __all__ = [
     "check_equivalent",
@@ -81,7 +81,7 @@ def check_vjp(f: F, x: Any) -> None:
 
 
 def check_grads(
-    f: F, argnum: Argnum = 0, modes: Sequence[str] = ("fwd", "rev"), order: int = 2
+    f: F, argnum: Argnums = 0, modes: Sequence[str] = ("fwd", "rev"), order: int = 2
 ) -> Callable[..., None]:
     """Return a function that compares the derivatives at its arguments up to an order.
 

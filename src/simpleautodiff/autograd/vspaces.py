@@ -83,7 +83,7 @@ class ArrayVSpace(VSpace):
 
     def __init__(self, value: Any) -> None:
         value = np.asarray(value)
-        self.shape = value.shape
+        self.shape: tuple[int, ...] = value.shape
         self.dtype = value.dtype if value.dtype.kind in "fc" else np.dtype(float)
         self.iscomplex = value.dtype.kind == "c"
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.arguments import Argnums, name_of
 
 F = Callable[..., Any]
-Argnum = int | Sequence[int]
 
 
 def restrict_to(
-    f: F, argnum: Argnum, args: tuple[Any, ...], kwargs: dict[str, Any]
+    f: F, argnum: Argnums, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[F, Any]:
     """Return a function of one of the arguments, or of a tuple of some, and what it is here.
 
@@ -51,7 +50,7 @@ def unary_to_nary(operator: F) -> F:
     """
 
     @wraps(operator)
-    def on_functions(f: F, argnum: Argnum = 0, *given: Any, **options: Any) -> F:
+    def on_functions(f: F, argnum: Argnums = 0, *given: Any, **options: Any) -> F:
         def result(*args: Any, **kwargs: Any) -> Any:
             return operator(*restrict_to(f, argnum, args, kwargs), *given, **options)
 

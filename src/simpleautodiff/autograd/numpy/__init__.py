@@ -8,7 +8,12 @@ import numpy as _numpy
 from numpy import *  # noqa: F403
 
 from simpleautodiff.arrays.numpy import selection as _selection
-from simpleautodiff.autograd.numpy import additions as _additions, fft, linalg, random
+from simpleautodiff.autograd.numpy import (  # type: ignore[no-redef]
+    additions as _additions,
+    fft,
+    linalg,
+    random,
+)
 from simpleautodiff.autograd.numpy.joining import integers_of, join_lists
 
 globals().update(join_lists(_numpy), **integers_of(_numpy))
