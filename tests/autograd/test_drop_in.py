@@ -264,15 +264,20 @@ def test_a_missing_rule_is_not_implemented():
 def test_functions_of_numpy_can_be_given_other_rules():
     code = (
         "import numpy as np\n"
-        "from simpleautodiff.autograd import grad\n"
+        "from simpleautodiff.autograd import grad, make_jvp\n"
         "import simpleautodiff.autograd.numpy as anp\n"
-        "from simpleautodiff.autograd.extend import defvjp\n"
+        "from simpleautodiff.autograd.extend import defjvp, defvjp\n"
+        "from simpleautodiff.autograd.scipy.special import polygamma\n"
         "defvjp(anp.sin, lambda ans, x: lambda g: 7.0 * g)\n"
         "defvjp(anp.linalg.norm, lambda ans, x: lambda g: 5.0 * g * x)\n"
         "print(grad(np.sin)(1.0), grad(anp.linalg.norm)(np.ones(2)))\n"
+        "print(make_jvp(np.sin)(0.0)(1.0)[1])  # the rule of the other mode stays\n"
+        "defjvp(polygamma, None, lambda g, ans, n, x: 3.0 * g)\n"
+        "f = lambda x: polygamma(1, x)\n"
+        "print(make_jvp(f)(1.0)(1.0)[1], abs(grad(f)(1.0) - polygamma(2, 1.0)) < 1e-12)\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert out.stdout == "7.0 [5. 5.]\n"
+    assert out.stdout == "7.0 [5. 5.]\n1.0\n3.0 True\n"
 
 
 def test_methods_of_primitives_are_deprecated():

@@ -134,9 +134,10 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if has_node(args) or has_node(kwargs.values()):
-            return _call_implementation(name, implementation, args, kwargs)
+            return _call_implementation(name, function.implementation, args, kwargs)  # type: ignore[attr-defined]
         return original(*args, **kwargs)
 
+    function.implementation = implementation  # type: ignore[attr-defined]  # users may give another
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
     PATCHED[id(original)] = function
     return function

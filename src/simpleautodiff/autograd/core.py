@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from simpleautodiff.arrays.registry import FUNCTIONS as primitive_vjps
 from simpleautodiff.autograd.deprecated import primitive
 from simpleautodiff.autograd.extend import (
     Box,
@@ -38,6 +39,7 @@ __all__ = [
     "make_vjp",
     "notrace_primitive",
     "primitive",
+    "primitive_vjps",
     "vspace",
 ]
 F = Callable[..., Any]

@@ -20,7 +20,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.transforms.arguments import name_of
-from simpleautodiff.transforms.grad import vjp
+from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.values.functions import zero_like
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -148,19 +148,39 @@ def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[i
 
 
 def _rules_of(function: Any) -> Rules:
-    """Return the rules of a primitive; a function of NumPy becomes one, for every derivative."""
+    """Return the rules of a primitive; a function of NumPy or SciPy becomes one, everywhere."""
     function = getattr(function, "of_numpy", function)
     known: dict[Any, Any] = FUNCTIONS
     key = function
     if isinstance(function, np.ufunc):
         known, key = (UFUNCS, key) if key in UFUNCS else (SPECIAL_UFUNCS, function.__name__)
-    recorded = known.get(key, function)
-    if not hasattr(recorded, "rules"):
-        if not isinstance(function, (np.ufunc, type(np.sum))):
-            raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
-        recorded = known[key] = primitive(function)
-    rules: Rules = recorded.rules
+    elif hasattr(function, "implementation"):
+        known, key = vars(function), "implementation"
+    elif hasattr(function, "rules"):
+        return function.rules  # type: ignore[no-any-return]
+    elif not isinstance(function, type(np.sum)):
+        raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
+    if not hasattr(known.get(key), "rules"):
+        known[key] = _make_primitive(function, known.get(key))
+    rules: Rules = known[key].rules
     return rules
+
+
+def _make_primitive(function: F, implementation: F | None) -> F:
+    """Make a primitive of a function of NumPy or SciPy; its rules are those it has, at first."""
+    recorded: Any = primitive(getattr(function, "__wrapped__", function))
+    if implementation is not None:
+
+        def of_one(i: int, args: Any, kwargs: Any) -> F:
+            return lambda x: implementation(*args[:i], x, *args[i + 1 :], **kwargs)
+
+        recorded.rules["pull", None] = lambda i: (
+            lambda ans, *args, **kwargs: lambda g: vjp(of_one(i, args, kwargs), args[i])[1](g)[0]
+        )
+        recorded.rules["push", None] = lambda i: (
+            lambda g, ans, *args, **kwargs: jvp(of_one(i, args, kwargs), (args[i],), (g,))[1]
+        )
+    return recorded  # type: ignore[no-any-return]
 
 
 def defvjp(function: F, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.patch_scipy import has_node
+from simpleautodiff.autograd.packing import is_node
 from simpleautodiff.autograd.wrap_util import restrict_to
 from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ResultError
@@ -48,13 +48,13 @@ def elementwise_grad(f: F, argnums: Argnums = 0, *, argnum: Argnums | None = Non
 
 def pull_back(f: F, x: Any) -> tuple[F, Any]:
     """Return `(pullback, f(x))`, where `pullback(seed)` is the adjoint of x."""
-    value, pullback = vjp(_note_independence(f), x)
+    value, pullback = vjp(_give_numbers(f), x)
     return (lambda seed: pullback(_give_shape(seed, value))[0]), value
 
 
 def push_forward(f: F, x: Any) -> F:
     """Return the map from a tangent of x to `(f(x), its tangent)`."""
-    return lambda tangent: jvp(_note_independence(f), (x,), (_give_shape(tangent, x),))
+    return lambda tangent: jvp(_give_numbers(f), (x,), (_give_shape(tangent, x),))
 
 
 def _give_shape(seed: Any, like: Any) -> Any:
@@ -69,13 +69,23 @@ def _note_independence(f: F) -> F:
 
     def noting(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
-        if has_node(flatten(result)[0]):
-            return result
-        warnings.warn("Output seems independent of input.", stacklevel=2)
-        return map_leaves(lambda leaf: leaf * 1.0, result)  # an answer of True is the number 1
+        if not is_node(result) and not any(map(is_node, flatten(result)[0])):
+            warnings.warn("Output seems independent of input.", stacklevel=2)
+        return result
 
     noting.__wrapped__ = f  # type: ignore[attr-defined]
     return noting
+
+
+def _give_numbers(f: F) -> F:
+    """Return f, whose answers True and False are numbers."""
+    noting = _note_independence(f)
+
+    def give_numbers(x: Any) -> Any:
+        result = noting(x)
+        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
+
+    return give_numbers
 
 
 def _as_number(result: Any) -> Any:

@@ -16,7 +16,7 @@ from simpleautodiff.values.pytree import flatten, matching_leaves, parts_of
 
 def is_node(x: Any) -> bool:
     """Tell whether x is a node, or an array that nodes were written to."""
-    return isinstance(unwrapped(x), Traced)
+    return isinstance(x, Traced) or isinstance(unwrapped(x), Traced)
 
 
 def is_number(x: Any) -> bool:

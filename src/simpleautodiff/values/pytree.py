@@ -46,14 +46,14 @@ def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
 
 def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
     """Return the parts of a container with their paths (`[0]`, `['w']`, `.w`); None for a leaf."""
-    match tree:
-        case None:
-            return []
-        case dict():
-            return [(f"[{key!r}]", part) for key, part in tree.items()]
-        case tuple() | list():
-            return [(f"[{i}]", part) for i, part in enumerate(tree)]
-    if is_dataclass(tree) and not isinstance(tree, type) and not hasattr(tree, "__mul__"):
+    kind = type(tree)  # a node may say that it is a float: its own type is asked
+    if tree is None:
+        return []
+    if issubclass(kind, dict):
+        return [(f"[{key!r}]", part) for key, part in tree.items()]
+    if issubclass(kind, (tuple, list)):
+        return [(f"[{i}]", part) for i, part in enumerate(tree)]
+    if is_dataclass(kind) and not hasattr(kind, "__mul__"):
         return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
     return None
 
@@ -104,12 +104,29 @@ def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of `tree`, which must have the structure of `like`."""
     if isinstance(tree, dict) and isinstance(like, dict) and tree.keys() == like.keys():
         tree = {key: tree[key] for key in like}  # the order of the keys does not matter
+    leaves: list[Any] = []
+    if _collect(tree, like, leaves):
+        return leaves
     if paths(tree) != paths(like):
         raise ArgumentError(
             f"{what} must have the structure of {_describe(like)}, but has that of "
             f"{_describe(tree)}. Pass one number for each number."
         )
     return flatten(tree)[0]
+
+
+def _collect(tree: Any, like: Any, leaves: list[Any]) -> bool:
+    """Append the leaves of `tree`, as long as its containers are as long as those of `like`."""
+    parts, others = parts_of(tree), parts_of(like)
+    if parts is None or others is None:
+        leaves.append(tree)
+        return parts is others
+    return len(parts) == len(others) and all(
+        [
+            a == b and _collect(part, other, leaves)
+            for (a, part), (b, other) in zip(parts, others, strict=True)
+        ]
+    )
 
 
 def _describe(tree: Any) -> str:
