@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from simpleautodiff.arrays.registry import as_array, implements, is_batch
-from simpleautodiff.core.level import concrete, plain
+from simpleautodiff.core.level import plain
 from simpleautodiff.errors import ArgumentError, DomainError, InputError, RuleError, cite_line
 from simpleautodiff.rules.array import decompositions as factors
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -65,9 +65,10 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return eigenvalues and eigenvectors of a symmetric matrix, of which one triangle is read."""
     symmetric = _symmetrize(a, UPLO)
     vectors = eigenvectors(symmetric)
-    if UPLO.upper() == "U":  # from the upper triangle LAPACK finds other multiples of them
-        found = concrete(vectors)
-        phases = np.sum(np.conj(found) * np.linalg.eigh(concrete(a), "U")[1], -2, keepdims=True)
+    found = plain(vectors)
+    if UPLO.upper() == "U" and isinstance(found, np.ndarray):
+        there = np.linalg.eigh(plain(a), "U")[1]  # from that triangle LAPACK finds other multiples
+        phases = np.sum(np.conj(found) * there, -2, keepdims=True)
         vectors = vectors * np.where(phases == 0, 1, phases / np.abs(phases))
     return EighResult(eigenvalues(symmetric), vectors)
 
