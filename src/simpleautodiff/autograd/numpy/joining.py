@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, ValuesView
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -42,8 +42,8 @@ def _joining(function: Any) -> F:
 
 
 def _join(arg: Any, error: TypeError) -> Any:
-    """Return an array of a list of nodes in which one was lost, a list of an iterator."""
-    if isinstance(arg, Iterator):
+    """Return an array of a list of nodes in which one was lost, a list of what is iterated over."""
+    if isinstance(arg, (Iterator, ValuesView)):
         return list(arg)
     lost = isinstance(error, LostDerivativeError)
     return FUNCTIONS[np.array](arg) if lost and _is_list_of_nodes(arg) else arg
