@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -46,16 +47,28 @@ def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
 
 def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
     """Return the parts of a container with their paths (`[0]`, `['w']`, `.w`); None for a leaf."""
-    kind = type(tree)  # a node may say that it is a float: its own type is asked
-    if tree is None:
-        return []
+    match _container_of(type(tree)):  # type: ignore[arg-type]
+        case "":
+            return None
+        case "dict":
+            return [(f"[{key!r}]", part) for key, part in tree.items()]
+        case "sequence":
+            return [(f"[{i}]", part) for i, part in enumerate(tree)]
+        case "dataclass":
+            return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
+    return []  # None
+
+
+@cache
+def _container_of(kind: type) -> str:
+    """Say which container a type is, "" for a leaf; a node, whatever it says to be, is a leaf."""
     if issubclass(kind, dict):
-        return [(f"[{key!r}]", part) for key, part in tree.items()]
+        return "dict"
     if issubclass(kind, (tuple, list)):
-        return [(f"[{i}]", part) for i, part in enumerate(tree)]
+        return "sequence"
     if is_dataclass(kind) and not hasattr(kind, "__mul__"):
-        return [(f".{field.name}", getattr(tree, field.name)) for field in fields(tree)]
-    return None
+        return "dataclass"
+    return "none" if kind is type(None) else ""
 
 
 def assemble(tree: Any, parts: list[Any]) -> Any:
