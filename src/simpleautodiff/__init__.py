@@ -27,6 +27,7 @@ if typing.TYPE_CHECKING:
         tensor_jacobian_product as tensor_jacobian_product,
         vector_jacobian_product as vector_jacobian_product,
     )
+    from simpleautodiff.autograd.installing import install_as_autograd as install_as_autograd
     from simpleautodiff.compiled import jit as jit
     from simpleautodiff.core.linear import ZERO as ZERO, Linear as Linear
     from simpleautodiff.core.node import Node as Node

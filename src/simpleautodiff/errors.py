@@ -112,7 +112,7 @@ class OrderError(AutodiffError, ValueError):
     """An order of nodes in which some node precedes one of its parents."""
 
 
-class RuleError(AutodiffError, ValueError):
+class RuleError(AutodiffError, NotImplementedError, ValueError):
     """A derivative rule is missing or wrong."""
 
 

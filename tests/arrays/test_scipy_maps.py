@@ -156,7 +156,8 @@ def test_float32_stays_so(f, x):
 def test_another_import_line(name):
     ours = importlib.import_module(f"simpleautodiff.scipy.{name}")
     theirs = importlib.import_module(f"scipy.{name}")
-    public = [each for each in dir(theirs) if each[0] != "_" and each != "odeint"]
+    own = ("convolve", "odeint")  # with arguments of HIPS autograd
+    public = [each for each in dir(theirs) if each[0] != "_" and each not in own]
     functions = [each for each in public if not isinstance(getattr(theirs, each), ModuleType)]
     assert all(getattr(ours, each) is getattr(theirs, each) for each in functions)
     assert set(public) <= set(dir(ours))

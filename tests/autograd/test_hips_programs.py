@@ -14,7 +14,7 @@ import simpleautodiff as ad
 from simpleautodiff.values.pytree import flatten
 
 autograd = pytest.importorskip("autograd")
-OWN = {"Box", "JVPNode", "SparseObject", "VJPNode", "VSpace", "register_notrace", "vspace"}
+OWN = {"JVPNode", "SparseObject", "VJPNode", "register_notrace"}
 
 PROGRAMS = {
     "logistic regression": """
@@ -331,8 +331,8 @@ def test_parts_of_modules_are_imported_as_there():
     from simpleautodiff.numpy.fft import rfft
     from simpleautodiff.scipy.stats.t import logpdf
 
-    assert npla is np.linalg
-    assert rfft is np.fft.rfft
+    assert npla.solve.__wrapped__ is np.linalg.solve
+    assert rfft.__wrapped__ is np.fft.rfft
     assert ad.grad(norm.logpdf)(2.0) == -2.0
     slope = ad.grad(logpdf)(1.0, 3.0)
     np.testing.assert_allclose(slope, -(3 + 1) * 1.0 / (3 + 1.0), rtol=1e-12)
@@ -443,7 +443,7 @@ def test_a_primitive_without_a_rule_says_so():
     with pytest.raises(ad.RuleError, match=r"argument 1; give it with defvjp"):
         ad.grad(primitive(lambda x: x))(1.0)
     with pytest.raises(ad.RuleError, match="put @primitive before"):
-        defvjp(np.sin, None)
+        defvjp(len, None)
 
 
 def test_a_wrong_rule_is_found():

@@ -165,6 +165,7 @@ ARRAY_METHODS |= {
     "conjugate": lambda self: conj(self),
     "T": property(lambda self: transpose(self, None)),
     "mT": property(matrix_transpose),
+    "_value": property(lambda self: self.value),  # as HIPS autograd calls it
     "__getitem__": _index,
     "__len__": _length,
     "__iter__": _iterate,

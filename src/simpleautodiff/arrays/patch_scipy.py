@@ -135,10 +135,16 @@ def _wrap(original: Any, name: str, implementation: Function) -> Function:
     @functools.wraps(original)
     def function(*args: Any, **kwargs: Any) -> Any:
         if has_node(args) or has_node(kwargs.values()):
-            result = _call_implementation(name, implementation, args, kwargs)
-            return _give_values(result, name, original, args, kwargs)
+            own = function.implementation  # type: ignore[attr-defined]
+            result = _call_implementation(name, own, args, kwargs)
+            return (
+                _give_values(result, name, original, args, kwargs)
+                if own is implementation
+                else result
+            )
         return original(*args, **kwargs)
 
+    function.implementation = implementation  # type: ignore[attr-defined]  # users may give another
     function.__module__ = name.rpartition(".")[0].replace("np.", "numpy.")  # for pickle
     PATCHED[id(original)] = function
     return function

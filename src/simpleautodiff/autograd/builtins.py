@@ -7,8 +7,9 @@ from typing import Any
 
 from simpleautodiff.core.level import plain, unwrapped
 
-__all__ = ["dict", "isinstance", "list", "tuple", "type"]
+__all__ = ["DictBox", "SequenceBox", "dict", "isinstance", "list", "tuple", "type"]
 dict, list, tuple = builtins.dict, builtins.list, builtins.tuple
+DictBox, SequenceBox = dict, (list, tuple)  # what `isinstance` is asked: boxes hold no structures
 
 
 def isinstance(x: Any, kinds: Any) -> bool:

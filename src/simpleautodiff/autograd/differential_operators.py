@@ -8,6 +8,7 @@ from typing import Any
 from simpleautodiff.autograd.hips import (
     deriv,
     elementwise_grad,
+    grad,
     grad_and_aux,
     grad_named,
     hessian_tensor_product,
@@ -19,10 +20,11 @@ from simpleautodiff.autograd.hips import (
     make_vjp,
     multigrad_dict,
     tensor_jacobian_product,
+    value_and_grad,
     vector_jacobian_product,
 )
+from simpleautodiff.transforms.arguments import Argnums
 from simpleautodiff.transforms.checkpoint import checkpoint
-from simpleautodiff.transforms.grad import grad, value_and_grad
 from simpleautodiff.transforms.jacobian import hessian, jacobian
 
 __all__ = [
@@ -50,7 +52,7 @@ __all__ = [
 F = Callable[..., Any]
 
 
-def make_jvp_reversemode(f: F, argnum: int = 0) -> Callable[..., F]:
+def make_jvp_reversemode(f: F, argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function that maps arguments to the map from a tangent to that of the result.
 
     Forward mode exists for everything here, so it is used.

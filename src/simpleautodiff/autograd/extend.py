@@ -9,17 +9,26 @@ from collections.abc import Callable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from simpleautodiff.core.level import apply, plain, unwrapped
+import numpy as np
+
+from simpleautodiff.arrays.registry import FUNCTIONS, SPECIAL_UFUNCS
+from simpleautodiff.autograd.packing import Packing, is_node, is_number
+from simpleautodiff.autograd.vspaces import VSpace, vspace
+from simpleautodiff.core.level import Traced as Box, apply, plain, unwrapped
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import RuleError, cite_line
-from simpleautodiff.transforms.grad import vjp
+from simpleautodiff.rules.row import UFUNCS
+from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.values.functions import zero_like
-from simpleautodiff.values.pytree import map_leaves
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 Rules = dict[tuple[str, int | None], Any]  # by mode and argument; None is for any argument
 __all__ = [
+    "Box",
+    "VSpace",
     "def_linear",
     "defjvp",
     "defjvp_argnum",
@@ -29,6 +38,7 @@ __all__ = [
     "defvjp_argnums",
     "notrace_primitive",
     "primitive",
+    "vspace",
 ]
 
 
@@ -52,32 +62,72 @@ def primitive(function: F) -> F:
 
     @wraps(function)
     def call_recorded(*args: Any, **kwargs: Any) -> Any:
-        name = function.__name__
-        partials = tuple([_local_derivative(name, rules, i, kwargs) for i in range(len(args))])
-        compute = partial(function, **kwargs)
-        return apply(Primitive(name, partials, compute, name, name, "", arrays=True), *args)
+        places = [i for i, arg in enumerate(args) if any(map(is_node, flatten(arg)[0]))]
+        if not places:
+            return function(*args, **kwargs)
+        return _Call(function, rules, args, kwargs, places).record()
 
     call_recorded.rules = rules  # type: ignore[attr-defined]
+    call_recorded.fun = function  # type: ignore[attr-defined]
     return call_recorded
 
 
-def _local_derivative(name: str, rules: Rules, i: int, kwargs: Any) -> F:
-    """Return the local derivative in an argument, from the rule of either mode."""
+class _Call:
+    """One call of a primitive: which of its arguments hold nodes, and the rules for these.
 
-    def rule(v: Any, *args: Any) -> Any:
-        pull, push = _rule_for(rules, "pull", i), _rule_for(rules, "push", i)
+    An argument that is a structure is one vector to the engine, and so is such a result.
+    """
+
+    def __init__(
+        self, function: F, rules: Rules, args: Sequence[Any], kwargs: Any, places: list[int]
+    ) -> None:
+        self.function, self.rules, self.args, self.kwargs = function, rules, args, kwargs
+        self.places = places
+        self.packings = [Packing(args[i], is_node) for i in places]
+        self.result: Packing
+
+    def record(self) -> Any:
+        name = name_of(self.function)
+        partials = tuple([partial(self.differentiate, k) for k in range(len(self.places))])
+        row = Primitive(name, partials, self.compute, name, name, "", arrays=True)
+        pairs = zip(self.packings, self.places, strict=True)
+        packed = apply(row, *[packing.pack(self.args[i]) for packing, i in pairs])
+        return self.result.unpack(packed)
+
+    def fill_in(self, parts: Sequence[Any]) -> list[Any]:
+        """Return all arguments, with the parts in the places of those that hold nodes."""
+        given = list(self.args)
+        for i, packing, part in zip(self.places, self.packings, parts, strict=True):
+            given[i] = packing.unpack(part)
+        return given
+
+    def compute(self, *parts: Any) -> Any:
+        result = self.function(*self.fill_in(parts), **self.kwargs)
+        self.result = Packing(result, is_number)
+        return self.result.pack(result)
+
+    def differentiate(self, k: int, v: Any, *parts: Any) -> Any:
+        """Return the local derivative in an argument, from the rule of either mode."""
+        i, packing = self.places[k], self.packings[k]
+        pull, push = _rule_for(self.rules, "pull", i), _rule_for(self.rules, "push", i)
         if pull is ZERO or push is ZERO:
             return ZERO
-        back = pull and pull(v, *args, **kwargs)
-        on = push and (lambda dot: push(dot, v, *args, **kwargs))
-        if not back and not on:
+        if not pull and not push:
+            name = name_of(self.function)
             raise RuleError(
                 f"no derivative rule for {name} in its argument {i + 1}; give it with "
                 f"defvjp({name}, ...){cite_line()}"
             )
-        return Linear(on or _transpose(back, v), back or _transpose(on, args[i]))
-
-    return rule
+        args, ans = self.fill_in(parts), self.result.unpack(v)
+        on = back = None
+        if pull:
+            pulled = pull(ans, *args, **self.kwargs)
+            back = lambda g: packing.pack(pulled(self.result.unpack(g)))  # noqa: E731
+        if push:
+            on = lambda dot: self.result.pack(  # noqa: E731
+                push(packing.unpack(dot), ans, *args, **self.kwargs)
+            )
+        return Linear(on or _transpose(back, v), back or _transpose(on, parts[k]))
 
 
 def _rule_for(rules: Rules, mode: str, i: int) -> Any:
@@ -97,11 +147,40 @@ def _declare(mode: str, function: F, given: tuple[Any, ...], argnums: Sequence[i
         rules[mode, i] = ZERO if rule is None else rule
 
 
-def _rules_of(function: F) -> Rules:
-    if not hasattr(function, "rules"):
+def _rules_of(function: Any) -> Rules:
+    """Return the rules of a primitive; a function of NumPy or SciPy becomes one, everywhere."""
+    function = getattr(function, "of_numpy", function)
+    known: dict[Any, Any] = FUNCTIONS
+    key = function
+    if isinstance(function, np.ufunc):
+        known, key = (UFUNCS, key) if key in UFUNCS else (SPECIAL_UFUNCS, function.__name__)
+    elif hasattr(function, "implementation"):
+        known, key = vars(function), "implementation"
+    elif hasattr(function, "rules"):
+        return function.rules  # type: ignore[no-any-return]
+    elif not isinstance(function, type(np.sum)):
         raise RuleError(f"{function!r} is no primitive: put @primitive before its definition")
-    rules: Rules = function.rules
+    if not hasattr(known.get(key), "rules"):
+        known[key] = _make_primitive(function, known.get(key))
+    rules: Rules = known[key].rules
     return rules
+
+
+def _make_primitive(function: F, implementation: F | None) -> F:
+    """Make a primitive of a function of NumPy or SciPy; its rules are those it has, at first."""
+    recorded: Any = primitive(getattr(function, "__wrapped__", function))
+    if implementation is not None:
+
+        def of_one(i: int, args: Any, kwargs: Any) -> F:
+            return lambda x: implementation(*args[:i], x, *args[i + 1 :], **kwargs)
+
+        recorded.rules["pull", None] = lambda i: (
+            lambda ans, *args, **kwargs: lambda g: vjp(of_one(i, args, kwargs), args[i])[1](g)[0]
+        )
+        recorded.rules["push", None] = lambda i: (
+            lambda g, ans, *args, **kwargs: jvp(of_one(i, args, kwargs), (args[i],), (g,))[1]
+        )
+    return recorded  # type: ignore[no-any-return]
 
 
 def defvjp(function: F, *vjpmakers: Any, argnums: Sequence[int] | None = None) -> None:

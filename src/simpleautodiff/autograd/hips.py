@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import inspect
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.autograd.packing import is_node
+from simpleautodiff.autograd.wrap_util import restrict_to
+from simpleautodiff.core.level import plain
+from simpleautodiff.errors import ResultError
+from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.transforms import grad as transforms
 from simpleautodiff.transforms.arguments import Argnums
-from simpleautodiff.transforms.grad import grad, hvp, jvp, vjp
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.transforms.grad import jvp, vjp
+from simpleautodiff.transforms.jacobian import jacobian
+from simpleautodiff.values.functions import is_complex
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 
@@ -33,16 +43,102 @@ def elementwise_grad(f: F, argnums: Argnums = 0, *, argnum: Argnums | None = Non
         return sum(np.sum(leaf) for leaf in flatten(f(*args, **kwargs))[0])
 
     total.__wrapped__ = f  # type: ignore[attr-defined]
-    return grad(total, argnums, argnum=argnum)
+    return grad(total, argnums if argnum is None else argnum)
 
 
-def _restrict_to(f: F, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[F, Any]:
-    """Return a function of one of the arguments alone, and that argument."""
-    before, x, behind = args[:argnum], args[argnum], args[argnum:][1:]
-    return (lambda x: f(*before, x, *behind, **kwargs)), x
+def pull_back(f: F, x: Any) -> tuple[F, Any]:
+    """Return `(pullback, f(x))`, where `pullback(seed)` is the adjoint of x."""
+    value, pullback = vjp(_give_numbers(f), x)
+    return (lambda seed: pullback(_give_shape(seed, value))[0]), value
 
 
-def make_vjp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
+def push_forward(f: F, x: Any) -> F:
+    """Return the map from a tangent of x to `(f(x), its tangent)`."""
+    return lambda tangent: jvp(_give_numbers(f), (x,), (_give_shape(tangent, x),))
+
+
+def _give_shape(seed: Any, like: Any) -> Any:
+    """Return a seed of one number in the shape of the number it belongs to."""
+    if shape_of(seed) == shape_of(like) or math.prod(shape_of(like)) != 1:
+        return seed
+    return np.reshape(seed, shape_of(like)) if math.prod(shape_of(seed)) == 1 else seed
+
+
+def _note_independence(f: F) -> F:
+    """Return f, with a warning where its result does not depend on its arguments."""
+
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if not is_node(result) and not any(map(is_node, flatten(result)[0])):
+            warnings.warn("Output seems independent of input.", stacklevel=2)
+        return result
+
+    noting.__wrapped__ = f  # type: ignore[attr-defined]
+    return noting
+
+
+def _give_numbers(f: F) -> F:
+    """Return f, whose answers True and False are numbers."""
+    noting = _note_independence(f)
+
+    def give_numbers(x: Any) -> Any:
+        result = noting(x)
+        return result * 1.0 if isinstance(result, (bool, np.bool_)) else result
+
+    return give_numbers
+
+
+def _as_number(result: Any) -> Any:
+    """Return a result of shape (1,), (1, 1), ... as a number."""
+    shape = shape_of(result)
+    if is_complex(plain(result)):
+        raise ResultError(
+            "grad of autograd is that of real results; use holomorphic_grad, or simpleautodiff.grad"
+        )
+    return np.reshape(result, ()) if shape and math.prod(shape) == 1 else result
+
+
+def value_and_grad(f: F, argnum: Argnums = 0) -> F:
+    """Return the function that gives `(f(*args), gradient)`; see `grad`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff.autograd import value_and_grad
+    >>> value_and_grad(lambda x: x[:1] ** 2)(np.array([3.0, 1.0]))
+    (array([9.]), array([6., 0.]))
+    """
+    noting = _note_independence(f)
+
+    def number_and_result(*args: Any, **kwargs: Any) -> Any:
+        result = noting(*args, **kwargs)
+        return _as_number(result), result
+
+    number_and_result.__wrapped__ = f  # type: ignore[attr-defined]
+    both = transforms.value_and_grad(number_and_result, argnum, has_aux=True)
+
+    def result_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        (_, result), gradient = both(*args, **kwargs)
+        return result, gradient
+
+    return transforms.name_after(result_and_gradient, "value_and_grad", f)
+
+
+def grad(f: F, argnum: Argnums = 0) -> F:
+    """Return the function that gives the gradient of `f`; its result may have the shape (1,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simpleautodiff.autograd import grad
+    >>> grad(lambda x: np.dot(x, x).reshape(1, 1))(np.array([3.0, 1.0]))
+    array([6., 2.])
+    """
+    both = value_and_grad(f, argnum)
+    return transforms.name_after(lambda *args, **kwargs: both(*args, **kwargs)[1], "grad", f)
+
+
+def make_vjp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:
     """Return a function of the arguments that returns `(pullback, f(*args))` for one argument.
 
     Examples
@@ -54,13 +150,12 @@ def make_vjp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
     """
 
     def pullback_and_value(*args: Any, **kwargs: Any) -> tuple[F, Any]:
-        value, pullback = vjp(*_restrict_to(f, argnum, args, kwargs))
-        return (lambda seed: pullback(seed)[0]), value
+        return pull_back(*restrict_to(f, argnum, args, kwargs))
 
     return pullback_and_value
 
 
-def make_jvp(f: F, argnum: int = 0) -> Callable[..., F]:
+def make_jvp(f: F, argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function of the arguments that returns the map from a tangent to `(value, tangent)`.
 
     Examples
@@ -71,13 +166,12 @@ def make_jvp(f: F, argnum: int = 0) -> Callable[..., F]:
     """
 
     def push(*args: Any, **kwargs: Any) -> F:
-        of_one, x = _restrict_to(f, argnum, args, kwargs)
-        return lambda tangent: jvp(of_one, (x,), (tangent,))
+        return push_forward(*restrict_to(f, argnum, args, kwargs))
 
     return push
 
 
-def hessian_vector_product(f: F, argnum: int = 0) -> F:
+def hessian_vector_product(f: F, argnum: Argnums = 0) -> F:
     """Return a function of the arguments and a vector: one argument's Hessian times the vector.
 
     Examples
@@ -91,8 +185,8 @@ def hessian_vector_product(f: F, argnum: int = 0) -> F:
 
     def product(*args: Any, **kwargs: Any) -> Any:
         *given, vector = args
-        of_one, x = _restrict_to(f, argnum, tuple(given), kwargs)
-        return hvp(of_one, (x,), (vector,))
+        of_one, x = restrict_to(f, argnum, tuple(given), kwargs)
+        return push_forward(grad(of_one), x)(vector)[1]
 
     return product
 
@@ -100,8 +194,10 @@ def hessian_vector_product(f: F, argnum: int = 0) -> F:
 hessian_tensor_product = hessian_vector_product
 
 
-def vector_jacobian_product(f: F, argnum: int = 0) -> F:
+def vector_jacobian_product(f: F, argnum: Argnums = 0) -> F:
     """Return a function of the arguments and a seed of the result: the adjoint of one argument.
+
+    A seed with fewer axes than the result is that of its first axes.
 
     Examples
     --------
@@ -113,7 +209,11 @@ def vector_jacobian_product(f: F, argnum: int = 0) -> F:
 
     def product(*args: Any, **kwargs: Any) -> Any:
         *given, seed = args
-        return make_vjp(f, argnum)(*given, **kwargs)[0](seed)
+        of_one, x = restrict_to(f, argnum, tuple(given), kwargs)
+        pullback, value = pull_back(of_one, x)
+        if np.ndim(seed) == np.ndim(value):
+            return pullback(seed)
+        return jacobian(lambda x: np.tensordot(seed, of_one(x), np.ndim(seed)))(x)
 
     return product
 
@@ -121,7 +221,7 @@ def vector_jacobian_product(f: F, argnum: int = 0) -> F:
 tensor_jacobian_product = vector_jacobian_product
 
 
-def make_hvp(f: F, argnum: int = 0) -> Callable[..., tuple[F, Any]]:
+def make_hvp(f: F, argnum: Argnums = 0) -> Callable[..., tuple[F, Any]]:
     """Return a function that returns `(v -> Hessian times v, gradient)` for one argument.
 
     Examples
@@ -138,7 +238,7 @@ def _half_square(x: Any) -> Any:
     return np.sum(x**2, axis=-1) / 2
 
 
-def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]:
+def make_ggnvp(f: F, g: F = _half_square, f_argnum: Argnums = 0) -> Callable[..., F]:
     """Return a function that returns v -> Jᵀ H J v, J the Jacobian of `f`, H the Hessian of `g`.
 
     That is the generalised Gauss-Newton matrix of g(f(x)) times a vector.
@@ -153,18 +253,18 @@ def make_ggnvp(f: F, g: F = _half_square, f_argnum: int = 0) -> Callable[..., F]
     """
 
     def make_product(*args: Any, **kwargs: Any) -> F:
-        of_one, x = _restrict_to(f, f_argnum, args, kwargs)
+        of_one, x = restrict_to(f, f_argnum, args, kwargs)
 
         def times(v: Any) -> Any:
             y, dot = jvp(of_one, (x,), (v,))
-            return vjp(of_one, x)[1](hvp(g, (y,), (dot,)))[0]
+            return vjp(of_one, x)[1](push_forward(grad(g), y)(dot)[1])[0]
 
         return times
 
     return make_product
 
 
-def deriv(f: F, argnum: int = 0) -> F:
+def deriv(f: F, argnum: Argnums = 0) -> F:
     """Return the derivative of each element of an elementwise function, in forward mode.
 
     Examples
@@ -176,14 +276,14 @@ def deriv(f: F, argnum: int = 0) -> F:
     """
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        of_one, x = _restrict_to(f, argnum, args, kwargs)
-        return jvp(of_one, (x,), (np.ones_like(x) if np.ndim(x) else 1.0,))[1]
+        of_one, x = restrict_to(f, argnum, args, kwargs)
+        return push_forward(of_one, x)(map_leaves(lambda leaf: 1.0 + 0 * leaf, x))[1]
 
     return slope
 
 
-def holomorphic_grad(f: F, argnum: int = 0) -> F:
-    """Return the complex derivative of a holomorphic function; `grad` checks that it is one.
+def holomorphic_grad(f: F, argnum: Argnums = 0) -> F:
+    """Return the complex derivative of a holomorphic function; it checks that it is one.
 
     Examples
     --------
@@ -191,10 +291,20 @@ def holomorphic_grad(f: F, argnum: int = 0) -> F:
     >>> ad.holomorphic_grad(lambda z: z**2)(1 + 2j)
     (2+4j)
     """
-    return grad(f, argnum)
+    of_complex = transforms.grad(f, argnum)
+    of_real = grad(lambda *args, **kwargs: np.real(f(*args, **kwargs)), argnum)
+
+    def slope(*args: Any, **kwargs: Any) -> Any:
+        _, x = restrict_to(f, argnum, args, kwargs)
+        if any(is_complex(plain(leaf)) for leaf in flatten(x)[0]):
+            return of_complex(*args, **kwargs)
+        warnings.warn("Input to holomorphic_grad is not complex", stacklevel=2)
+        return of_real(*args, **kwargs)
+
+    return slope
 
 
-def grad_and_aux(f: F, argnum: int = 0) -> F:
+def grad_and_aux(f: F, argnum: Argnums = 0) -> F:
     """Return `grad` of a function that returns `(number, aux)`: its result is `(gradient, aux)`.
 
     Examples
@@ -203,7 +313,7 @@ def grad_and_aux(f: F, argnum: int = 0) -> F:
     >>> ad.grad_and_aux(lambda x: (x**2, "square"))(3.0)
     (6.0, 'square')
     """
-    return grad(f, argnum, has_aux=True)
+    return transforms.grad(f, argnum, has_aux=True)
 
 
 def grad_named(f: F, argname: str) -> F:

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 from simpleautodiff.arrays.patch_scipy import MODULES, load_patched
+from simpleautodiff.autograd.convolve import convolve
 from simpleautodiff.plug import odeint
 
 # Distributions that HIPS autograd has as modules: import simpleautodiff.scipy.stats.norm as norm
@@ -65,3 +66,4 @@ def _register(path: str) -> None:
 for _path in ("spatial", *MODULES, *(f"stats.{name}" for name in _DISTRIBUTIONS)):
     _register(_path)
 sys.modules[f"{__name__}.integrate"].odeint = odeint  # type: ignore[attr-defined]
+sys.modules[f"{__name__}.signal"].convolve = convolve  # type: ignore[attr-defined]

@@ -209,7 +209,7 @@ def as_number(derivative: Any, like: Any) -> Any:
 
 def _cast_node(derivative: Any, like: Any) -> Any:
     """Return a derivative that is itself a node in the dtype of `like`."""
-    dtype = getattr(like, "dtype", None)
+    dtype = np.dtype(complex) if type(like) is complex else getattr(like, "dtype", None)
     if dtype is None or not np.can_cast(derivative.dtype, dtype, "same_kind"):
         return derivative
     return derivative if dtype == derivative.dtype else derivative.astype(dtype)

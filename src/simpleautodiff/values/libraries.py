@@ -12,6 +12,7 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,9 +42,13 @@ def _numpy(name: str, names: Names, kind: type) -> Function | None:
 
 
 def _complex_ufunc(name: str, names: Names) -> Function | None:
-    """Return NumPy's function if it takes complex numbers."""
+    """Return NumPy's function, or SciPy's, if it takes complex numbers."""
     given = names.get("numpy", name)
     found = getattr(np, given, None) if isinstance(given, str) else None
+    special = names.get("scipy")
+    if found is None and isinstance(special, str):
+        with suppress(ImportError):
+            found = getattr(importlib.import_module("scipy.special"), special)
     takes = isinstance(found, np.ufunc) and any("D" in kinds for kinds in found.types)
     return found if takes else None
 

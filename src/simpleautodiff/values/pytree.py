@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -118,15 +119,28 @@ def _flatten(tree: Any, leaves: list[Any]) -> Rebuild:
 
 def parts_of(tree: Any) -> list[tuple[str, Any]] | None:
     """Return the parts of a container with their paths (`[0]`, `['w']`, `.w`); None for a leaf."""
-    match tree:
-        case None:
-            return []
-        case dict():
+    match _container_of(type(tree)):  # type: ignore[arg-type]
+        case "":
+            return None
+        case "dict":
             return [(f"[{key!r}]", part) for key, part in tree.items()]
-        case tuple() | list():
+        case "sequence":
             return [(f"[{i}]", part) for i, part in enumerate(tree)]
-    names = _name_fields(tree)
-    return None if names is None else [(f".{name}", getattr(tree, name)) for name in names]
+        case "fields":
+            return [(f".{name}", getattr(tree, name)) for name in _name_fields(tree) or ()]
+    return []  # None
+
+
+@cache
+def _container_of(kind: type) -> str:
+    """Say which container a type is, "" for a leaf; a node, whatever it says to be, is a leaf."""
+    if issubclass(kind, dict):
+        return "dict"
+    if issubclass(kind, (tuple, list)):
+        return "sequence"
+    if (is_dataclass(kind) or hasattr(kind, "__attrs_attrs__")) and not hasattr(kind, "__mul__"):
+        return "fields"
+    return "none" if kind is type(None) else ""
 
 
 def _name_fields(tree: Any) -> list[str] | None:
@@ -185,12 +199,29 @@ def matching_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     """Return the leaves of `tree`, which must have the structure of `like`."""
     if isinstance(tree, dict) and isinstance(like, dict) and tree.keys() == like.keys():
         tree = {key: tree[key] for key in like}  # the order of the keys does not matter
+    leaves: list[Any] = []
+    if _collect(tree, like, leaves):
+        return leaves
     if paths(tree) != paths(like):
         raise ArgumentError(
             f"{what} must have the structure of {_describe(like)}, but has that of "
             f"{_describe(tree)}. Pass one number for each number."
         )
     return flatten(tree)[0]
+
+
+def _collect(tree: Any, like: Any, leaves: list[Any]) -> bool:
+    """Append the leaves of `tree`, as long as its containers are as long as those of `like`."""
+    parts, others = parts_of(tree), parts_of(like)
+    if parts is None or others is None:
+        leaves.append(tree)
+        return parts is others
+    return len(parts) == len(others) and all(
+        [
+            a == b and _collect(part, other, leaves)
+            for (a, part), (b, other) in zip(parts, others, strict=True)
+        ]
+    )
 
 
 def _describe(tree: Any) -> str:

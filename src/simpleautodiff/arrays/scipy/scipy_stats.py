@@ -147,6 +147,8 @@ register_continuous(
     lambda z, df: log_t_density(df, z),
     cdf=lambda z, df: stdtr(df, z),
     sf=lambda z, df: stdtr(df, -z),
+    logcdf=lambda z, df: log(stdtr(df, z)),
+    logsf=lambda z, df: log(stdtr(df, -z)),
 )
 register_continuous(
     "cauchy",
@@ -258,12 +260,34 @@ def normal_logpdf(x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool =
     size = max([1, *shape_of(cov)[-1:], *shape_of(mean)[-1:]])
     many = shape_of(x)[:-1] if size > 1 or len(shape_of(x)) > 1 else shape_of(x)
     matrix = cov if len(shape_of(cov)) == 2 else np.eye(size) * cov
-    factor = cholesky(matrix)
     deviation = reshape(x - (0.0 if mean is None else mean), (-1, size))
+    if allow_singular and (smallest := _find_threshold(matrix)):
+        return reshape(_degenerate_logpdf(deviation, matrix, smallest), many)
+    factor = cholesky(matrix)
     white = solve_triangular(factor, swap(deviation), lower=True)
     log_det = 2 * sum_over(np.log(np.diagonal(factor)), -1, False)
     log_density = -(sum_over(white * white, 0, False) + log_det + size * math.log(2 * math.pi)) / 2
     return reshape(log_density, many)
+
+
+def _find_threshold(cov: Any) -> float:
+    """Return the variance that counts as 0, as in SciPy; 0 if none is as small as that."""
+    variances = np.linalg.eigvalsh(plain(cov))
+    smallest = 1e6 * np.finfo(float).eps * float(np.max(np.abs(variances)))
+    return smallest if np.min(variances) <= smallest else 0.0
+
+
+def _degenerate_logpdf(deviation: Any, cov: Any, smallest: float) -> Any:
+    """Return the log density of a normal on the range of its covariance, -inf outside of it."""
+    variances, directions = np.linalg.eigh(cov)
+    inside = plain(variances) > smallest
+    along = deviation @ directions
+    off = np.sqrt(np.sum(plain(along)[:, ~inside] ** 2, axis=-1)) >= 1e3 * smallest
+    white = along[:, inside] / np.sqrt(variances[inside])
+    log_det = sum_over(np.log(variances[inside]), -1, False)
+    rank = np.count_nonzero(inside)
+    log_density = -(sum_over(white * white, -1, False) + log_det + rank * math.log(2 * math.pi)) / 2
+    return where_row(off, -math.inf, log_density)
 
 
 @implements_scipy("stats.multivariate_normal.pdf")

@@ -7,6 +7,7 @@ nested structure of arrays.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,48 @@ from simpleautodiff.autograd.misc.flatten import flatten
 F = Callable[..., Any]
 
 
-def _descend(grad: F, x0: Any, callback: F | None, num_iters: int, step: F) -> Any:
-    """Add `step(i, gradient)` for every i; both are vectors."""
-    vector, unflatten = flatten(x0)
+def unflatten_optimizer(optimize: F) -> F:
+    """Make an optimizer of vectors, `optimize(grad, x0, callback, ...)`, one of structures.
+
+    Examples
+    --------
+    >>> from simpleautodiff.misc.optimizers import unflatten_optimizer
+    >>> @unflatten_optimizer
+    ... def one_step(grad, x0, callback=None):
+    ...     return x0 - 0.5 * grad(x0, 0)
+    >>> one_step(lambda p, i: {"a": 2 * p["a"]}, {"a": 3.0})["a"]
+    np.float64(0.0)
+    """
+
+    @wraps(optimize)
+    def optimize_structure(
+        grad: F, x0: Any, callback: F | None = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        start, unflatten = flatten(x0)
+
+        def slope_of_vector(vector: Any, i: int) -> Any:
+            return flatten(grad(unflatten(vector), i))[0]
+
+        def call_back(vector: Any, i: int, slope: Any) -> None:
+            if callback:
+                callback(unflatten(vector), i, unflatten(slope))
+
+        return unflatten(optimize(slope_of_vector, start, call_back, *args, **kwargs))
+
+    return optimize_structure
+
+
+def _descend(grad: F, x: Any, callback: F | None, num_iters: int, step: F) -> Any:
+    """Add `step(i, gradient)` for every i."""
     for i in range(num_iters):
-        x = unflatten(vector)
         slope = grad(x, i)
         if callback:
             callback(x, i, slope)
-        vector = vector + step(i, flatten(slope)[0])
-    return unflatten(vector)
+        x = x + step(i, slope)
+    return x
 
 
+@unflatten_optimizer
 def sgd(
     grad: F,
     x0: Any,
@@ -56,6 +87,7 @@ def sgd(
     return _descend(grad, x0, callback, num_iters, step)
 
 
+@unflatten_optimizer
 def rmsprop(
     grad: F,
     x0: Any,
@@ -85,6 +117,7 @@ def rmsprop(
     return _descend(grad, x0, callback, num_iters, step)
 
 
+@unflatten_optimizer
 def adam(
     grad: F,
     x0: Any,

@@ -268,7 +268,6 @@ def _extreme_row(name: str, value: Callable[..., Any], word: str) -> Wrapping:
         arrays=True,
         reason=f"the result is the {word} element; equal ones share the derivative equally",
         kinks=[Kink(f"several equal {word} elements", has_ties, "they share equally")],
-        real=True,
         settings=(1, 2),
         batch=lambda size, which, *given: batch(size, *given),
     )
