@@ -85,6 +85,10 @@ if typing.TYPE_CHECKING:
         TraceError as TraceError,
         ValueKindError as ValueKindError,
     )
+    from simpleautodiff.program.certify import (
+        Certificate as Certificate,
+        certify as certify,
+    )
     from simpleautodiff.program.check_grad import (
         Check as Check,
         check_grad as check_grad,
@@ -211,6 +215,7 @@ if typing.TYPE_CHECKING:
     )
     from simpleautodiff.transforms.vmap import vmap as vmap
     from simpleautodiff.values.functions import register_number as register_number
+    from simpleautodiff.values.interval import Interval as Interval
 
 from simpleautodiff.core.engine import engine as _engine
 
