@@ -209,6 +209,11 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
+    from simpleautodiff.transforms.snapshots import (
+        Schedule as Schedule,
+        loop as loop,
+        schedule as schedule,
+    )
     from simpleautodiff.transforms.taylor import (
         jet as jet,
         taylor as taylor,

@@ -32,6 +32,9 @@ class Interval:
     """
 
     __slots__ = ("hi", "lo")
+    __add__: Any  # the arithmetic is given below
+    __sub__: Any
+    __mul__: Any
 
     def __init__(self, lo: float, hi: float | None = None) -> None:
         self.lo, self.hi = float(lo), float(lo if hi is None else hi)
@@ -216,7 +219,8 @@ def _decreasing(f: Callable[[float], float], least: float = -_INF, most: float =
 
 
 def _cosh(x: Interval) -> Interval:
-    return _increasing(math.cosh)(abs(x)).meet(Interval(1.0, _INF))
+    enclosed: Interval = _increasing(math.cosh)(abs(x))
+    return enclosed.meet(Interval(1.0, _INF))
 
 
 def _wave(f: Callable[[float], float], top: float) -> Callable[[Interval], Interval]:
