@@ -98,6 +98,10 @@ if typing.TYPE_CHECKING:
         find_kinks as find_kinks,
         find_nan as find_nan,
     )
+    from simpleautodiff.program.memory import (
+        Memory as Memory,
+        memory as memory,
+    )
     from simpleautodiff.program.orders import (
         all_orders as all_orders,
         check_order as check_order,
