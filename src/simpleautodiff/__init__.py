@@ -86,6 +86,10 @@ if typing.TYPE_CHECKING:
         TraceError as TraceError,
         ValueKindError as ValueKindError,
     )
+    from simpleautodiff.program.certify import (
+        Certificate as Certificate,
+        certify as certify,
+    )
     from simpleautodiff.program.check_grad import (
         Check as Check,
         check_grad as check_grad,
@@ -94,6 +98,10 @@ if typing.TYPE_CHECKING:
         BadNumber as BadNumber,
         find_kinks as find_kinks,
         find_nan as find_nan,
+    )
+    from simpleautodiff.program.memory import (
+        Memory as Memory,
+        memory as memory,
     )
     from simpleautodiff.program.orders import (
         all_orders as all_orders,
@@ -206,12 +214,18 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
+    from simpleautodiff.transforms.snapshots import (
+        Schedule as Schedule,
+        loop as loop,
+        schedule as schedule,
+    )
     from simpleautodiff.transforms.taylor import (
         jet as jet,
         taylor as taylor,
     )
     from simpleautodiff.transforms.vmap import vmap as vmap
     from simpleautodiff.values.functions import register_number as register_number
+    from simpleautodiff.values.interval import Interval as Interval
 
 from simpleautodiff.core.engine import engine as _engine
 

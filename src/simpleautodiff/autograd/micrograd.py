@@ -80,6 +80,11 @@ _OPERATIONS = {"add": add, "sub": sub, "mul": mul, "truediv": div, "pow": power}
 for _name, _wrapping in _OPERATIONS.items():
     setattr(Value, f"__{_name}__", _method(_wrapping))
     setattr(Value, f"__r{_name}__", _method(_wrapping, reflected=True))
-for _name, _wrapping in {"relu": relu, "tanh": tanh, "exp": exp, "log": log}.items():
+for _name, _wrapping in {
+    "__neg__": neg,
+    "relu": relu,
+    "tanh": tanh,
+    "exp": exp,
+    "log": log,
+}.items():
     setattr(Value, _name, _method(_wrapping))
-Value.__neg__ = _method(neg)  # type: ignore[attr-defined]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.core.liveness import values_read
-from simpleautodiff.core.node import Node
 from simpleautodiff.display.tables import formats
 from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
+from simpleautodiff.program.memory import KeptValue, find_kept
 from simpleautodiff.program.program import record
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
@@ -34,7 +34,8 @@ class Method:
     `values` has one row per result and one column per input. `digits` is how many digits agree with
     the reference; `operations` counts those of all inputs and results, where an operation on arrays
     counts as one, and in both modes the function itself once; `stored` is how many numbers are
-    retained for the reverse sweep.
+    retained for the reverse sweep, and `bytes` what they take. `seconds` is the time it took here,
+    for what is compared.
     """
 
     name: str
@@ -43,6 +44,8 @@ class Method:
     operations: int | None = None
     stored: int | None = None
     note: str = ""
+    bytes: int = 0
+    seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Comparison:
         formats.check_format(format, ("text", "markdown", "latex", "html", "json"))
         if format == "json":
             return self._json()
-        heads = ("way", "derivatives", "digits", "operations", "stored numbers")
+        heads = ("way", "derivatives", "digits", "operations", "stored numbers", "bytes", "time")
         table = formats.write_grid(format, self.title, heads, [_cells(way) for way in self.ways])
         return f"{table}\n\n{self._conclusion(format)}"
 
@@ -84,6 +87,8 @@ class Comparison:
                 "operations": way.operations,
                 "stored": way.stored,
                 "note": way.note,
+                "bytes": way.bytes,
+                "seconds": way.seconds,
             }
             for way in self.ways
         ]
@@ -99,8 +104,9 @@ def compare(f: F, *args: Any) -> Comparison:
     """Differentiate `f` by five methods and put them side by side.
 
     Forward and reverse mode, SymPy's formula, the complex step, and differences: their values, how
-    many digits agree, how many operations they take, how many numbers they store; and which mode
-    `jacobian` would choose, and why. With more than ten inputs or results, the first ten are used.
+    many digits agree, how many operations they take, how many numbers and bytes they store, and the
+    time they took; and which mode `jacobian` would choose, and why. With more than ten inputs or
+    results, the first ten are used.
 
     Examples
     --------
@@ -115,19 +121,14 @@ def compare(f: F, *args: Any) -> Comparison:
     """
     check_function(f)
     point = ComparisonPoint(f, args)
-    found = [
-        _forward(point),
-        _reverse(point),
-        _symbolic(point),
-        _complex(point),
-        _differences(point),
-    ]
+    ways = (_forward, _reverse, _symbolic, _complex, _differences)
+    found = [way(point) for way in ways]
     reference = next(
         (way.values for way in found if way.name == "symbolic" and way.values is not None),
         found[1].values,
     )
-    ways = tuple(_judge(way, reference) for way in found)
-    return Comparison(f"Derivatives of {name_of(f)}", ways, *_explain_choice(point))
+    judged = tuple(_judge(way, reference) for way in found)
+    return Comparison(f"Derivatives of {name_of(f)}", judged, *_explain_choice(point))
 
 
 class ComparisonPoint:
@@ -182,13 +183,17 @@ def _forward(point: ComparisonPoint) -> Method:
         tangents = point.rebuild(iter(point.unit(number, point.leaves)))
         return jvp(point.f, point.args, tangents)[1]
 
+    start = time.perf_counter()
     columns = [point.numbers(column(j)) for j in range(point.columns)]
+    seconds = time.perf_counter() - start
     once = _count(point, point.f)
     sweeps = [
         int(np.size(leaf)) * max(0, _count(point, _sweep(point, k)) - once)
         for k, leaf in enumerate(point.leaves)
     ]
-    return Method("forward", np.stack(columns, axis=1), None, once + sum(sweeps), 0)
+    return Method(
+        "forward", np.stack(columns, axis=1), None, once + sum(sweeps), 0, seconds=seconds
+    )
 
 
 def _sweep(point: ComparisonPoint, k: int) -> F:
@@ -210,12 +215,14 @@ def _ones(leaf: Any) -> Any:
 
 
 def _reverse(point: ComparisonPoint) -> Method:
+    start = time.perf_counter()
     value, pullback = vjp(point.f, *point.args)
     leaves, rebuild = flatten(value)
     rows = []
     for i in range(point.rows):
         bars = flatten(pullback(rebuild(iter(point.unit(i, leaves)))))[0]
         rows.append(np.concatenate([np.ravel(bar) for bar in bars])[: point.columns])
+    seconds = time.perf_counter() - start
 
     def sweep(*args: Any) -> Any:
         again, pull = vjp(point.f, *args)
@@ -223,7 +230,10 @@ def _reverse(point: ComparisonPoint) -> Method:
 
     once = _count(point, point.f)
     operations = once + point.results * (_count(point, sweep) - once)
-    return Method("reverse", np.stack(rows), None, operations, _count_stored(point))
+    kept = _find_stored(point)
+    stored = sum(int(np.size(item.value)) for item in kept)
+    held = sum(item.bytes for item in kept)
+    return Method("reverse", np.stack(rows), None, operations, stored, "", held, seconds)
 
 
 def _count(point: ComparisonPoint, function: F) -> int:
@@ -233,25 +243,17 @@ def _count(point: ComparisonPoint, function: F) -> int:
         return 0  # nothing depends on the inputs
 
 
-def _count_stored(point: ComparisonPoint) -> int:
-    """Count the numbers that the rules of a recorded function read in the reverse sweep."""
+def _find_stored(point: ComparisonPoint) -> list[KeptValue]:
+    """Return the values that the rules of a recorded function read in the reverse sweep."""
     graph = RecordedCall(point.f, Selection(tuple(point.args)))
-    sizes: dict[int, int] = {}
-    for node in graph.tape:
-        if node.primitive is not None:
-            parents = tuple(k for k, arg in enumerate(node.args) if type(arg) is Node)
-            values = (*node.values(), node.value)
-            for k in values_read(node.primitive, parents):
-                if k not in node.primitive.settings:
-                    owner = node if k == -1 else node.args[k]
-                    sizes[id(owner)] = int(np.size(values[k]))
-    return sum(sizes.values())
+    return find_kept(list(graph.tape))
 
 
 def _symbolic(point: ComparisonPoint) -> Method:
     """Differentiate the function's formula by SymPy."""
     if any(shape(leaf) for leaf in point.leaves):
         return Method("symbolic", note="SymPy's symbols are single numbers, not arrays")
+    start = time.perf_counter()
     try:
         sympy = optional("sympy", "the symbolic way")
         symbols = [sympy.Symbol(f"x{i + 1}", real=True) for i in range(point.inputs)]
@@ -264,8 +266,9 @@ def _symbolic(point: ComparisonPoint) -> Method:
         ]
     except Exception as error:  # a function may do anything with symbols
         return Method("symbolic", note=f"not for this function: {type(error).__name__}")
+    seconds = time.perf_counter() - start
     count = sum(int(sympy.count_ops(slope)) for row in slopes for slope in row)
-    return Method("symbolic", np.array(values), None, count, 0)
+    return Method("symbolic", np.array(values), None, count, 0, seconds=seconds)
 
 
 def _complex(point: ComparisonPoint) -> Method:
@@ -275,10 +278,13 @@ def _complex(point: ComparisonPoint) -> Method:
             "complex step", note="only for functions that are analytic in complex numbers"
         )
     values = np.zeros((point.rows, point.columns))
+    start = time.perf_counter()
     for i in range(point.rows):
         for j in range(point.columns):
             values[i, j] = complex_step(_restrict_to_line(point, i, j), 0.0)
-    return Method("complex step", values, None, point.inputs * _count(point, point.f), 0)
+    seconds = time.perf_counter() - start
+    operations = point.inputs * _count(point, point.f)
+    return Method("complex step", values, None, operations, 0, seconds=seconds)
 
 
 def _restrict_to_line(point: ComparisonPoint, i: int, j: int) -> F:
@@ -297,6 +303,7 @@ def _differences(point: ComparisonPoint) -> Method:
 
         return function
 
+    start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DomainWarning)
         for i in range(point.rows):
@@ -304,16 +311,17 @@ def _differences(point: ComparisonPoint) -> Method:
                 values[i, j] = estimate_derivative(
                     count_calls(_restrict_to_line(point, i, j)), 0.0
                 )[0]
+    seconds = time.perf_counter() - start
     share = point.inputs * point.results / (point.rows * point.columns)
     operations = round(calls * share) * _count(point, point.f)
-    return Method("differences", values, None, operations, 0)
+    return Method("differences", values, None, operations, 0, seconds=seconds)
 
 
 def _judge(way: Method, reference: Any) -> Method:
     if way.values is None:
         return way
     digits = min(map(_digits, np.ravel(way.values).tolist(), np.ravel(reference).tolist()))
-    return Method(way.name, way.values, digits, way.operations, way.stored, way.note)
+    return replace(way, digits=digits)
 
 
 def _digits(value: float, reference: float) -> int:
@@ -346,7 +354,8 @@ def _pluralize(count: int, word: str) -> str:
 
 def _cells(way: Method) -> tuple[str, ...]:
     if way.values is None:
-        return way.name, way.note, "", "", ""
+        return way.name, way.note, "", "", "", "", ""
     numbers = np.ravel(way.values).tolist()
     shown = ", ".join(map(repr, numbers[:2])) + ", …" * (len(numbers) > 2)
-    return way.name, shown, str(way.digits), f"{way.operations:,}", f"{way.stored:,}"
+    counts = str(way.digits), f"{way.operations:,}", f"{way.stored:,}", f"{way.bytes:,}"
+    return way.name, shown, *counts, f"{1e3 * (way.seconds or 0.0):.2g} ms"

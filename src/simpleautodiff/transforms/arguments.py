@@ -154,8 +154,9 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
         args = list(selection.args)
         for key, tree in zip(selection.keys, trees, strict=True):
             if isinstance(key, Path):
-                whole = args[key.key] if isinstance(key.key, int) else kwargs[key.key]
-                key, tree = key.key, put_in(whole, key.steps, tree)
+                whole = _look_up(key.key, args, kwargs)
+                tree = put_in(whole, key.steps, tree)
+                key = key.key
             if isinstance(key, int):
                 args[key] = tree
             else:

@@ -36,6 +36,16 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> ad.grad(ad.checkpoint(many_steps))(1.0) == ad.grad(many_steps)(1.0)
     True
     """
+    return as_one_node(f, lambda call_with, arguments_of, inputs: _replay_rule(call_with))
+
+
+def as_one_node(f: Callable[..., Any], make_rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `f` such that reverse mode records each call as one node.
+
+    `make_rule(call_with, arguments_of, inputs)` makes its rule, between the bundle of the leaves at
+    `inputs` and that of the results: `call_with(*entries)` is `f` as a function of these leaves,
+    and `arguments_of(entries)` the arguments with them.
+    """
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         leaves, rebuild = flatten((args, kwargs))
@@ -46,9 +56,12 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
             return f(*args, **kwargs)
         inputs = [i for i, leaf in enumerate(leaves) if _is_recorded_on(leaf, level)]
 
-        def call_with(*numbers: Any) -> Any:
+        def arguments_of(numbers: Any) -> Any:
             new = dict(zip(inputs, numbers, strict=True))
-            new_args, new_kwargs = rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
+            return rebuild(iter([new.get(i, x) for i, x in enumerate(leaves)]))
+
+        def call_with(*numbers: Any) -> Any:
+            new_args, new_kwargs = arguments_of(numbers)
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
@@ -56,7 +69,11 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
         if any(_is_recorded_on(result, level) for result in results):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
-        replay = level.record(_replay(call_with), (bundle,), Bundle(tuple(results)))
+        replay = level.record(
+            _make_primitive("checkpoint", (make_rule(call_with, arguments_of, inputs),)),
+            (bundle,),
+            Bundle(tuple(results)),
+        )
         outputs = [
             level.record(_pick(i, len(results)), (replay,), result)
             if _is_number(result)
@@ -82,8 +99,8 @@ def _is_recorded_on(leaf: Any, level: Level) -> bool:
     return isinstance(leaf, Traced) and leaf.level is level
 
 
-def _replay(f: Callable[..., Any]) -> Primitive:
-    """Make the primitive of one checkpointed call, from a bundle of inputs to one of results."""
+def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
+    """Make the rule of one checkpointed call: run it again, and sweep."""
 
     def rule(v: Bundle, x: Bundle) -> Linear:
         def push(dot: Bundle) -> Bundle:
@@ -98,7 +115,7 @@ def _replay(f: Callable[..., Any]) -> Primitive:
 
         return Linear(push, pull)
 
-    return _make_primitive("checkpoint", (rule,))
+    return rule
 
 
 def _pack(size: int) -> Primitive:

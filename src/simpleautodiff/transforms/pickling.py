@@ -26,6 +26,7 @@ class Transformed(functools.partial[Any]):
 
     recipe: Recipe
     __wrapped__: F
+    __name__: str
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """Be a method, where the function stands in a class."""
@@ -62,8 +63,9 @@ def remember_recipe(transformation: T) -> T:
     @functools.wraps(transformation)
     def transform(*args: Any, **kwargs: Any) -> Any:
         function = transformation(*args, **kwargs)
-        made = functools.update_wrapper(Transformed(function), function)
-        wrapped = getattr(function, "__wrapped__", function)  # what it is the derivative of
+        made = Transformed(function)
+        functools.update_wrapper(made, function)
+        wrapped: Any = getattr(function, "__wrapped__", function)  # what it is the derivative of
         made.__wrapped__, made.recipe = wrapped, Recipe(transform, args, kwargs)
         made.__module__ = getattr(wrapped, "__module__", None) or __name__
         return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
@@ -42,7 +43,7 @@ def taylor(f: F, x: Any, order: int, direction: Any = None) -> list[Any]:
     terms = [first, *[none] * (operator.index(order) - 1)][: operator.index(order)]
     value, orders = _expand(f, (x,), (terms,))
     scaled = [
-        map_leaves(lambda y, n=n: divide(y, n), tree) for n, tree in enumerate(orders, start=1)
+        map_leaves(functools.partial(divide, n=n), tree) for n, tree in enumerate(orders, start=1)
     ]
     return [value, *scaled]
 
@@ -87,7 +88,7 @@ def jet(f: F, primals: Any, series: Any, factorial_scaled: bool = True) -> tuple
         series = [[_scale(t, math.factorial(n)) for n, t in enumerate(s, 1)] for s in series]
     value, orders = _expand(f, tuple(primals), series)
     if not factorial_scaled:
-        orders = [map_leaves(lambda y, n=n: divide(y, n), t) for n, t in enumerate(orders, 1)]
+        orders = [map_leaves(functools.partial(divide, n=n), t) for n, t in enumerate(orders, 1)]
     columns = zip(*[flatten_numbers((tree,))[0] for tree in orders], strict=True)
     return value, rebuild_like(value, [list(column) for column in columns])
 
