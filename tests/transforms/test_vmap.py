@@ -148,7 +148,6 @@ def test_written_arrays_in_a_batch():
         (lambda: ad.vmap(np.sin, chunk_size=0), "chunk_size is an integer"),
         (lambda: ad.vmap(lambda x: x if x[0] > 0 else -x)(X), r"np.where\(condition, a, b\)"),
         (lambda: ad.vmap(lambda x: float(x[0]))(X), "float.* of a batch"),
-        (lambda: ad.vmap(lambda x: np.frombuffer(x))(X), "a plain array of a batch"),
         (lambda: ad.vmap(7), "a function is needed"),
     ],
 )

@@ -59,8 +59,8 @@ class ArrayProgram:
     >>> level = SymbolLevel()
     >>> with level:
     ...     x = level.input(np.ones(3))
-    ...     y = np.sum(x * x)
-    >>> ArrayProgram(level.finish([y, 2 * x], 1)).run([np.array([1.0, 2.0, 3.0])])
+    ...     y, z = np.sum(x * x), 2 * x
+    >>> ArrayProgram(level.finish([y, z], 1)).run([np.array([1.0, 2.0, 3.0])])
     (0, [np.float64(14.0), array([2., 4., 6.])])
     """
 
