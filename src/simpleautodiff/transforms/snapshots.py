@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from math import comb
 from typing import Any, NamedTuple
 
-from simpleautodiff.core.linear import ZERO, Bundle, Linear
+from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.checkpoint import as_one_node
 from simpleautodiff.transforms.grad import jvp, vjp
