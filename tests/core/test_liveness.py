@@ -1,5 +1,6 @@
 """Which values a reverse sweep needs: a rule reads what its parameters name without underscore."""
 
+import numpy as np
 import pytest
 
 import simpleautodiff as ad
@@ -22,6 +23,8 @@ def made(*partials):
         (lambda _v, *args: args[0], {0, 1}),
         (lambda v, *_args: v, {RESULT}),
         (lambda v, _x, *rest: v * rest[0], {RESULT, 1}),
+        (lambda v, _x, _y, scale=2.0: scale * v, {RESULT}),  # an option is no argument
+        (lambda _v, *args, scale=2.0: scale * args[0], {0, 1}),
         (1, set()),
         (LinearRule(lambda t, x, _y: t * x, lambda t, _x, y: t * y), {0, 1}),
         (LinearRule(lambda t, _x, _y: t, lambda t, _x, _y: t), set()),
@@ -38,3 +41,12 @@ def test_values_of_several_arguments_are_read_together():
     assert values_read(ad.mul.primitive, (1,)) == {0}
     assert values_read(ad.mul.primitive, (0, 1)) == {0, 1}
     assert values_read(ad.exp.primitive, (0,)) == {RESULT}
+
+
+def test_a_rule_may_have_options():
+    @ad.primitive(lambda v, x, factor=2.0: factor * x, check=False)
+    def squared(x):
+        return x * x
+
+    gradient = ad.grad(lambda x: squared(x)[1])(np.array([1.0, 2.0, 3.0]))
+    assert gradient.tolist() == [0.0, 4.0, 0.0]

@@ -6,7 +6,6 @@ linear map, in its way back alone.
 
 import dataclasses
 import itertools
-import math
 import warnings
 
 import numpy as np
@@ -25,7 +24,6 @@ from simpleautodiff.core.level import wrap
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules import TABLE
-from simpleautodiff.rules.array.linear_systems import SYMMETRIC
 from simpleautodiff.values.functions import ByType
 
 A = np.array([[2.0, 0.3, -0.4], [0.1, 3.0, 0.5], [0.2, -0.6, 4.0]])
@@ -40,6 +38,11 @@ MORE = {  # rows that no function of NumPy meets
     "triangular": lambda x: scipy.linalg.solve_triangular(x, x[0]),
     "lu": lambda x: scipy.linalg.lu(x)[1],
     "sylvester": lambda x: scipy.linalg.solve_sylvester(x, x @ x, x),
+    "riccati": lambda x: (
+        scipy.linalg.solve_continuous_are(x, x, x @ x.T, np.eye(3))
+        + scipy.linalg.solve_discrete_are(x, x, x @ x.T, np.eye(3))
+    ),
+    "ldl": lambda x: scipy.linalg.ldl(x + x.T)[0],
     "band": lambda x: scipy.linalg.solve_banded((1, 1), x + 5, x[0]),
     "sparse": lambda x: scipy.sparse.linalg.spsolve(SPARSE, (SPARSE @ x)[0]),
     "waves": lambda x: scipy.fft.dct(x),
@@ -54,6 +57,13 @@ MORE = {  # rows that no function of NumPy meets
     "transforms": lambda x: np.fft.irfft(np.fft.rfft(x)[:, :2], 3) + np.abs(np.fft.fft(x)),
     "astype": lambda x: np.sum(x.astype(complex).real) + x,
 }
+ORDERS = {  # of rows whose first arguments are whole numbers
+    **{name: [(1, 2, 3)] for name in ("expn", "gammainc_derivative", "zeta_derivative")},
+    "sph_harm_y": [(1, 2), (0, 1)],
+    "betainc_derivative": [(0, 1), (1,)],
+    "hyp1f1_derivative": [(0, 1), (1,), (0,)],
+    "hyp2f1_derivative": [(0,), (1,), (0,), (0,)],
+}
 
 
 class Step:
@@ -64,7 +74,8 @@ class Step:
         x = values[index]
         generator = np.random.default_rng(1)
         self.direction = generator.normal(size=np.shape(x)) if np.ndim(x) else 1.0
-        if row.domain is SYMMETRIC:
+        moved = (*values[:index], x + 1e-3 * self.direction, *values[index + 1 :])
+        if row.arrays and not row.domain.contains(*moved):  # only a symmetric matrix may move
             self.direction = self.direction + np.swapaxes(self.direction, -1, -2)
 
     def along(self, row):
@@ -85,13 +96,13 @@ def scalar_points(row):
     if row.name in refs.TABLE:
         return refs.points(row)[:6]
     found = []
-    places = [(0.35, 0.8, 1.7, 3.2)] * row.arity
-    if row.name == "expn":
-        places[0] = (1, 2, 3)  # its order is a whole number
+    orders = ORDERS.get(row.name, ())
+    numbers = (-0.6,) * (row.arity == 1) + (0.35, 0.8, 1.7, 3.2)
+    places = [*orders, *[numbers] * (row.arity - len(orders))]
     for point in itertools.product(*places):
         with np.errstate(all="ignore"):
             inside = row.domain.contains(*point) and not row.at_kink(point)
-            if inside and math.isfinite(row.compute(*point)):
+            if inside and np.isfinite(row.compute(*point)):
                 found.append(point)
     return found[:: max(1, len(found) // 4)][:5]
 
@@ -99,7 +110,8 @@ def scalar_points(row):
 def scalar_steps():
     for row in TABLE.values():
         if not row.arrays and row.name != "stop_gradient":  # whose slope is no derivative
-            by = refs.variables(row) if row.name in refs.TABLE else range(row.arity)
+            orders = len(ORDERS.get(row.name, ()))
+            by = refs.variables(row) if row.name in refs.TABLE else range(orders, row.arity)
             for point in scalar_points(row):
                 yield from (Step(row, tuple(point), i) for i in by if i not in row.settings)
 

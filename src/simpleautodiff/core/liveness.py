@@ -30,7 +30,8 @@ def _read_by(rule: Partial, arity: int) -> set[int]:
 
 def _named_as_read(function: Any, arity: int) -> set[int]:
     read = set()
-    for index, parameter in enumerate(inspect.signature(function).parameters.values(), -1):
+    parameters = inspect.signature(function).parameters.values()
+    for index, parameter in zip(range(-1, arity), parameters, strict=False):  # no options
         if not parameter.name.startswith("_"):
             several = parameter.kind is parameter.VAR_POSITIONAL
             read |= set(range(index, arity)) if several else {index}

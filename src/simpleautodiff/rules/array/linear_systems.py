@@ -20,7 +20,8 @@ from simpleautodiff.rules.scalar.complex_parts import conj, real
 from simpleautodiff.values.functions import Function, is_complex
 
 SYMMETRIC_MATRIX = Domain(  # or, of complex numbers, Hermitian
-    "a symmetric matrix", lambda a: np.allclose(a, np.conj(np.swapaxes(a, -1, -2)), 1e-12, 0.0)
+    "a symmetric matrix",
+    lambda a, *settings: np.allclose(a, np.conj(np.swapaxes(a, -1, -2)), 1e-12, 0.0),
 )
 inv: Wrapping = row(
     "inv",

@@ -8,10 +8,10 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.errors import DomainError, cite_line
 from simpleautodiff.rules.array.indexing import concatenate, getitem
-from simpleautodiff.rules.array.linear_systems import align_batches, inv, solve
+from simpleautodiff.rules.array.linear_systems import SYMMETRIC_MATRIX, align_batches, inv, solve
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.rules.branches import where
@@ -222,6 +222,7 @@ ldl: Wrapping = row(
     latex=r"\operatorname{{ldl}}({0}, {1}, {2})",
     arrays=True,
     reason="with M = L⁻¹ dA L⁻ᵀ: dD are its blocks on the diagonal, dL is L times M D⁻¹ below them",
+    domain=SYMMETRIC_MATRIX,
     settings=(1, 2),
 )
 
@@ -318,6 +319,10 @@ def _riccati_row(name: str, linearize: Any, reason: str) -> Wrapping:
         latex=rf"\operatorname{{{{{name}}}}}({{0}}, {{1}}, {{2}}, {{3}})".replace("_", r"\_"),
         arrays=True,
         reason=reason,
+        domain=Domain(
+            "symmetric matrices Q and R",
+            lambda a, b, q, r: SYMMETRIC_MATRIX.contains(q) and SYMMETRIC_MATRIX.contains(r),
+        ),
     )
 
 
