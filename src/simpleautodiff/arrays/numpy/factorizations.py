@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
     SYMMETRIC,
+    Decomposition,
     SymmetricRows,
     cholesky as cholesky_row,
     eigenvalues,
@@ -52,18 +54,11 @@ class _Kind(NamedTuple):
     move: Any
 
 
-def _lower(a: Any) -> Any:
-    return np.linalg.eigh(a, "L")
-
-
-def _upper(a: Any) -> Any:
-    return np.linalg.eigh(a, "U")
-
-
-HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(_upper)}
+_UPPER = {"UPLO": "U"}
+HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(Decomposition(np.linalg.eigh, _UPPER))}
 HALVES_OF_VALUES = {
-    "L": make_symmetric_rows(_lower, lambda a: np.linalg.eigvalsh(a, "L")),
-    "U": make_symmetric_rows(_upper, lambda a: np.linalg.eigvalsh(a, "U")),
+    half: make_symmetric_rows(rows.decompose, replace(rows.decompose, function=np.linalg.eigvalsh))
+    for half, rows in HALVES.items()
 }
 GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
 SINGULAR = _Kind(
