@@ -132,7 +132,8 @@ def find_public_name(function: Callable[..., Any]) -> str:
     ('np.linalg.inv', '')
     """
     name = getattr(function, "__name__", "")
-    modules = {"math": math, "np": np, "np.linalg": np.linalg, "operator": operator}
+    modules = {"math": math, "np": np, "np.linalg": np.linalg, "np.fft": np.fft}
+    modules["operator"] = operator
     for spelled, module in modules.items():
         if getattr(module, name, None) is function:
             return f"{spelled}.{name}"

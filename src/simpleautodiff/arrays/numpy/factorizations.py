@@ -178,7 +178,7 @@ def eig(a: Any) -> EigResult:
         pivot = np.take_along_axis(v, largest, -2)
         sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
-    v = give_values(v, lambda: plain(found), (), {})  # it has that length already
+    v = give_values(v, np.positive, (found,), {})  # it has that length already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 
@@ -208,7 +208,7 @@ def svd(
             f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
         )
     vh = flip(v)
-    return SVDResult(u, s, give_values(vh, lambda: np.ascontiguousarray(plain(vh)), (), {}))
+    return SVDResult(u, s, give_values(vh, np.ascontiguousarray, (vh,), {}))
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:
