@@ -466,6 +466,41 @@ class TestConditions:
         np.testing.assert_array_equal(made(there), ad.grad(f)(there), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("f", "call"),
+    [
+        (lambda x: np.multiply.accumulate(x, 0) ** 2, "np.multiply.accumulate(x, "),
+        (lambda x: np.prod(x, axis=1, keepdims=True) ** 2 * x, "np.prod(x, axis=1, keepdims=True)"),
+        (lambda x: np.linalg.svdvals(x) ** 3, "np.linalg.svdvals(x)"),
+        (lambda x: np.linalg.multi_dot([x, x.T, x]) ** 2, "np.linalg.multi_dot([x, "),
+        (lambda x: np.linalg.slogdet(x @ x.T)[1] ** 2, "np.linalg.slogdet("),
+    ],
+)
+def test_values_that_numpy_rounds_otherwise_are_its_own_elsewhere(f, call):
+    here = np.random.default_rng(1).normal(size=(4, 6))
+    there = np.random.default_rng(2).normal(size=(4, 6))
+    total = lambda x: np.sum(f(x) * 0.75)
+    for function in (total, ad.grad(total)):
+        text = ad.source(function, here)
+        assert call in str(text)
+        np.testing.assert_array_equal(text.function()(here), function(here), strict=True)
+        np.testing.assert_allclose(text.function()(there), function(there), rtol=1e-11)
+        assert text.latex.count("{") == text.latex.count("}")
+
+
+@pytest.mark.parametrize("settings", [{}, {"lower": False}, {"driver": "ev"}])
+def test_eigenvectors_as_scipy_finds_them(settings):
+    linalg = pytest.importorskip("scipy.linalg")
+    x = np.array([[2.0, 0.3, 0.1], [0.3, 5.0, 0.2], [0.1, 0.2, 9.0]])
+    values = lambda a: np.sum(linalg.eigh(a, eigvals_only=True, **settings) ** 2)
+    vectors = lambda a: np.sum(linalg.eigh(a, **settings)[1] ** 3 * x)
+    for f in (values, vectors, ad.grad(values), ad.grad(vectors)):
+        text = ad.source(f, x)
+        assert "scipy.linalg.eigh(" in str(text)
+        for a in (x, x + np.diag([1.0, 3.0, 2.0])):
+            np.testing.assert_array_equal(text.function()(a), f(a), strict=True)
+
+
 def test_fourier_transforms_are_those_of_numpy():
     def f(x):
         z = np.fft.fft(x) * np.fft.ifft(x * x)

@@ -2,12 +2,14 @@
 
 Most functions of NumPy are programs made of rows while they are differentiated. Some of these round
 otherwise than NumPy does. The result of such a function gets the value that NumPy computes from the
-plain arguments, lying in memory as NumPy's does; its derivative is that of the program.
+plain arguments, lying in memory as NumPy's does; its derivative is that of the program. A tape that
+is written as code also holds the call, which is evaluated again.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -90,11 +92,29 @@ for _name in ("cumulative_prod",):  # of NumPy 2.1
     if hasattr(np, _name):
         ROUNDED_OTHERWISE[getattr(np, _name)] = _always
 
+
+class Call(NamedTuple):
+    """A call of NumPy's function with nodes of one tape; `part` is the one result that is taken."""
+
+    function: Function
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    part: int | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Given:
+    """A value, and the call that gives it where this is to be written."""
+
+    value: Any
+    call: Call | None
+
+
 give_value: Wrapping = row(
     "give_value",
     1,
     ZERO,
-    value=lambda x, value: value,
+    value=lambda x, given: given.value,
     numpy=(),
     settings=(1,),
     text="{0}",
@@ -111,15 +131,25 @@ def give_values(result: Any, function: Function, args: Any, kwargs: Any) -> Any:
     levels = [find_lowest_level(leaf) for leaf in leaves]
     given = [level for level in levels if level is not None]
     rounded: Any = ROUNDED_OTHERWISE.get(function, _always)
-    derived = all(is_derivative(level) and not is_turned(level) for level in given)
-    if not given or not derived or not rounded(*args, **kwargs):
+    gives = all(_is_written(level) or is_derivative(level) for level in given)
+    turned = any(map(is_turned, given))
+    if not given or not gives or turned or not rounded(*args, **kwargs):
         return result
     try:
         plainly = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
     except (ValueError, TypeError):
         return result  # the program takes more than the function does
-    pairs = zip(leaves, flatten(plainly)[0], strict=True)
-    return rebuild(iter([_give(leaf, value) for leaf, value in pairs]))
+    values = flatten(plainly)[0]
+    calls: list[Call | None] = [None] * len(values)
+    if _is_written(given[0]):
+        several = isinstance(plainly, (tuple, list))
+        if several and len(plainly) != len(values):
+            return result  # structures in structures
+        args, kwargs = map_leaves(lambda x: _find_on_level(x, given[0]), (args, kwargs))
+        parts = range(len(values)) if several else [None]
+        calls = [Call(function, args, kwargs, part) for part in parts]
+    triples = zip(leaves, values, calls, strict=True)
+    return rebuild(iter([_give(leaf, value, call) for leaf, value, call in triples]))
 
 
 def align_phases(vectors: Any, function: Function) -> Any:
@@ -131,15 +161,30 @@ def align_phases(vectors: Any, function: Function) -> Any:
     return vectors * (overlap / np.abs(overlap))
 
 
+def _is_written(level: Any) -> bool:
+    """Tell whether a level is a tape that is written as code."""
+    return getattr(level, "written", False)
+
+
+def _find_on_level(x: Any, level: Any) -> Any:
+    """Return the node of a level that a value of a higher level refers to."""
+    x = unwrapped(x)
+    while isinstance(x, Traced) and x.level is not level:
+        x = x.value
+    return x
+
+
 def _plain(x: Any) -> Any:
     return plain(unwrapped(x))
 
 
-def _give(leaf: Any, value: Any) -> Any:
+def _give(leaf: Any, value: Any, call: Call | None) -> Any:
     """Return a node with another value, unless it has that one already."""
     if not isinstance(leaf, Traced):
         return leaf
     own, value = np.asarray(plain(leaf)), np.asarray(value)
     same = own.dtype == value.dtype and own.tobytes() == value.tobytes()
     same = same and (own.size < 2 or own.strides == value.strides)  # sums go as arrays lie
-    return leaf if same or own.shape != value.shape else give_value(leaf, value[()])
+    if same or own.shape != value.shape:
+        return leaf
+    return give_value(leaf, Given(value[()], call))

@@ -20,6 +20,7 @@ import numpy as np
 from simpleautodiff.core.primitive import CALL, POWER, PRODUCT, SIGN, SUM, Primitive
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.indexing import is_basic
+from simpleautodiff.rules.array.linear_systems import Decomposition
 from simpleautodiff.values.functions import shape, width
 
 MAX_INLINE_ELEMENTS = 12  # elements up to which an array is written in place
@@ -99,7 +100,10 @@ def write_expression(
     written = writer(pieces, values, value) if writer else None
     if written:
         return written
-    spelled = find_public_name(_function(row, values))
+    function = _function(row, values)
+    if isinstance(function, Decomposition):
+        return _write_decomposition(function, pieces[0])
+    spelled = find_public_name(function)
     return Piece(f"{spelled}({join_arguments(pieces)})") if spelled else otherwise(row, pieces)
 
 
@@ -111,6 +115,14 @@ def _function(row: Primitive, values: tuple[Any, ...]) -> Callable[..., Any]:
     return row.by_type[max(kinds, key=width)]
 
 
+def _write_decomposition(call: Decomposition, matrix: Piece) -> Piece:
+    """Write a call with its settings, and the part of its result that is taken."""
+    settings = [f"{name}={write_literal(value).text}" for name, value in call.settings.items()]
+    spelled = find_public_name(call.function) or f"scipy.linalg.{call.function.__name__}"
+    part = "" if call.part is None else f"[{call.part}]"
+    return Piece(f"{spelled}({', '.join([matrix.text, *settings])}){part}")
+
+
 def find_public_name(function: Callable[..., Any]) -> str:
     """Return the public name of a function of Python or NumPy; empty if it is none.
 
@@ -120,7 +132,8 @@ def find_public_name(function: Callable[..., Any]) -> str:
     ('np.linalg.inv', '')
     """
     name = getattr(function, "__name__", "")
-    modules = {"math": math, "np": np, "np.linalg": np.linalg, "operator": operator}
+    modules = {"math": math, "np": np, "np.linalg": np.linalg, "np.fft": np.fft}
+    modules["operator"] = operator
     for spelled, module in modules.items():
         if getattr(module, name, None) is function:
             return f"{spelled}.{name}"
@@ -354,6 +367,7 @@ def module_text(code: str, constants: Sequence[str] = ()) -> str:
             ("Fraction(", "from fractions import Fraction"),
             ("np.", "import numpy as np"),
             ("special.", "from scipy import special"),
+            ("scipy.", "import scipy.linalg"),
             ("ad.", "import simpleautodiff as ad"),
             ("rows[", "from simpleautodiff.rules.row import TABLE as rows"),
         )

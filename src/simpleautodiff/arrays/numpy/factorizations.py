@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
     SYMMETRIC,
+    Decomposition,
     SymmetricRows,
     cholesky as cholesky_row,
     eigenvalues,
@@ -52,18 +54,11 @@ class _Kind(NamedTuple):
     move: Any
 
 
-def _lower(a: Any) -> Any:
-    return np.linalg.eigh(a, "L")
-
-
-def _upper(a: Any) -> Any:
-    return np.linalg.eigh(a, "U")
-
-
-HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(_upper)}
+_UPPER = {"UPLO": "U"}
+HALVES = {"L": SYMMETRIC, "U": make_symmetric_rows(Decomposition(np.linalg.eigh, _UPPER))}
 HALVES_OF_VALUES = {
-    "L": make_symmetric_rows(_lower, lambda a: np.linalg.eigvalsh(a, "L")),
-    "U": make_symmetric_rows(_upper, lambda a: np.linalg.eigvalsh(a, "U")),
+    half: make_symmetric_rows(rows.decompose, replace(rows.decompose, function=np.linalg.eigvalsh))
+    for half, rows in HALVES.items()
 }
 GENERAL = _Kind(factors.eig, np.linalg.eigvals, lambda packed, a: packed[..., 0, :], move_general)
 SINGULAR = _Kind(
@@ -183,7 +178,7 @@ def eig(a: Any) -> EigResult:
         pivot = np.take_along_axis(v, largest, -2)
         sides = np.where(plain(pivot).real < 0, -1, 1).astype(plain(pivot).real.dtype)
         v = v * (conj(pivot) / np.abs(pivot) * sides)
-    v = give_values(v, lambda: plain(found), (), {})  # it has that length already
+    v = give_values(v, np.positive, (found,), {})  # it has that length already
     return EigResult(getitem(w, (..., 0, slice(None))), v)
 
 
@@ -213,7 +208,7 @@ def svd(
             f"what is left, so they have no derivative. Pass full_matrices=False{cite_line()}"
         )
     vh = flip(v)
-    return SVDResult(u, s, give_values(vh, lambda: np.ascontiguousarray(plain(vh)), (), {}))
+    return SVDResult(u, s, give_values(vh, np.ascontiguousarray, (vh,), {}))
 
 
 def _hermitian_svd(a: Any, compute_uv: bool) -> Any:

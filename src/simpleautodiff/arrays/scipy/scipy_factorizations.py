@@ -22,6 +22,7 @@ from simpleautodiff.rules.array import matrix_functions as matrices
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.linear_systems import (
+    Decomposition,
     SymmetricRows,
     cholesky,
     flip,
@@ -92,12 +93,9 @@ def _make_rows(lower: bool, driver: str | None, values_alone: bool) -> Symmetric
     """Return the rows of eigenvalues and eigenvectors as SciPy finds them."""
     import scipy.linalg
 
-    def decompose(a: Any) -> Any:
-        return scipy.linalg.eigh(a, lower=lower, driver=driver)
-
-    def find_values(a: Any) -> Any:
-        return scipy.linalg.eigh(a, lower=lower, driver=driver, eigvals_only=True)
-
+    settings = {"lower": lower, "driver": driver}
+    decompose = Decomposition(scipy.linalg.eigh, settings)
+    find_values = Decomposition(scipy.linalg.eigh, {**settings, "eigvals_only": True})
     return make_symmetric_rows(decompose, find_values if values_alone else None)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import Call, Given
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import filled
@@ -16,6 +17,7 @@ from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.display.code.conditions import Condition, attach_condition, condition_of
 from simpleautodiff.transforms.located_tapes import LocatedTape
+from simpleautodiff.values.pytree import flatten
 
 
 class Change(NamedTuple):
@@ -48,6 +50,7 @@ class SourceTape(LocatedTape):
     """
 
     shown = True
+    written = True  # as code: values are given by calls, see `arrays.given_values`
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,8 +78,8 @@ class SourceTape(LocatedTape):
         return x
 
     def operands(self, node: Node) -> list[Node]:
-        """Return the nodes that a node needs: its parents, and the operands of its conditions."""
-        return [x for arg in node.args for x in _condition_operands(arg)]
+        """Return the nodes that a node needs: its parents, and what conditions and calls read."""
+        return [x for arg in node.args for x in _operands_of(arg)]
 
     def change(self, of: Any, through: Any, value: Any) -> None:
         """Record a new tangent or adjoint."""
@@ -94,11 +97,19 @@ def inner(arg: Any) -> Any:
     return arg.value if type(arg) is Constant else arg
 
 
-def _condition_operands(arg: Any) -> list[Node]:
+def call_of(arg: Any) -> Call | None:
+    """Return the call that gives a value, if the argument is such a value."""
+    given = inner(arg)
+    return given.call if isinstance(given, Given) else None
+
+
+def _operands_of(arg: Any) -> list[Node]:
     if type(arg) is Node:
         return [arg]
+    if call := call_of(arg):
+        return [x for x in flatten((call.args, call.kwargs))[0] if type(x) is Node]
     condition = condition_of(inner(arg))
-    return [x for side in condition.sides for x in _condition_operands(side)] if condition else []
+    return [x for side in condition.sides for x in _operands_of(side)] if condition else []
 
 
 class WatchedLevel(JetLevel):

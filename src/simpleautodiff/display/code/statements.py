@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.given_values import Call
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
@@ -21,7 +23,7 @@ from simpleautodiff.display.code.conditions import (
     infix,
     write_condition,
 )
-from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, inner
+from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, call_of, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import Term, as_term, latex_name, render
@@ -29,12 +31,14 @@ from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.python_code import (
     MAX_INLINE_ELEMENTS,
     Piece,
+    find_public_name,
     join_arguments,
     write_expression,
     write_literal,
 )
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
+from simpleautodiff.values.pytree import flatten
 
 _OTHER_BRANCH = "these numbers take another branch: write the source at them"
 _OTHER_SHAPE = "these arrays have another shape: write the source at them"
@@ -257,6 +261,8 @@ class Statements:
         if node.primitive is None:  # the seed of a sweep
             piece = write_literal(node.value)
             return Expression(piece, Term(node.value))
+        if call := call_of(node.args[-1]):
+            return self._call(call) if _can_write(call) else self._argument(node.args[0], prefer)
         parts = [self._argument(arg, prefer) for arg in node.args]
         if node.operator == "mul" and (shorter := _write_as_sign(node, parts)):
             return shorter
@@ -287,6 +293,31 @@ class Statements:
         term = write_condition(condition.sign, [as_term(side.term) for side in sides])
         reads = set().union(*[side.reads for side in sides])
         return Expression(Piece(infix(condition.sign, texts), COMPARISON), term, reads)
+
+    def _call(self, call: Call) -> Expression:
+        """Write a call of NumPy's function, which rounds otherwise than the steps do."""
+        args = [self._nested(arg) for arg in call.args]
+        settings = {name: self._nested(arg) for name, arg in call.kwargs.items()}
+        texts = [arg.piece.text for arg in args]
+        texts += [f"{name}={arg.piece.text}" for name, arg in settings.items()]
+        name, part = find_call_name(call.function), call.part
+        text = f"{name}({', '.join(texts)})" + ("" if part is None else f"[{part}]")
+        reads = set().union(*[arg.reads for arg in (*args, *settings.values())])
+        inside = ", ".join(as_term(arg.term).latex for arg in args)
+        latex = rf"\operatorname{{{name.rpartition('.')[2]}}}({inside})"
+        latex += "" if part is None else f"_{{{part}}}"
+        return Expression(Piece(text), Term(text, latex=latex), reads)
+
+    def _nested(self, arg: Any) -> Expression:
+        """Write an argument of a call, which may be a list of arrays."""
+        if not isinstance(arg, list | tuple):
+            return self._argument(arg, "")
+        inside = [self._nested(x) for x in arg]
+        text = ", ".join(x.piece.text for x in inside)
+        text = f"[{text}]" if isinstance(arg, list) else f"({text}{',' * (len(arg) == 1)})"
+        latex = ", ".join(as_term(x.term).latex for x in inside)
+        reads = set().union(*[x.reads for x in inside])
+        return Expression(Piece(text), Term(text, latex=f"({latex})"), reads)
 
     def _constant(self, value: Any) -> Piece:
         """Write a constant; a large array gets a name at the top of the module."""
@@ -335,6 +366,33 @@ def _write_step(node: Node, pieces: list[Piece]) -> Piece:
     if type(value) is float and not math.isfinite(value):
         return _library_call(row, pieces)  # Python would raise an error, not return inf
     return write_expression(row, pieces, node.values(), value, _library_call)
+
+
+def _can_write(call: Call) -> bool:
+    """Tell whether the function has a name, and its other arguments can be written."""
+    try:
+        for leaf in flatten((call.args, call.kwargs))[0]:
+            if type(leaf) is not Node:
+                write_literal(leaf)
+    except ArgumentError:
+        return False
+    return bool(find_call_name(call.function))
+
+
+def find_call_name(function: Any) -> str:
+    """Return the public name of a function of NumPy, or of a method of a ufunc, SciPy's too.
+
+    Examples
+    --------
+    >>> find_call_name(np.linalg.svdvals), find_call_name(np.multiply.accumulate)
+    ('np.linalg.svdvals', 'np.multiply.accumulate')
+    """
+    ufunc = getattr(function, "__self__", None)
+    if not isinstance(ufunc, np.ufunc):
+        return find_public_name(function)
+    special = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
+    name = f"special.{ufunc.__name__}" if special is ufunc else find_public_name(ufunc)
+    return f"{name}.{function.__name__}".removesuffix(".__call__") if name else ""
 
 
 def _library_call(row: Primitive, pieces: list[Piece]) -> Piece:

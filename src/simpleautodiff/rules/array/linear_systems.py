@@ -5,6 +5,7 @@ Each takes a matrix or a stack of matrices.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,16 +196,38 @@ def _as_one_row(w: Any) -> Any:
     return reshape(w, (*shape_of(w)[:-1], 1, shape_of(w)[-1]))
 
 
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """A function of NumPy or SciPy with its settings; `part` is the one result that is taken.
+
+    Unlike a lambda it can be written as code.
+
+    Examples
+    --------
+    >>> Decomposition(np.linalg.eigh, {"UPLO": "U"}, 0)(np.diag([1.0, 2.0]))
+    array([1., 2.])
+    """
+
+    function: Function
+    settings: dict[str, Any]
+    part: int | None = None
+
+    def __call__(self, a: Any) -> Any:
+        """Decompose a matrix."""
+        found = self.function(a, **self.settings)
+        return found if self.part is None else found[self.part]
+
+
 class SymmetricRows(NamedTuple):
     """The rows of eigenvalues and eigenvectors, as one function of NumPy or SciPy gives them."""
 
     eigenvalues: Wrapping
     eigenvectors: Wrapping
-    decompose: Function
+    decompose: Decomposition
 
 
 def make_symmetric_rows(
-    decompose: Function, find_values: Function | None = None, listed: bool = False
+    decompose: Decomposition, find_values: Decomposition | None = None, listed: bool = False
 ) -> SymmetricRows:
     """Make the rows of eigenvalues and eigenvectors that `decompose` finds.
 
@@ -231,7 +254,7 @@ def make_symmetric_rows(
     eigenvalues: Wrapping = row(
         "eigenvalues",
         lambda _w, a: Linear(lambda dot: push_values(dot, a), lambda bar: pull_values(bar, a)),
-        value=find_values or (lambda a: decompose(a)[0]),
+        value=find_values or replace(decompose, part=0),
         numpy=(),
         text="eigenvalues({0})",
         latex=r"\lambda({0})",
@@ -248,7 +271,7 @@ def make_symmetric_rows(
         lambda v, a: Linear(
             lambda dot: push_vectors(dot, v, a), lambda bar: pull_vectors(bar, v, a)
         ),
-        value=lambda a: decompose(a)[1],
+        value=replace(decompose, part=1),
         numpy=(),
         text="eigenvectors({0})",
         latex=r"V({0})",
@@ -263,5 +286,5 @@ def make_symmetric_rows(
     return SymmetricRows(eigenvalues, eigenvectors, decompose)
 
 
-SYMMETRIC = make_symmetric_rows(np.linalg.eigh, listed=True)
+SYMMETRIC = make_symmetric_rows(Decomposition(np.linalg.eigh, {}), listed=True)
 eigenvalues, eigenvectors = SYMMETRIC.eigenvalues, SYMMETRIC.eigenvectors

@@ -53,8 +53,6 @@ _FACTORS = {  # rows that have another name in NumPy
     "logabsdet": "np.linalg.slogdet({0})[1]",
     "det_sign": "np.linalg.slogdet({0})[0]",
     "is_singular": "np.linalg.matrix_rank({0}) < {0}.shape[-1]",
-    "eigenvalues": "np.linalg.eigh({0})[0]",
-    "eigenvectors": "np.linalg.eigh({0})[1]",
     "relu": "np.maximum({0}, 0)",
     "sinc": "np.sinc({0})",
     "pinv": "np.linalg.pinv({0}, {1})",
