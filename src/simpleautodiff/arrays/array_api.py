@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.numpy.factorizations import symmetrize
 from simpleautodiff.arrays.operators import COMPARISONS
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
 from simpleautodiff.errors import RuleError, cite_line
@@ -35,10 +36,19 @@ def _find_foreign(args: Any) -> Foreign:
     return next(x for x in flatten(args)[0] if type(x) is Foreign)
 
 
+_WITH_INITIAL = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
 def _make_reduction(name: str) -> Kernel:
-    def reduce(x: Foreign, axis: Any = None, keepdims: bool = False) -> Foreign:
+    def reduce(
+        x: Foreign, axis: Any = None, keepdims: bool = False, initial: Any = None
+    ) -> Foreign:
+        if initial is not None and 0 in x.shape:  # of which the standard has no maximum
+            options = {"axis": axis, "keepdims": keepdims, "initial": initial}
+            return Foreign(x.convert(np.asarray(getattr(np, name)(x.numpy(), **options))), x.xp)
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "prod") else x
-        return Foreign(getattr(x.xp, name)(x.array, axis=axis, keepdims=keepdims), x.xp)
+        result = Foreign(getattr(x.xp, name)(x.array, axis=axis, keepdims=keepdims), x.xp)
+        return result if initial is None else _WITH_INITIAL[name](result, initial)
 
     return reduce
 
@@ -176,8 +186,18 @@ def _delay(function: Any, like: Foreign, args: Any, kwargs: Any) -> Any:
     return rebuild(Foreign(array, like.xp) for array in arrays)
 
 
-for _name in ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "svd", "qr"):
+for _name in ("inv", "solve", "det", "slogdet", "cholesky", "svd", "qr"):
     _KERNELS[getattr(np.linalg, _name)] = _make_linalg_kernel(_name)
+
+
+def _make_symmetric_kernel(name: str) -> Kernel:
+    """Return a function of symmetric matrices; the standard's reads the whole matrix."""
+    call = _make_linalg_kernel(name)
+    return lambda a, UPLO="L": call(symmetrize(a, UPLO))
+
+
+for _name in ("eigh", "eigvalsh"):
+    _KERNELS[getattr(np.linalg, _name)] = _make_symmetric_kernel(_name)
 
 
 def _make_shape_kernel(function: Any) -> Kernel:
