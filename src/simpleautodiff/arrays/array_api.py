@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.numpy.factorizations import symmetrize
 from simpleautodiff.arrays.operators import COMPARISONS
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
 from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.linear_systems import symmetrize
 from simpleautodiff.rules.scalar import exponential as elementary, piecewise, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -291,9 +291,18 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
     return implementation(*args, **{_KEYWORDS.get(k, k): v for k, v in (kwargs or {}).items()})
 
 
+def _refuse_dask(node: Any) -> Any:
+    """Refuse to be put into a Dask array, which asks for a token: the derivative would be lost."""
+    raise RuleError(
+        "a function of dask.array of a node is not answered; use NumPy's function of the same "
+        "meaning: np.f(x) of a Dask array gives a Dask array"
+    )
+
+
 Foreign.__array_function__ = _array_function  # type: ignore[attr-defined]
 PROTOCOLS: dict[str, Any] = {  # the protocols through which other libraries call nodes
     "__torch_function__": classmethod(_torch_function),
+    "__dask_tokenize__": _refuse_dask,
     "__array_namespace__": lambda self, api_version=None: np,
     "__array_priority__": 1000,
 }
