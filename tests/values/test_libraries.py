@@ -217,6 +217,41 @@ def test_functions_of_pytorch():
         ad.grad(lambda w: torch.std(w))(w)
 
 
+@pytest.mark.parametrize("library", ["jax", "dask"])
+@pytest.mark.parametrize(
+    "f", [lambda a, w: a @ w, lambda a, w: a * w, lambda a, w: a - w, lambda a, w: a**w]
+)
+def test_operators_of_foreign_data_and_a_plain_node(library, f):
+    gradient = ad.grad(lambda w: np.sum(np.exp(f(LIBRARIES[library](X**2), w))))(W)
+    np.testing.assert_allclose(gradient, jax.grad(lambda w: jnp.sum(jnp.exp(f(X**2, w))))(W))
+
+
+@every_library
+def test_a_triangle_of_a_matrix(library):
+    a = X @ X.T + np.triu(np.ones((len(X), len(X))), 1)
+    for half in ("L", "U"):
+        found = np.linalg.eigvalsh(wrap_foreign(LIBRARIES[library](a)), half)
+        np.testing.assert_allclose(found.numpy(), np.linalg.eigvalsh(a, half), atol=1e-12)
+        found = np.linalg.eigh(wrap_foreign(LIBRARIES[library](a)), half)[0]
+        np.testing.assert_allclose(found.numpy(), np.linalg.eigvalsh(a, half), atol=1e-12)
+
+
+@every_library
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+def test_reductions_that_begin_with_a_number(library, name):
+    reduce = getattr(np, name)
+    for x in (X, X[:0]):
+        found = reduce(wrap_foreign(LIBRARIES[library](x)), axis=0, initial=0.5)
+        np.testing.assert_allclose(found.numpy(), reduce(x, axis=0, initial=0.5))
+
+
+def test_functions_of_dask():
+    data = da.from_array(X)
+    for f in (lambda w: da.where(data > 0, data, w), lambda w: da.dot(data, w), da.asarray):
+        with pytest.raises(ad.RuleError, match=r"dask.array of a node is not answered"):
+            ad.grad(lambda w, f=f: np.sum(f(w)))(W)
+
+
 def test_refusals():
     with pytest.raises(ad.ValueKindError, match="unknown shape"):
         ad.grad(np.sum)(da.from_array(W)[da.from_array(W) > 0])

@@ -15,6 +15,7 @@ import numpy as np
 from simpleautodiff.arrays.operators import COMPARISONS
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
 from simpleautodiff.errors import RuleError, cite_line
+from simpleautodiff.rules.array.linear_systems import symmetrize
 from simpleautodiff.rules.scalar import exponential as elementary, piecewise, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -35,10 +36,19 @@ def _find_foreign(args: Any) -> Foreign:
     return next(x for x in flatten(args)[0] if type(x) is Foreign)
 
 
+_WITH_INITIAL = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
 def _make_reduction(name: str) -> Kernel:
-    def reduce(x: Foreign, axis: Any = None, keepdims: bool = False) -> Foreign:
+    def reduce(
+        x: Foreign, axis: Any = None, keepdims: bool = False, initial: Any = None
+    ) -> Foreign:
+        if initial is not None and 0 in x.shape:  # of which the standard has no maximum
+            options = {"axis": axis, "keepdims": keepdims, "initial": initial}
+            return Foreign(x.convert(np.asarray(getattr(np, name)(x.numpy(), **options))), x.xp)
         x = x.astype(np.int64) if x.dtype.kind == "b" and name in ("sum", "prod") else x
-        return Foreign(getattr(x.xp, name)(x.array, axis=axis, keepdims=keepdims), x.xp)
+        result = Foreign(getattr(x.xp, name)(x.array, axis=axis, keepdims=keepdims), x.xp)
+        return result if initial is None else _WITH_INITIAL[name](result, initial)
 
     return reduce
 
@@ -176,8 +186,18 @@ def _delay(function: Any, like: Foreign, args: Any, kwargs: Any) -> Any:
     return rebuild(Foreign(array, like.xp) for array in arrays)
 
 
-for _name in ("inv", "solve", "det", "slogdet", "cholesky", "eigh", "svd", "qr"):
+for _name in ("inv", "solve", "det", "slogdet", "cholesky", "svd", "qr"):
     _KERNELS[getattr(np.linalg, _name)] = _make_linalg_kernel(_name)
+
+
+def _make_symmetric_kernel(name: str) -> Kernel:
+    """Return a function of symmetric matrices; the standard's reads the whole matrix."""
+    call = _make_linalg_kernel(name)
+    return lambda a, UPLO="L": call(symmetrize(a, UPLO))
+
+
+for _name in ("eigh", "eigvalsh"):
+    _KERNELS[getattr(np.linalg, _name)] = _make_symmetric_kernel(_name)
 
 
 def _make_shape_kernel(function: Any) -> Kernel:
@@ -271,9 +291,18 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
     return implementation(*args, **{_KEYWORDS.get(k, k): v for k, v in (kwargs or {}).items()})
 
 
+def _refuse_dask(node: Any) -> Any:
+    """Refuse to be put into a Dask array, which asks for a token: the derivative would be lost."""
+    raise RuleError(
+        "a function of dask.array of a node is not answered; use NumPy's function of the same "
+        "meaning: np.f(x) of a Dask array gives a Dask array"
+    )
+
+
 Foreign.__array_function__ = _array_function  # type: ignore[attr-defined]
 PROTOCOLS: dict[str, Any] = {  # the protocols through which other libraries call nodes
     "__torch_function__": classmethod(_torch_function),
+    "__dask_tokenize__": _refuse_dask,
     "__array_namespace__": lambda self, api_version=None: np,
     "__array_priority__": 1000,
 }

@@ -18,6 +18,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, concrete, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.values.other_arrays import ARRAY_LIBRARIES
 
 
 def _refuse_sympy(x: Any) -> Any:
@@ -28,7 +29,8 @@ def _refuse_sympy(x: Any) -> Any:
 
 
 _NUMBERS = (float, int, complex, np.ndarray, np.generic)
-_SEEN_AS_NODES = {"simpleautodiff", "sympy"}  # SymPy would read the number out of what is a float
+# SymPy would read the number out of what is a float, and Dask and JAX that out of what is an array.
+_SEEN_AS_NODES = {"simpleautodiff", "sympy"} | ARRAY_LIBRARIES
 
 
 def _class_of(x: Any, frame: FrameType) -> Any:

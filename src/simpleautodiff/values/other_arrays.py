@@ -17,7 +17,7 @@ import numpy as np
 
 from simpleautodiff.errors import MissingExtraError, RuleError, ValueKindError, cite_line
 
-_ARRAY_LIBRARIES = {"torch", "jax", "jaxlib", "cupy", "dask", "array_api_strict"}
+ARRAY_LIBRARIES = {"torch", "jax", "jaxlib", "cupy", "dask", "array_api_strict"}
 _STANDARD_NAMES = {  # the standard's name for a ufunc of NumPy
     "absolute": "abs",
     "fabs": "abs",
@@ -59,7 +59,7 @@ def is_foreign(value: Any) -> bool:
         root = kind.__module__.partition(".")[0]
         standard = hasattr(kind, "__array_namespace__")
         _IS_FOREIGN[kind] = hasattr(kind, "shape") and (
-            root in _ARRAY_LIBRARIES or (standard and root not in ("numpy", "simpleautodiff"))
+            root in ARRAY_LIBRARIES or (standard and root not in ("numpy", "simpleautodiff"))
         )
     return _IS_FOREIGN[kind]
 

@@ -12,7 +12,6 @@ from simpleautodiff.arrays.given_values import give_values
 from simpleautodiff.arrays.registry import as_array, can_decide, implements, is_batch
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.errors import (
-    ArgumentError,
     DomainError,
     InputError,
     RuleError,
@@ -30,6 +29,7 @@ from simpleautodiff.rules.array.linear_systems import (
     eigenvalues,
     flip,
     make_symmetric_rows,
+    symmetrize,
 )
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.repeated_values import (
@@ -40,7 +40,6 @@ from simpleautodiff.rules.array.repeated_values import (
     separate,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
-from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
 from simpleautodiff.values.functions import is_complex
 
@@ -155,16 +154,6 @@ def _refuse_repeated(values: Any, zero: bool) -> None:
         smallest = np.minimum(smallest, np.min(abs(values), initial=np.inf))
     if are_close(smallest, np.max(abs(values), initial=0.0), n):
         raise TraceError("repeated eigenvalues or singular values: the derivative is a limit")
-
-
-def symmetrize(a: Any, half: str) -> Any:
-    """Return the symmetric matrix with the lower (or upper) triangle of `a`."""
-    if half.upper() not in ("L", "U"):
-        raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
-    n = shape_of(a)[-1]
-    below = where_row(np.tri(n, n, -1, bool), a if half.upper() == "L" else flip(a), 0.0)
-    diagonal = where_row(np.eye(n, dtype=bool), a, 0.0)
-    return below + flip(below) + (real(diagonal) + 0 * diagonal)
 
 
 @implements(np.linalg.eig)

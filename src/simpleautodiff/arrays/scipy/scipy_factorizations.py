@@ -27,6 +27,7 @@ from simpleautodiff.rules.array.linear_systems import (
     cholesky,
     flip,
     make_symmetric_rows,
+    symmetrize,
 )
 from simpleautodiff.rules.array.matrix_functions import scipy_linalg
 from simpleautodiff.rules.array.products import matmul, swap
@@ -53,7 +54,7 @@ def eigh(
 ) -> Any:
     """Return the eigenvalues and eigenvectors of a symmetric matrix, or of A v = λ B v."""
     reject_settings("eigh", subset_by_value=(subset_by_value, None), type=(type, 1))
-    whole = factors.symmetrize(a, "L" if lower else "U")
+    whole = symmetrize(a, "L" if lower else "U")
     rows = _make_rows(lower, driver, eigvals_only)
     vectors: Any = None
     if b is not None:
@@ -302,7 +303,7 @@ def ldl(
         raise RuleError(
             f"scipy.linalg.ldl of a node takes lower=True, the triangle it reads{cite_line()}"
         )
-    whole = factors.symmetrize(A, "L")
+    whole = symmetrize(A, "L")
     _, diagonal, order = scipy_linalg("ldl")(plain(whole))
     blocks = np.eye(len(order), dtype=bool) | (diagonal != 0)
     packed = matrices.ldl(whole, order, blocks)

@@ -13,9 +13,11 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.array.products import matmul, swap
 from simpleautodiff.rules.array.repeated_values import divide_by_gaps
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_over
+from simpleautodiff.rules.branches import where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real
 from simpleautodiff.values.functions import Function, is_complex
@@ -135,6 +137,16 @@ is_singular: Wrapping = row(
 def flip(x: Any) -> Any:
     """Return the conjugate transpose."""
     return conj(swap(x)) if is_complex(plain(x)) else swap(x)
+
+
+def symmetrize(a: Any, half: str) -> Any:
+    """Return the symmetric matrix with the lower (or upper) triangle of `a`."""
+    if half.upper() not in ("L", "U"):
+        raise ArgumentError(f"UPLO is 'L' or 'U', not {half!r}")
+    n = shape_of(a)[-1]
+    below = where(np.tri(n, n, -1, bool), a if half.upper() == "L" else flip(a), 0.0)
+    diagonal = where(np.eye(n, dtype=bool), a, 0.0)
+    return below + flip(below) + (real(diagonal) + 0 * diagonal)
 
 
 def _lower(x: Any) -> Any:
