@@ -75,6 +75,7 @@ ROUNDED_OTHERWISE: dict[Any, Function] = {
     **dict.fromkeys((np.linalg.cond, np.linalg.slogdet, np.linalg.matrix_power), _always),
     **dict.fromkeys((np.linalg.multi_dot, np.linalg.lstsq, np.linalg.eigvals), _always),
     **dict.fromkeys((np.linalg.svdvals, np.linalg.vecdot), _always),
+    **dict.fromkeys((np.emath.power, np.emath.arccos, np.emath.arcsin, np.emath.logn), _always),
     **dict.fromkeys((np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.rfftn), _always),
     **dict.fromkeys((np.fft.rfft2, np.fft.ihfft, np.fft.hfft), _always),
     **dict.fromkeys((np.fft.fft, np.fft.ifft, np.fft.fft2, np.fft.ifft2), _unless_double),
