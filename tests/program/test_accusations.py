@@ -21,7 +21,7 @@ import array_cases as cases
 import references as refs
 import simpleautodiff as ad
 from simpleautodiff.core.level import wrap
-from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.linear import ZERO, Linear, pull, push
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules import TABLE
 from simpleautodiff.values.functions import ByType
@@ -191,7 +191,8 @@ def scaled(derivative, forward, back):
         return ZERO
     if isinstance(derivative, Linear):
         return Linear(
-            lambda dot: derivative.push(dot) * forward, lambda bar: derivative.pull(bar) * back
+            lambda dot: push(forward, derivative.push(dot)),
+            lambda bar: pull(back, derivative.pull(bar)),
         )
     return derivative * forward
 

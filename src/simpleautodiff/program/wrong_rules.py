@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import apply
-from simpleautodiff.core.linear import ZERO, pull, push
+from simpleautodiff.core.linear import ZERO, filled, pull, push
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import REALS, Primitive
 from simpleautodiff.core.sweep import fit
@@ -161,13 +161,15 @@ class _Line:
         args = self.move(t)
         value = apply(self.row, *args)
         dot = push(self.row.partial(self.index, value, args), self.direction)
-        return 0.0 if dot is ZERO else self._sum(self.weights * fit(dot, value))
+        return 0.0 if dot is ZERO else self._sum(self.weights * filled(fit(dot, value)))
 
     def slope_back(self) -> Any:
         """Return the same by the rule back: Σ of the adjoint in the direction."""
         value = self.row.compute(*self.values)
         bar = pull(self.row.partial(self.index, value, self.values), self.weights)
-        return 0.0 if bar is ZERO else self._sum(fit(bar, self.values[self.index]) * self.direction)
+        if bar is ZERO:
+            return 0.0
+        return self._sum(filled(fit(bar, self.values[self.index])) * self.direction)
 
     def differentiate(self, function: Callable[[float], Any]) -> tuple[float, float]:
         """Return the derivative of a function along the line by differences, and its error."""

@@ -390,7 +390,7 @@ def find_call_name(function: Any) -> str:
     ufunc = getattr(function, "__self__", None)
     if not isinstance(ufunc, np.ufunc):
         return find_public_name(function)
-    special = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
+    special: Any = getattr(sys.modules.get("scipy.special"), ufunc.__name__, None)
     name = f"special.{ufunc.__name__}" if special is ufunc else find_public_name(ufunc)
     return f"{name}.{function.__name__}".removesuffix(".__call__") if name else ""
 
