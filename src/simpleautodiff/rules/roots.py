@@ -26,6 +26,7 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Kink, Partial, Primitive
 from simpleautodiff.rules.branches import choose
 from simpleautodiff.values.functions import is_complex, shape
+from simpleautodiff.values.other_arrays import Foreign
 
 Restated = tuple[Primitive, Args] | None
 
@@ -118,8 +119,8 @@ _PLAIN = {int, float, str, bool, slice, tuple, type(None)}
 
 
 def _happens(condition: Any) -> bool:
-    """Tell whether a condition holds for some element; what is opaque may come to that."""
-    return isinstance(condition, Traced) or bool(np.any(condition))
+    """Tell whether a condition holds for some element; what is opaque or lazy may come to that."""
+    return isinstance(condition, (Traced, Foreign)) or bool(np.any(condition))
 
 
 @cache

@@ -47,7 +47,7 @@ from simpleautodiff.transforms.recorded_call import (
 )
 from simpleautodiff.transforms.results import check_number, rebuild_like, unwrap_results
 from simpleautodiff.values.functions import check_value, is_complex
-from simpleautodiff.values.other_arrays import unwrap_foreign
+from simpleautodiff.values.other_arrays import is_foreign, unwrap_foreign, wrap_foreign
 from simpleautodiff.values.pytree import (
     flatten,
     flatten_numbers,
@@ -347,7 +347,7 @@ def match_leaves(tree: Any, like: Any, what: str) -> list[Any]:
     pairs = zip(matching_leaves(tree, like, what), flatten(like)[0], strict=True)
     numbers = [(leaf, model) for leaf, model in pairs if not is_no_number(model)]
     leaves = [check_value(leaf, what) for leaf, _ in numbers]
-    models = [model for _, model in numbers]
+    models = [wrap_foreign(model) if is_foreign(model) else model for _, model in numbers]
     for leaf, model in zip(leaves, models, strict=True):
         if shape_of(leaf) != shape_of(model):
             raise ArgumentError(
