@@ -88,7 +88,9 @@ class Primitive:
     squared: tuple[Partial, ...] | None = None  # of v², from the arguments, where v has a kink at 0
     restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any
 
-    read: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)  # by `liveness`
+    read: dict[Args, frozenset[int]] = field(  # by `liveness`
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def arity(self) -> int:
