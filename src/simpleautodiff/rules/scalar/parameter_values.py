@@ -230,7 +230,7 @@ def _add_up_series(
         last = np.abs(term[wanted])
         total, size = total + term[wanted], size + last
         quiet = quiet + 1 if np.all(last <= 1e-18 * size) else 0
-        if quiet > 3 + len(wanted):
+        if quiet > 3 + len(wanted) or not np.all(np.isfinite(size)):
             break
     complain((quiet > 0) & np.isfinite(size) & (size <= 1e5 * np.abs(total)))
     return total * math.prod(map(math.factorial, wanted))
