@@ -30,7 +30,7 @@ from simpleautodiff.core.level import Traced, Written
 from simpleautodiff.errors import AutodiffError, LostDerivativeError, is_user_frame
 
 Namespace = dict[str, Any]
-_LIKE = (np.array, np.full, np.eye, np.arange)  # made of nodes, they need `like=` to be asked
+_LIKE = (np.array, np.full)  # made of nodes, they need `like=` to be asked
 _AS_IT_IS = (np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray)
 _MADE_OF_NUMPY = ("stats.", "interpolate.interp1d.", "interpolate._Interpolator1D.")  # of SciPy
 _IGNORED = {"order", "copy", "subok", "device", "like"}
