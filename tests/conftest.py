@@ -1,8 +1,10 @@
 """What all tests share: a cache of their own for compiled code, and how many cases are run."""
 
 import os
+import sys
 from collections import defaultdict
 
+import numpy as np
 import pytest
 
 
@@ -51,3 +53,16 @@ def _own_cache(tmp_path_factory):
         del os.environ["SIMPLEAUTODIFF_CACHE"]
     else:
         os.environ["SIMPLEAUTODIFF_CACHE"] = before
+
+
+@pytest.fixture(autouse=True)
+def _settings_are_put_back():
+    """Let no test change how NumPy and mpmath compute in the tests after it."""
+    before = _settings()
+    yield
+    assert _settings() == before
+
+
+def _settings():
+    mpmath = sys.modules.get("mpmath")
+    return np.geterr(), np.geterrcall(), mpmath.mp.prec if mpmath else 53

@@ -408,6 +408,10 @@ def hinge(x):
     return np.sum(np.where(x > 0, x * x, -x))
 
 
+def safe_root(x):
+    return np.sum(np.where(x > 0, np.sqrt(x), x * 3.0))
+
+
 def between(x):
     return np.sum(np.where((x > -1) & ~(x >= 1.5) | (x == 7.0), ad.sin(x), x * x))
 
@@ -431,7 +435,9 @@ def changed(x):
 class TestConditions:
     """A text that was written at one point asks at another one again."""
 
-    @pytest.mark.parametrize("f", [hinge, between, of_two, spread, ad.relu, ad.absolute, changed])
+    @pytest.mark.parametrize(
+        "f", [hinge, safe_root, between, of_two, spread, ad.relu, ad.absolute, changed]
+    )
     @pytest.mark.parametrize("transform", [lambda f: f, ad.grad])
     def test_it_holds_elsewhere(self, f, transform):
         derivative = transform(lambda x: np.sum(f(x) * 1.0))

@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, ModuleType, TracebackType
 from typing import Any
 from weakref import ref
@@ -232,7 +232,12 @@ def _is_of_user(error: BaseException) -> bool:
 def _remember(code: Any, namespaces: list[Namespace]) -> None:
     key = id(code)
     with suppress(TypeError):  # what cannot be referred to weakly is run twice each time
-        _needing[key] = ref(code, lambda _: _needing.pop(key, None)), namespaces
+        _needing[key] = ref(code, partial(_forget_dead, _needing, key)), namespaces
+
+
+def _forget_dead(needing: dict[int, Any], key: int, _: Any) -> None:
+    """Drop a function; Python may have emptied this module, as it ends, of all but the arguments."""
+    needing.pop(key, None)
 
 
 def _find_modules(traceback: TracebackType | None, known: list[Namespace]) -> list[Namespace]:

@@ -94,15 +94,15 @@ def by_engine(ad, program):
 
 def by_fast(program):
     """Answer by the fast engine, with the limits that a program asks for."""
-    ad = engines()[1]
-    before = {name: getattr(ad.limits, name) for name in program.limits}
+    _, fast, limits = engines()
+    before = {name: getattr(limits, name) for name in program.limits}
     for name, size in program.limits.items():
-        setattr(ad.limits, name, size)
+        setattr(limits, name, size)
     try:
-        return by_engine(ad, program)
+        return by_engine(fast, program)
     finally:
         for name, size in before.items():
-            setattr(ad.limits, name, size)
+            setattr(limits, name, size)
 
 
 def by_vmap(program, jit=None):
@@ -111,7 +111,7 @@ def by_vmap(program, jit=None):
         return None
     if "add to mask" in str(program.statements):
         return None  # the number of elements would differ from example to example
-    ad = engines()[1]
+    ad = engines().fast
     batch = [np.stack(column) for column in zip(*program.points, strict=True)]
     function = ad.vmap(question(ad, program))
     if jit is not None:
@@ -125,7 +125,7 @@ def by_vmap(program, jit=None):
 
 def by_jit(program, tier, precise=False):
     """Answer by a compiled function: recorded at the first point, then called at the others."""
-    ad = engines()[1]
+    ad = engines().fast
     function = ad.jit(question(ad, program), tier=tier, precise=precise)
     attempt(function, program.points[0])
     return [attempt(function, xs) for xs in program.points]
@@ -139,7 +139,7 @@ def by_python(program):
 
 def _recorded(program, language="python"):
     """Return the exported function of a program that has gone the ways of all its points."""
-    ad = engines()[1]
+    ad = engines().fast
     made = ad.jit(question(ad, program), tier="tape")
     for xs in (program.points[0], *program.points):
         attempt(made, xs)
@@ -168,7 +168,7 @@ def by_c(program):
     """Answer by the exported file of C."""
     if not exports.COMPILER:
         return None
-    ad = engines()[1]
+    ad = engines().fast
     made = ad.jit(question(ad, program), tier="tape")
     for xs in (program.points[0], *program.points):
         attempt(made, xs)
@@ -222,7 +222,7 @@ def by_strict(program):
         return None
     import array_api_strict as xp
 
-    ad = engines()[1]
+    ad = engines().fast
     inside = replace(program, weights=[xp.asarray(weight.copy()) for weight in program.weights])
     answer = question(ad, inside)
     given = [[xp.asarray(x.copy()) for x in xs] for xs in program.points]
@@ -260,7 +260,7 @@ def by_differences(program):
         return None
     if program.branches:
         return None
-    plain_engine = engines()[0]
+    plain_engine = engines().plain
     found = []
     for xs in program.points:
         expected = attempt(question(plain_engine, program), xs)
@@ -289,7 +289,7 @@ def _slope(program, xs, k, along, step):
         moved = [x.copy() for x in xs]
         moved[k] = moved[k] + sign * step * along
         with np.errstate(all="ignore"):
-            ends.append(float(program.total(np, engines()[0], moved)))
+            ends.append(float(program.total(np, engines().plain, moved)))
     return (ends[0] - ends[1]) / (2 * step)
 
 
@@ -334,7 +334,7 @@ def has_subnormals(program):
 
 def differences(program, ways=QUICK):
     """Return how the ways to answer differ from the plain engine: a text for each that does."""
-    expected = by_engine(engines()[0], program)
+    expected = by_engine(engines().plain, program)
     noisy = None
     texts = {}
     for way in ways:
@@ -464,7 +464,7 @@ class Noise:
 def answer_with_noise(program, seed):
     """Return the answers of the plain engine where every step is rounded a little otherwise."""
     noise = Noise(seed, program.dtype)
-    return [attempt(question(engines()[0], program, noise=noise), xs) for xs in program.points]
+    return [attempt(question(engines().plain, program, noise=noise), xs) for xs in program.points]
 
 
 def _unexplained(program, expected, found, noisy):

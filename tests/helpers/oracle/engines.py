@@ -4,20 +4,31 @@ import importlib
 import os
 import sys
 from functools import cache
+from types import ModuleType
+from typing import Any, NamedTuple
 
 NAME = "simpleautodiff"
 
 
+class Engines(NamedTuple):
+    """The package twice, and the sizes from which the fast one computes in another way."""
+
+    plain: ModuleType
+    fast: ModuleType
+    limits: Any
+
+
 @cache
 def engines():
-    """Return the package as (plain, fast).
+    """Return the package with each engine.
 
     The plain one is a copy. So is the fast one where tests import the plain engine by name; what a
     copy imports as it runs belongs to the package itself.
     """
     package = importlib.import_module(NAME)
     is_fast = package.sin and f"{NAME}.fast.limits" in sys.modules  # which the first row loads
-    return _load("plain"), _complete(package, "fast") if is_fast else _load("fast")
+    plain, _ = _load("plain")
+    return Engines(plain, *(_complete(package, "fast") if is_fast else _load("fast")))
 
 
 def _load(engine):
@@ -38,15 +49,14 @@ def _load(engine):
 
 
 def _complete(package, engine):
-    """Load all that a package loads later."""
+    """Load all that a package loads later; return it and its limits."""
     for name in package.__all__:
         getattr(package, name)
     importlib.import_module(f"{NAME}.compiled.jitted")
-    package.errors = importlib.import_module(f"{NAME}.errors")
-    package.limits = None
-    if engine == "fast":
-        package.limits = importlib.import_module(f"{NAME}.fast.limits").LIMITS
-    return package
+    importlib.import_module(f"{NAME}.errors")
+    if engine == "plain":
+        return package, None
+    return package, importlib.import_module(f"{NAME}.fast.limits").LIMITS
 
 
 def _is_ours(name):

@@ -7,6 +7,7 @@ are made by several steps: these are noted here, by weak reference.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 from weakref import ref
 
@@ -46,18 +47,21 @@ def note(view: Any, base: Any, step: ViewStep | None) -> None:
     steps: tuple[Any, ...] = ((), step)
     if before is not None:  # as in NumPy, a view of a view keeps only the first array alive
         base, steps = before.base, (before.steps, step)
-    _records[key] = ViewRecord(ref(view, lambda _: forget(key)), base, steps)
+    _records[key] = ViewRecord(ref(view, partial(forget, key)), base, steps)
     _views.setdefault(id(base), {})[key] = _records[key]
 
 
-def forget(key: int) -> None:
-    """Drop the record of a view: it is gone, or stores its base itself."""
-    seen = _records.pop(key, None)
+def forget(key: int, _: Any = None, records: Any = _records, views: Any = _views) -> None:
+    """Drop the record of a view: it is gone, or stores its base itself.
+
+    The tables are defaults: as Python ends, it empties the module before the last views die.
+    """
+    seen = records.pop(key, None)
     if seen is not None:
-        views = _views.get(id(seen.base), {})  # an interrupt may have come before it was entered
-        views.pop(key, None)
-        if not views:
-            _views.pop(id(seen.base), None)
+        of_base = views.get(id(seen.base), {})  # an interrupt may have come before it was entered
+        of_base.pop(key, None)
+        if not of_base:
+            views.pop(id(seen.base), None)
 
 
 def view_record(view: Any) -> ViewRecord | None:
