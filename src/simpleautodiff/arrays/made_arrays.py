@@ -236,7 +236,7 @@ def _remember(code: Any, namespaces: list[Namespace]) -> None:
 
 
 def _forget_dead(needing: dict[int, Any], key: int, _: Any) -> None:
-    """Drop a function; Python may have emptied this module, as it ends, of all but the arguments."""
+    """Drop a function; as Python ends, it empties the module before the last functions die."""
     needing.pop(key, None)
 
 
