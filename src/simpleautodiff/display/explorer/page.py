@@ -21,7 +21,7 @@ from simpleautodiff.program.program import Program
 PAGE_STYLE = "html, body { margin: 0; height: 100%; }\n"
 START = """
 const data = JSON.parse(document.getElementById("program").textContent);
-window.explorer = explorer(document.getElementById("explorer"), data);
+window.explorer = explorer(document.getElementById("explorer"), data, { address: true });
 """
 
 
