@@ -4,51 +4,21 @@ They need Chromium and playwright, and are skipped where one is missing.
 """
 
 import math
-import shutil
 import threading
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from browsing import PHASES, formula, phase, position, text_sizes
 from simpleautodiff.display.explorer import server
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium"),
-]
-
-PHASES = ["values", "order", "forward", "reverse"]
+pytestmark = pytest.mark.browser
 
 
 def paper(x1, x2):
     product = x1 * x2
     return ad.log(x1) + product - ad.sin(x2)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as play:
-        running = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield running
-        running.close()
-
-
-@pytest.fixture
-def tab(browser):
-    """A tab that notes what it asks for and what goes wrong."""
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.requests, page.errors = [], []
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.on("console", lambda message: page.errors.append(message.text))
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    yield page
-    assert page.errors == []
-    page.close()
 
 
 @pytest.fixture
@@ -58,10 +28,6 @@ def shown(tab, tmp_path):
     return tab
 
 
-def phase(tab, name):
-    tab.click(f"[role=tab][data-phase={name}]")
-
-
 def state(tab):
     """Return everything that can be seen to change: classes, numbers, texts."""
     return tab.evaluate(
@@ -69,32 +35,6 @@ def state(tab):
             (part) => [part.tagName, [...part.classList].sort().join(" "), part.textContent,
                 part.getAttribute("marker-end"), part.getAttribute("aria-label")].join("|"))"""
     )
-
-
-def position(tab):
-    return tuple(map(int, tab.inner_text(".count").split(" / ")))
-
-
-def text_sizes(tab):
-    """Return the size of every text that is seen, in pixels of the screen."""
-    return tab.evaluate(
-        """() => {
-            const walk = document.createTreeWalker(document.querySelector("#explorer"), 4);
-            const sizes = [];
-            while (walk.nextNode()) {
-                const part = walk.currentNode.parentElement;
-                if (!walk.currentNode.data.trim() || !part.checkVisibility()) continue;
-                const svg = part.ownerSVGElement;
-                const scale = svg ? svg.getScreenCTM().a : 1;
-                sizes.push(scale * parseFloat(getComputedStyle(part).fontSize));
-            }
-            return sizes;
-        }"""
-    )
-
-
-def formula(tab):
-    return tab.inner_text(".formula").replace("\n", "")
 
 
 def test_the_page_asks_for_nothing(shown):
@@ -340,7 +280,7 @@ def test_a_formula_is_typed_and_explored(tab, address):
     tab.fill("#formula", "x**2 * y")
     tab.fill("#at", "x=2, y=5")
     tab.press("#formula", "Enter")
-    tab.wait_for_selector("h1 math[alttext='f = x**2 * y']")  # y is taken
+    tab.wait_for_selector("h1 math[alttext='z = x**2 * y']")  # y is taken
     assert tab.evaluate("() => explorer.state().model.values.at(-1)") == 20
     assert all(url.startswith((address, "data:")) for url in tab.requests)
 

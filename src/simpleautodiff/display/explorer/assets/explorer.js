@@ -324,8 +324,8 @@ function explorer(root, doc, options = {}) {
   (root.classList.contains("page") ? document : root).addEventListener("keydown", press);
   window.addEventListener("resize", () => graph.drawn() && root.isConnected && (graph.draw(), graph.paint()));
   window.addEventListener("beforeprint", () => {
-    part.print.replaceChildren(...sequence().flatMap((i) =>
-      [make("h2", {}, TITLES[steps[i].id]), write.table(steps[i], Infinity, 0, 1000)]));
+    part.print.replaceChildren(...sequence().map((i) =>
+      make("section", {}, make("h2", {}, TITLES[steps[i].id]), write.table(steps[i], Infinity, 0, 1000))));
   });
   if (options.address) window.addEventListener("hashchange", () => root.isConnected && restore());
 
@@ -339,6 +339,7 @@ function explorer(root, doc, options = {}) {
   readElements(part.arrays);
   sourceLines(part.code, doc);
   part.title.append(...heading(doc, write));
+  part.title.ariaLabel = part.title.querySelector("math")?.getAttribute("alttext") ?? null;
   Object.keys(TITLES).forEach((id, j) => {
     if (chosen[id] >= 0) part.tabs.append(make("button", { role: "tab", "data-phase": id, type: "button", title: `${TITLES[id]} (${j + 1})` }, TITLES[id]));
   });

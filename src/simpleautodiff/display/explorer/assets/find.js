@@ -11,9 +11,10 @@ function search(doc, text) {
   add((node) => node.name.toLowerCase() === wanted);
   add((node) => node.variable?.toLowerCase() === wanted);
   add((node) => node.op === wanted || node.variable?.toLowerCase().includes(wanted));
+  const named = found.size > 0;
   const line = /^line\s+(\d+)$/.exec(wanted)?.[1];
   for (const { number, text: source, nodes } of doc.code) {
-    if (line ? number === Number(line) : wanted.length > 2 && source.toLowerCase().includes(wanted)) nodes.forEach((i) => found.add(i));
+    if (line ? number === Number(line) : !named && wanted.length > 2 && source.toLowerCase().includes(wanted)) nodes.forEach((i) => found.add(i));
   }
   add((node) => node.name.toLowerCase().startsWith(wanted));
   return [...found];

@@ -3,13 +3,12 @@
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 const GREEK = { alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π", sigma: "σ", tau: "τ", phi: "φ", omega: "ω" };
 
-// The results are called y; or f or z, if an input has that name; several are y1, y2, ...
+// The results are called y, or the next letter that no input begins with; several are y1, y2, ...
 function resultNames(doc) {
-  const taken = new Set(doc.nodes.map((node) => node.name));
+  const taken = new Set(doc.inputs.map((i) => doc.nodes[i].name[0]));
+  const letter = [..."yzfgh"].find((one) => !taken.has(one)) ?? "result";
   const several = doc.outputs.length > 1;
-  const names = (letter) => doc.outputs.map((_, j) => (several ? `${letter}${j + 1}` : letter));
-  const letter = ["y", "f", "z", "result"].find((one) => !names(one).some((name) => taken.has(name)));
-  return new Map(doc.outputs.map((i, j) => [i, names(letter)[j]]));
+  return new Map(doc.outputs.map((i, j) => [i, several ? `${letter}${j + 1}` : letter]));
 }
 
 function mathml(tag, attributes, ...children) {

@@ -133,8 +133,8 @@ function writer(doc, now) {
       return make("tr", { class: state, "data-node": event.box === undefined ? event.node : undefined,
         "data-box": event.box, "data-step": i + 1 }, ...(i < count ? lines[j] : coming(lines[j])));
     });
-    const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
-      : ["", "In symbols", "In numbers", "Result"];
+    const heads = phase.id === "order" ? ["Node", "Step", "Path", "Order so far"]
+      : ["Node", "In symbols", "In numbers", "Result"];
     const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
     const rest = phase.events.length - first - events.length;
     return make("table", { class: bare ? "bare" : phase.id },
