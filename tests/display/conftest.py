@@ -1,4 +1,4 @@
-"""A real browser for the tests of pages; they are skipped where Chromium or playwright is missing."""
+"""A real browser for the tests of pages, which are skipped where it or playwright is missing."""
 
 import shutil
 

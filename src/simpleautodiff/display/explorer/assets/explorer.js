@@ -120,7 +120,7 @@ function explorer(root, doc, options = {}) {
     chooser(phase);
     asking.render();
     light(!current ? [] : current.events ? current.events.map((event) => event.by) : [current.node], "now");
-    if (options.address && !restoring) writeAddress(placeOf(doc, phase, here.count));
+    if (options.address && !restoring) writeAddress(placeOf(doc, phase, singleSteps(phase, here.count)));
   }
 
   function tabs(phase) {
@@ -213,7 +213,7 @@ function explorer(root, doc, options = {}) {
     if (step.events && inner) {
       const done = singleSteps(steps[here.phase], here.count - 1) + step.events.indexOf(inner) + 1;
       uncover(inner.by);
-      go(stepsFor(steps[here.phase], done));
+      reach(here.phase, done);
     }
     return true;
   }
@@ -249,6 +249,14 @@ function explorer(root, doc, options = {}) {
     options.moved?.(at);
   }
 
+  // To a single step of a phase; if it is in the middle of a folded box, that is unfolded.
+  function reach(phase, total) {
+    const count = stepsFor(steps[phase], total);
+    const last = single[phase].events[total - 1];
+    if (last && singleSteps(steps[phase], count) !== total) uncover(last.by);
+    go(stepsFor(steps[phase], total), phase);
+  }
+
   // Go where the address says: the point first, then the phase and the step.
   function restore() {
     const fields = readAddress();
@@ -260,7 +268,7 @@ function explorer(root, doc, options = {}) {
       calculate(computed(doc, inputs));
     }
     const place = findPlace(doc, steps, fields);
-    if (place) go(place.count, place.phase);
+    if (place) reach(place.phase, place.count);
   }
 
   // --- events ---------------------------------------------------------------------------------

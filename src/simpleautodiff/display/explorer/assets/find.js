@@ -9,6 +9,7 @@ function search(doc, text) {
   const found = new Set();
   const add = (test) => doc.nodes.forEach((node, i) => found.size < 400 && test(node, i) && found.add(i));
   add((node) => node.name.toLowerCase() === wanted);
+  if (found.size) return [...found];
   add((node) => node.variable?.toLowerCase() === wanted);
   add((node) => node.op === wanted || node.variable?.toLowerCase().includes(wanted));
   const named = found.size > 0;

@@ -202,6 +202,7 @@ function complete(doc, model, i) {
   const names = node.args.map((arg) => (Array.isArray(arg) ? short(decode(arg[0])) : doc.nodes[arg].name));
   node.text = (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
   node.slopes = {};
+  for (const arg of node.args) if (!Array.isArray(arg)) doc.nodes[arg].named = true;
   const row = args.every((arg) => typeof arg === "number") ? ROWS[node.op] : undefined;
   node.args.forEach((arg, k) => {
     if (Array.isArray(arg)) return;

@@ -13,7 +13,7 @@ const MOST_ROWS = 80; // of a long table: those around the present step
 // `now()` is what the page shows: its numbers (`model`) and how it is folded (`fold`).
 function writer(doc, now) {
   const byName = new Map();
-  doc.nodes.forEach((node, i) => (node.text || !node.op) && byName.set(node.name, i));
+  doc.nodes.forEach((node, i) => (node.text || node.named || !node.op) && byName.set(node.name, i));
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const allNames = [...byName.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
   const tokens = new RegExp(`(?<![\\w.])([∂]?)(${allNames || "$^"})(?![\\w(])`, "g");
