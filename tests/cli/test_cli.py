@@ -314,7 +314,7 @@ def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
         (["(" * 4000 + "x" + ")" * 4000, "x=1"], "nested"),
         (["x" * 1_000_000, "x=1"], "1,000,000 characters"),
         (["x^2", "x=1"], "use ** for powers"),
-        (["explore", "x", "x=1"], "--output page.html"),
+        (["explore", "x*y", "x=1"], "no value for y"),
         (["explore", "--output", "a.html"], "--output page.html"),
         (["graph", "loog(x)", "x=1"], "did you mean log?"),
         (["source", "x*y", "x=1"], "no value for y"),

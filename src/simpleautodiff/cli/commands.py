@@ -135,15 +135,19 @@ def _step(options: argparse.Namespace) -> None:
 
 
 def _explore(options: argparse.Namespace) -> None:
-    if (options.formula is None) != (options.output is None):
-        raise FormulaError(
-            "explore FORMULA x=1 --output page.html writes a page; explore alone opens one where "
-            "formulas are typed"
-        )
+    if options.formula is None:
+        if options.output:
+            raise FormulaError("explore FORMULA x=1 --output page.html writes a page")
+        return rendering.serve(options.port)
+    problem = _problem(options)
     if options.output:
-        rendering.explore(_problem(options), options.output)
-    else:
-        rendering.serve(options.port)
+        return rendering.explore(problem, options.output)
+    if problem.file:
+        raise FormulaError(
+            f"a function of a file is shown on a page of its own: "
+            f"explore {options.formula} ... --output page.html"
+        )
+    return rendering.serve(options.port, problem)
 
 
 def _paper(options: argparse.Namespace) -> None:

@@ -46,10 +46,38 @@ def write_symbols(program: Program, node: Node) -> str:
     args = [
         Term(program.names[arg], value=_unwrap_scalar(arg.value))
         if type(arg) is Node
+        else Term(write_index(arg))
+        if node.operator == "getitem"
         else _constant(arg)
         for arg in node.args
     ]
     return render(node.primitive, tuple(args)).text
+
+
+def write_index(index: Any) -> str:
+    """Write an index as it stands between brackets.
+
+    Examples
+    --------
+    >>> write_index((slice(None), 0)), write_index((..., None, slice(None, None, 2)))
+    (':, 0', '..., None, ::2')
+    >>> write_index(slice(1, 5)), write_index((slice(3, None),))
+    ('1:5', '3:,')
+    """
+    if isinstance(index, tuple):
+        return ", ".join(map(write_index, index)) + "," * (len(index) == 1)
+    if isinstance(index, slice):
+        start, stop, step = (
+            "" if n is None else str(n) for n in (index.start, index.stop, index.step)
+        )
+        return f"{start}:{stop}" + f":{step}" * bool(step)
+    if index is ...:
+        return "..."
+    return (
+        np.array2string(index, separator=", ", threshold=6)
+        if isinstance(index, np.ndarray)
+        else str(index)
+    )
 
 
 def write_numbers(node: Node) -> str:
