@@ -14,6 +14,7 @@ from simpleautodiff.display.tables.tables import (
     values_table,
 )
 from simpleautodiff.program.formula import Formula
+from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program, record
 from simpleautodiff.transforms.arguments import name_of
 
@@ -40,23 +41,41 @@ class Trace(Program):
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
 
-    def values(self) -> Table:
-        """Return the table of values."""
-        return values_table(self)
+    def values(self, digits: int | None = None) -> Table:
+        """Return the table of values; results have three decimals, or as many as `digits` says.
 
-    def tangents(self, wrt: str = "") -> Table:
+        Inputs are written as they were typed. The numbers on the left of a result have as many
+        digits as make the line true.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.trace(lambda x: ad.sin(x) * x, 1e5).values(digits=5))
+        x                                   = 100000
+        ───────────────────────────────────────────────
+        v1  = sin(x) = sin(100000)          = 0.035749
+        v2  = v1 × x = 0.035748798 × 100000 = 3574.8798
+        ───────────────────────────────────────────────
+        y   = v2                            = 3574.8798
+        """
+        with use_digits(digits):
+            return values_table(self)
+
+    def tangents(self, wrt: str = "", digits: int | None = None) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
         One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
         """
-        return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
+        with use_digits(digits):
+            return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
 
-    def adjoints(self, output: str = "") -> Table:
+    def adjoints(self, output: str = "", digits: int | None = None) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
         """
-        return adjoints_table(self, self.proper(output) if output else "")
+        with use_digits(digits):
+            return adjoints_table(self, self.proper(output) if output else "")
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()

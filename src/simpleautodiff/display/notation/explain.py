@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from html import escape
 from inspect import signature
 from typing import Any
@@ -12,14 +13,17 @@ from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import SIGN, SUM, Primitive
 from simpleautodiff.display.notation.formulas import (
-    adjoint_term,
+    Pull,
     adjoint_terms,
+    chain_term,
     derivative_term,
     suppress_warnings,
     tangent_terms,
     value_terms,
     write_bar,
     write_dot,
+    write_true,
+    write_value,
 )
 from simpleautodiff.program.notation import Term, write_result, write_short
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
@@ -74,7 +78,7 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
 
 
 def _value(program: Program, node: Node) -> str:
-    name, value = program.names[node], write_result(node.value)
+    name, value = program.names[node], write_value(node)
     if node.primitive is None:
         return f"{name} = {value} is an input."
     line = program.lines.get(node, "")
@@ -191,15 +195,22 @@ def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot
     if any(isinstance(d, Linear) for _, d in live):
         symbols = tangent_terms(program, node, dot)[0].text
         return f"{write_dot(name)} = {symbols} = {write_result(dot[name])}"
-    products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
-    return f"{' + '.join(products)} = {write_result(dot[name])}"
+    starts = [dot[program.names[node.args[k]]] for k, _ in live]
+
+    def write() -> Term:
+        products = [_times(Term(d), Term(u)) for (_, d), u in zip(live, starts, strict=True)]
+        return reduce(_plus, products)
+
+    return f"{write_true(write, dot[name])} = {write_result(dot[name])}"
 
 
-def _times(slope: Any, derivative: Any) -> str:
-    factors = [
-        f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (Term(slope), Term(derivative))
-    ]
-    return " × ".join(factors)
+def _plus(a: Term, b: Term) -> Term:
+    return Term(f"{a.text} + {b.text}", said=None if a.said is None else a.said + b.said)
+
+
+def _times(slope: Term, derivative: Term) -> Term:
+    factors = [f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (slope, derivative)]
+    return Term(" × ".join(factors), said=(slope * derivative).said)
 
 
 def _reverse(program: Program, node: Node, output: str) -> str:
@@ -216,17 +227,13 @@ def _reverse(program: Program, node: Node, output: str) -> str:
         return f"{head}{name} is {end}, so its adjoint is {write_result(seed)}."
     if not items:
         return f"{head}no way leads from {name} to {end} that counts, so its adjoint is 0."
-    terms = []
-    for item in items:
-        child = program.node(item.child)
-        terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
+    pulls = [
+        Pull(program.node(item.child), item.index, item.derivative, bar[item.child])
+        for item in items
+    ]
+    symbols, numbers = adjoint_terms(program, pulls, bar[name])
     children = _join_with_and(list(dict.fromkeys(item.child for item in items)))
-    chain = " + ".join(
-        f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
-    )
-    symbols, numbers = (
-        " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
-    )
+    chain = " + ".join(chain_term(item.child, item.parent).text for item in items)
     return (
         f"{head}{name} goes into {children}, so {write_bar(name)} = {chain} = {symbols} = "
         f"{numbers} = {write_result(bar[name])}."
