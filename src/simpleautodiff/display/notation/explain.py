@@ -25,7 +25,7 @@ from simpleautodiff.display.notation.formulas import (
     write_true,
     write_value,
 )
-from simpleautodiff.program.notation import Term, write_result, write_short
+from simpleautodiff.program.notation import Term, write_result, write_short, write_typed
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.transforms.kinks import is_at_kink
 
@@ -85,21 +85,54 @@ def _value(program: Program, node: Node) -> str:
     line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
     own = f", which you call {program.variables[node]}" if node in program.variables else ""
     symbols = value_terms(program, node)[0].text
-    return f"{name} = {symbols} = {value}{own}{line}: {_reason(program, node)}."
+    return f"{name} = {symbols} = {value}{own}{line}: {write_reason(program, node)}."
 
 
-def _reason(program: Program, node: Node) -> str:
-    """Return the reason of a rule, and what its letters stand for here."""
+_OF_CONSTANTS = {  # of one argument, where the others are constants: its sentence and its letters
+    ("power", 0): (
+        "the power rule, for a constant exponent n: the derivative of x^n is n x^(n-1)",
+        ["v", "x", "n"],
+    ),
+    ("power", 1): (
+        "for a constant base b, from b^x = exp(x log b), the derivative is b^x log b",
+        ["v", "b", "x"],
+    ),
+}
+_FREE_LETTERS = "abcpqrstuwzfghkmnABCPQRSTUWZ"
+
+
+def write_reason(program: Program, node: Node) -> str:
+    """Return the reason of a rule, and what its letters stand for here.
+
+    A letter that is the name of something else here is replaced by another one.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> t = ad.trace(lambda y, x: (y / x) ** 2, 2.0, 5.0)
+    >>> write_reason(t, t.node("v1"))[:52]
+    'from v1 b = a follows dv1 b + v1 db = da: the deriva'
+    """
     assert node.primitive is not None
     row, own = node.primitive, program.names[node]
-    names = [program.names[arg] if type(arg) is Node else write_short(arg) for arg in node.args]
-    result, *letters = _letters(row) or [""]
+    live = [k for k, arg in enumerate(node.args) if type(arg) is Node]
+    special = _OF_CONSTANTS.get((row.name, live[0])) if len(live) == 1 else None
+    reason, (result, *letters) = special or (row.reason, _letters(row) or [""])
+    names = [program.names[arg] if type(arg) is Node else write_typed(arg) for arg in node.args]
+    reason = _replace(reason, result, own) if own[1:].isdigit() else reason
     meant = [
-        f"{letter} is {name}"
+        (letter, name)
         for letter, name in (*zip(letters, names, strict=False), (result, own))
-        if letter != name and _mentions(row.reason, letter)
+        if letter != name and _mentions(reason, letter)
     ]
-    return f"{row.reason}; here {_join_with_and(meant)}" if meant else row.reason
+    own_names = {*program.names.values(), *program.variables.values()}
+    for place, (letter, name) in enumerate(meant):
+        if letter in own_names:
+            taken = own_names.union(letters)
+            free = next(x for x in _FREE_LETTERS if x not in taken and not _mentions(reason, x))
+            reason, meant[place] = _replace(reason, letter, free), (free, name)
+    said = [f"{letter} is {name}" for letter, name in meant]
+    return f"{reason}; here {_join_with_and(said)}" if said else reason
 
 
 def _letters(row: Primitive) -> list[str]:
@@ -115,12 +148,18 @@ def _letters(row: Primitive) -> list[str]:
     return []
 
 
-def _mentions(reason: str, letter: str) -> bool:
-    """Tell whether a letter, or d before it, occurs in a reason; the word "a" is no letter."""
+def _pattern(letter: str) -> str:
+    """Return the pattern of a letter, or d before it, in a reason; the word "a" is no letter."""
     word = r"(?! [a-z]{2})" if letter == "a" else ""
-    return (
-        bool(letter) and re.search(rf"(?<![^\W\d_d]){letter}(?![^\W\d_]){word}", reason) is not None
-    )
+    return rf"(?<![A-Za-ce-z]){letter}(?![A-Za-z0-9]){word}"
+
+
+def _mentions(reason: str, letter: str) -> bool:
+    return bool(letter) and re.search(_pattern(letter), reason) is not None
+
+
+def _replace(reason: str, letter: str, other: str) -> str:
+    return re.sub(_pattern(letter), other, reason) if letter else reason
 
 
 def _kinks(node: Node) -> list[str]:
