@@ -45,7 +45,7 @@ def reachable(root: Node) -> Subgraph:
     >>> x1, x2 = Node(2), Node(5)
     >>> y = mul(x1, sin(x2))
     >>> [(u.operator, v.operator) for u, v in reachable(x1).edges]
-    [('', 'mul')]
+    [('input', 'mul')]
     """
     nodes = topological_order(root)
     inside = set(nodes)
@@ -106,8 +106,8 @@ def all_orders(root: Node) -> Iterator[list[Node]]:
     >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
     >>> for order in all_orders(x1):
     ...     print([node.operator for node in order])
-    ['', 'log', 'mul', 'add', 'sub']
-    ['', 'mul', 'log', 'add', 'sub']
+    ['input', 'log', 'mul', 'add', 'sub']
+    ['input', 'mul', 'log', 'add', 'sub']
     """
     graph = reachable(root)
     waiting = {node: 0 for node in graph.nodes}

@@ -9,10 +9,11 @@ from simpleautodiff.core import graphs
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.graphs import Roots, Sweep
 from simpleautodiff.core.linear import filled
-from simpleautodiff.core.node import Node
+from simpleautodiff.core.node import LAST_SWEEP, Hand, Node as Node
 from simpleautodiff.core.order import connected, ends, execution_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.errors import ArgumentError, TraceError
+from simpleautodiff.program.node_names import label
 from simpleautodiff.program.notation import write_short
 from simpleautodiff.program.orders import find_violations
 from simpleautodiff.program.program import Program
@@ -31,7 +32,7 @@ def forward(
     seed
         The tangent of a single root.
     verbose
-        Print every value and every step of the sweep.
+        Print every value and every step of the sweep; so does `Node.verbose = True`.
     order
         The order to sweep along, right or wrong; a topological order if it is not given. Along a
         wrong one the numbers are wrong: they are shown beside the right ones, with the edge that is
@@ -55,7 +56,8 @@ def forward(
     Not a topological order: v4 comes before its parent v2, whose derivative
     is not known yet and counts as 0.
     """
-    found = graphs.forward(_check_roots("forward", root, seed), seed, verbose)
+    _check_seed("forward", seed)
+    found = graphs.forward(root, seed, verbose or vars(Node)["verbose"])
     return found if order is None else _sweep_along("forward", order, root, seed, found)
 
 
@@ -71,7 +73,7 @@ def reverse(
     seed
         The adjoint of a single root.
     verbose
-        Print every value and every step of the sweep.
+        Print every value and every step of the sweep; so does `Node.verbose = True`.
     order
         The order that is swept from its end, right or wrong; see `forward`.
 
@@ -84,18 +86,51 @@ def reverse(
     >>> bar[x1], round(bar[x2], 3)
     (5.5, 1.716)
     """
-    found = graphs.reverse(_check_roots("reverse", root, seed), seed, verbose)
+    _check_seed("reverse", seed)
+    found = graphs.reverse(root, seed, verbose or vars(Node)["verbose"])
     return found if order is None else _sweep_along("reverse", order, root, seed, found)
 
 
-def _check_roots(mode: str, root: Roots, seed: Any) -> Roots:
+def _check_seed(mode: str, seed: Any) -> None:
     if isinstance(seed, Node):
         start, end = ("x", "y") if mode == "forward" else ("y", "x")
         raise ArgumentError(
             f"{mode} finds the derivatives of all nodes at once: write {mode}({start})[{end}], "
             f"not {mode}({start}, {end}); a seed is a number"
         )
-    return root
+
+
+def _say_unswept(node: Node) -> tuple[None, int]:
+    """Refuse a derivative that nobody has asked for; 0 for what a sweep has left out.
+
+    A node that nothing was computed from belongs to every graph.
+    """
+    graph = connected([node])
+    if any(id(other) in LAST_SWEEP for other in graph) or (len(graph) == 1 and LAST_SWEEP):
+        return None, 0
+    raise TraceError(
+        "there is no partial derivative before a sweep: call forward(x) or reverse(y) first"
+    )
+
+
+engine.unswept = _say_unswept
+
+
+def _name(node: Node) -> str:
+    """Return the user's name of a node, or x1, v1, ... as the paper numbers its graph."""
+    if not isinstance(node.level, Hand):
+        raise AttributeError("name")
+    return _name_graph([node])[node]
+
+
+def _name_graph(nodes: Sequence[Node]) -> dict[Node, str]:
+    program = Program(execution_order(*ends(connected(nodes))))
+    return program.names | program.variables
+
+
+_MEMBERS: dict[str, Any] = {"name": property(_name, label), "verbose": False}
+for _member, _given in _MEMBERS.items():
+    setattr(Node, _member, _given)
 
 
 class SweepAlongOrder(Sweep):
@@ -113,7 +148,7 @@ class SweepAlongOrder(Sweep):
         self.violations = find_violations(self.order)
 
     def __repr__(self) -> str:
-        names = Program(execution_order(*ends(connected(self.order)))).names
+        names = _name_graph(self.order)
         heads = ["order", "along it", "right", ""]
         rows = [
             [names[node], write_short(self[node]), write_short(self.right[node])]

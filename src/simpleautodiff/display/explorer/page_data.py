@@ -55,7 +55,9 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
-        "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
+        "rows": {
+            name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
+        },
         "live": not reason,
         "why": reason,
         **views.document(index),
@@ -74,7 +76,9 @@ def find_obstacle(program: Program) -> str:
         return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
-        if name and (name not in find_scripted() or TABLE.get(name) is not node.primitive):
+        if node.primitive and (
+            name not in find_scripted() or TABLE.get(name) is not node.primitive
+        ):
             return f"The page has no formula for {name}, so its numbers stay as they were computed."
         constants = [arg for arg in node.args if type(arg) is not Node]
         if not all(_is_real(arg) for arg in constants):

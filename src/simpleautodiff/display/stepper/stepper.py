@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.notation.formulas import write_value
 from simpleautodiff.display.notation.step_sentences import (
     derivative_line,
@@ -24,6 +25,7 @@ from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program, trace
+from simpleautodiff.program.typed_graphs import as_function
 
 MODES = ("forward", "reverse")
 
@@ -347,7 +349,7 @@ def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
 
 
 def step(
-    f: Callable[..., Any],
+    f: Callable[..., Any] | Node,
     *args: Any,
     mode: str = "forward",
     wrt: str = "",
@@ -359,7 +361,7 @@ def step(
     Parameters
     ----------
     f, args
-        A function, and the point at which to differentiate it.
+        A function, and the point at which to differentiate it; or a node typed by hand.
     mode
         "forward", with respect to the input `wrt`; or "reverse", from `output`.
     numbering
@@ -377,4 +379,7 @@ def step(
     >>> s
     <Stepper at step 0 of 13: Nothing is done yet.>
     """
+    if isinstance(f, Node):
+        as_function(f, args)  # refuses a point
+        return Stepper(Program(execution_order(f), numbering), mode, wrt, output)
     return Stepper(trace(f, *args, numbering=numbering), mode, wrt, output)
