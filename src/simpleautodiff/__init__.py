@@ -30,7 +30,6 @@ if typing.TYPE_CHECKING:
     from simpleautodiff.autograd.installing import install_as_autograd as install_as_autograd
     from simpleautodiff.compiled import jit as jit
     from simpleautodiff.core.linear import ZERO as ZERO, Linear as Linear
-    from simpleautodiff.core.node import Node as Node
     from simpleautodiff.core.order import (
         execution_order as execution_order,
         topological_order as topological_order,
@@ -110,6 +109,7 @@ if typing.TYPE_CHECKING:
         reachable as reachable,
     )
     from simpleautodiff.program.paper import (
+        Node as Node,
         forward as forward,
         reverse as reverse,
     )

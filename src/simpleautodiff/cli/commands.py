@@ -21,12 +21,14 @@ from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
+from simpleautodiff.program.notation import use_digits
 
 
 def run(options: argparse.Namespace) -> None:
     """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
     try:
-        _COMMANDS[options.command](options)
+        with use_digits(getattr(options, "digits", None)):
+            _COMMANDS[options.command](options)
     except ConstantError as error:
         if getattr(options, "format", "text") != "text":
             raise

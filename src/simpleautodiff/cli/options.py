@@ -35,19 +35,23 @@ COMMANDS = {
     "explain": Command(
         "the three tables, the graph and the words (the default)",
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
+        ("wrt", "mode", "order", "digits", "strict"),
     ),
     "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
+        ("wrt", "mode", "order", "digits", "strict"),
     ),
     "graph": Command(
         "the computational graph",
         ("text", "svg", "tikz", "html"),
-        ("wrt", "mode", "order", "show", "strict"),
+        ("wrt", "mode", "order", "show", "digits", "strict"),
     ),
     "source": Command("the derivative as straight-line Python", ("text", "latex")),
-    "step": Command("go through it node by node, in this terminal", (), ("mode", "order")),
+    "step": Command(
+        "go through it node by node, in this terminal", (), ("mode", "order", "digits")
+    ),
     "explore": Command("a page in the browser; --output writes it", (), ("port",)),
     "check": Command(
         "forward, reverse and differences side by side",
@@ -170,6 +174,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
+    "digits": {"type": int, "metavar": "N", "help": "decimals of results: 3 if not given"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
