@@ -5,6 +5,8 @@ It needs npm, its two packages, Chromium and playwright; each is named where it 
 
 import functools
 import json
+import pathlib
+import re
 import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -106,6 +108,16 @@ def test_the_examples_are_there_before_python_is(tab, server, site):
         assert tab.is_hidden("#error")
     assert not any("python/" in path for path in server.asked)
     assert f"{site.download / 1e6:.1f} MB" in tab.inner_text("#status")
+
+
+def test_the_page_of_the_documents_says_what_the_command_says(site):
+    page = pathlib.Path(__file__).parents[2] / "docs" / "playground.md"
+    said = page.read_text(encoding="utf-8").partition("$ simpleautodiff site playground\n")[2]
+    said, now = said.partition("```")[0], str(site).replace(str(site.folder), "playground")
+    size = r"\d+\.\d"
+    assert re.sub(size, "", said).split() == re.sub(size, "", now).split()
+    pairs = zip(re.findall(size, said), re.findall(size, now), strict=True)
+    assert all(abs(float(a) - float(b)) < 0.5 for a, b in pairs), now
 
 
 def test_a_python_function_with_if_for_and_arrays(tab, server, site):

@@ -126,7 +126,7 @@ def two(x, y):
         (lambda: ad.mul(Node(1)), "mul takes 2 arguments, got 1"),
         (lambda: ad.mul(1, 2, 3), "mul takes 2 arguments, got 3"),
         (lambda: ad.where(True, 1), "where takes 3 arguments, got 2"),
-        (lambda: grad(two)(1.0), r"two\(x, y\) does not take these arguments: missing a required argument"),
+        (lambda: grad(two)(1.0), r"two\(x, y\) does not take these arguments: missing a required"),
         (lambda: grad(two)(1.0, 2.0, 3.0), "too many positional arguments"),
         (lambda: grad(two)(), "argnums=0, but two was called with 0 positional arguments"),
         (lambda: grad(two, 2)(1.0, 2.0), "argnums=2"),

@@ -1,4 +1,4 @@
-"""Every promise of the README, of its three paths and of the conventions points at the test that holds it.
+"""Every promise of the README, its paths and the conventions points at the test that holds it.
 
 A pointer is a comment below the paragraph, the list item or the table, which a reader does not see:
 `<!-- tests/core/test_paper.py::test_local_derivatives -->`. What no test can hold, such as a time,
