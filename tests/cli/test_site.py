@@ -11,7 +11,7 @@ import pytest
 
 from simpleautodiff.cli import main
 from simpleautodiff.cli.site.build import read_examples
-from simpleautodiff.cli.site.playground import answer
+from simpleautodiff.cli.site.playground import UNREAD, answer
 
 SIGNAL, KERNEL = np.array([0.0, 1.0, 3.0, 2.0, 0.0]), np.array([0.25, 0.5, 0.25])
 WINDOWS = np.lib.stride_tricks.sliding_window_view(SIGNAL, 3)[:, ::-1]
@@ -98,6 +98,16 @@ def test_a_text_that_was_changed_is_read_again():
         text = f"def f(x):\n    return x * {factor}"
         names = run_notebook(answer({"text": text, "at": "x=1", "wanted": "notebook"})["notebook"])
         assert names["t"].adjoints()["x"] == float(factor)
+
+
+@pytest.mark.parametrize("text", ["def f(x):\n    return x", "import os\nx", "x\n@f\ndef g(x): 1"])
+def test_python_that_came_by_a_link_is_not_run(text):
+    told = answer({"text": text, "at": "x=1", "by_link": True})
+    assert told == {"error": UNREAD, "notes": []}
+
+
+def test_a_formula_that_came_by_a_link_is_shown():
+    assert "program" in answer({"text": "a = x**2\nsin(a)", "at": "x=1", "by_link": True})
 
 
 def run(*argv):

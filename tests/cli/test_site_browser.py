@@ -162,6 +162,20 @@ def test_a_link_opens_the_same_program_at_the_same_point(tab, server):
     assert {name: hash[name] for name in said} == said
 
 
+def test_python_that_came_by_a_link_waits_to_be_read(tab, server):
+    said = {"formula": "def f(x):\n    print('run')\n    return 2 * x", "at": "x=3"}
+    tab.goto("about:blank")
+    tab.goto(f"{server.address}#{urlencode(said)}")
+    tab.wait_for_selector("#error:not([hidden])", timeout=PATIENCE)
+    assert "press Explore" in tab.inner_text("#error")
+    assert tab.locator("g.node").count() == 0
+    assert tab.is_hidden("#notes")
+    tab.click("#explore")
+    done(tab)
+    assert tab.inner_text("#notes") == "run"
+    assert tab.locator("g.node").count() > 0
+
+
 @pytest.mark.parametrize(
     ("wanted", "name", "has"),
     [

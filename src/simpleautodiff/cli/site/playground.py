@@ -27,7 +27,8 @@ from simpleautodiff.program.formula import Formula
 
 MAX_PRINTED = 4_000
 _FILE = Path(tempfile.gettempdir(), "playground.py")
-_IS_PYTHON = re.compile(r"^(def|import|from|@|class|async)\b|^@", re.MULTILINE)
+UNREAD = "this link brings Python code: read it, then press Explore"
+_IS_PYTHON = re.compile(r"^(def|import|from|class|async)\b|^@", re.MULTILINE)
 _NEXT_VALUE = re.compile(r"[\s,;]+(?=[^\W\d]\w*\s*=(?!=))")
 
 
@@ -35,7 +36,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     """Answer a request: `text`, a formula or Python; the point `at`; what is `wanted` of it.
 
     `wanted` is "program", the data of the explorer, if it is not given; or a file: "page", "latex"
-    or "notebook". An answer has what was wanted, or an "error"; and "notes".
+    or "notebook". A text that came `by_link` is not run if it is Python, since nobody has read it.
+    An answer has what was wanted, or an "error"; and "notes".
 
     Examples
     --------
@@ -48,6 +50,8 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(printed):
         warnings.simplefilter("always")
         try:
+            if request.get("by_link") and _IS_PYTHON.search(request["text"]):
+                raise FormulaError(UNREAD)
             problem = _read(request["text"], request["at"])
             wanted = request.get("wanted", "program")
             made = {wanted: _WRITERS[wanted](problem)}

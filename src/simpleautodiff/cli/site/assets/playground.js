@@ -94,14 +94,15 @@ function emptied() {
 function show(answer) {
   tell(answer);
   const { program } = answer;
-  if (!program) return;
+  const place = emptied();
+  if (!program) return; // what is shown is what is typed
   const again = (inputs) => {
     const changed = Object.entries(inputs).map(([i, value]) => [program.nodes[i].name, value]);
     point.value = changed.reduce(withValue, point.value);
     explore();
   };
   const numbers = program.inputs.every((i) => typeof program.nodes[i].value === "number");
-  window.explorer = explorer(emptied(), program, program.live || !numbers ? {} : { ask: again });
+  window.explorer = explorer(place, program, program.live || !numbers ? {} : { ask: again });
 }
 
 // The text of a point, with another value for one of its names.
@@ -110,9 +111,9 @@ function withValue(text, [name, value]) {
   return given.test(text) ? text.replace(given, `$1${name}=${value}`) : `${text} ${name}=${value}`;
 }
 
-async function explore() {
+async function explore(byLink = false) {
   const mine = ++shown;
-  const request = { text: field.value, at: point.value };
+  const request = { text: field.value, at: point.value, by_link: byLink };
   history.replaceState(null, "", link(request));
   choose(request);
   const example = site.examples.find((one) => one.text === request.text && one.at === request.at);
@@ -137,17 +138,17 @@ function link({ text, at: where }) {
   return `#${new URLSearchParams({ formula: text, at: where })}`;
 }
 
-function put(request) {
+function put(request, byLink = false) {
   field.value = request.text;
   point.value = request.at;
   grow();
-  explore();
+  explore(byLink);
 }
 
 // Show what the address says; without a formula in it, the first example.
 function open() {
   const said = new URLSearchParams(location.hash.slice(1));
-  put(said.has("formula") ? { text: said.get("formula"), at: said.get("at") ?? "" } : site.examples[0]);
+  put(said.has("formula") ? { text: said.get("formula"), at: said.get("at") ?? "" } : site.examples[0], true);
 }
 
 function choose(request) {
