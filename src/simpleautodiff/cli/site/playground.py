@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+import simpleautodiff as ad
 from simpleautodiff.cli import rendering
 from simpleautodiff.cli.describe_error import describe_error
 from simpleautodiff.cli.problem import Problem, read_problem
@@ -27,6 +28,7 @@ from simpleautodiff.program.formula import Formula
 
 MAX_PRINTED = 4_000
 _FILE = Path(tempfile.gettempdir(), "playground.py")
+IMPORTS = {"np": "import numpy as np", "ad": "import simpleautodiff as ad", "math": "import math"}
 UNREAD = "this link brings Python code: read it, then press Explore"
 _IS_PYTHON = re.compile(r"^(def|import|from|class|async)\b|^@", re.MULTILINE)
 _NEXT_VALUE = re.compile(r"[\s,;]+(?=[^\W\d]\w*\s*=(?!=))")
@@ -56,9 +58,17 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
             wanted = request.get("wanted", "program")
             made = {wanted: _WRITERS[wanted](problem)}
         except Exception as error:
-            made = {"error": describe_error(error).replace(str(_FILE), _FILE.name)}
+            made = {"error": _describe_error(error)}
     notes = [printed.getvalue()[:MAX_PRINTED].rstrip(), *(str(w.message) for w in caught)]
     return made | {"notes": [note for note in dict.fromkeys(notes) if note]}
+
+
+def _describe_error(error: Exception) -> str:
+    """Describe an error; for a name that could have been imported, with the line that does it."""
+    text = describe_error(error).replace(str(_FILE), _FILE.name)
+    name = (error.name if isinstance(error, NameError) else "") or ""
+    line = f"from simpleautodiff import {name}" if name in ad.__all__ else IMPORTS.get(name, "")
+    return f"{text}\nwrite above it: {line}" if line else text
 
 
 def answer_json(request: str) -> str:
