@@ -59,6 +59,7 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
+    "site": Command("write the playground, which runs in any browser", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
 }
 
@@ -147,7 +148,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
-        parser.add_argument("folder", nargs="?", default="paper", metavar="FOLDER")
+        parser.add_argument("folder", nargs="?", default=name, metavar="FOLDER")
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
