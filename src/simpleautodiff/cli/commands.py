@@ -44,7 +44,9 @@ def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
     with Progress("recording"):
-        return rendering.RecordedProblem(derive_problem(problem, wrt, order - 1), wrt, mode)
+        derived = derive_problem(problem, wrt, order - 1)
+        unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
+        return rendering.RecordedProblem(derived, wrt, mode, unfold)
 
 
 def _write(options: argparse.Namespace, text: str) -> None:
@@ -53,8 +55,8 @@ def _write(options: argparse.Namespace, text: str) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("drawing"):
-        text = rendering.explanation(shown, options.format)
+    with Progress("explaining", rendering.count_parts(shown)) as progress:
+        text = rendering.explanation(shown, options.format, progress.step)
     _write(options, text)
 
 

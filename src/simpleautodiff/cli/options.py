@@ -35,11 +35,13 @@ COMMANDS = {
     "explain": Command(
         "the three tables, the graph and the words (the default)",
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
+        ("wrt", "mode", "order", "unfold", "strict"),
     ),
     "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
+        ("wrt", "mode", "order", "unfold", "strict"),
     ),
     "graph": Command(
         "the computational graph",
@@ -171,6 +173,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
+    "unfold": {"action": "store_true", "help": "every step of a long program, none folded"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.cli.json_answers import to_plain
+from simpleautodiff.cli.write_output import terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import (
     CONSTANTS,
@@ -67,14 +68,16 @@ class Problem:
         return self.names.index(name)
 
     def headline(self, y: str) -> str:
-        """Write what is explained, in lines of at most 80 columns."""
+        """Write what is explained, in lines as wide as the terminal."""
+        width = terminal_width()
         lines = [line.rstrip() for line in re.split(r"; *|\n", self.text) if line.strip()]
         if len(lines) > 1:
             return "\n".join([*(f"  {line}" for line in lines), f"at {self.at}"])
-        if len(f"{y} = {self.text}   at {self.at}") <= 80:
+        if len(f"{y} = {self.text}   at {self.at}") <= width:
             return f"{y} = {self.text}   at {self.at}"
-        folded = textwrap.wrap(f"{y} = {self.text}", 80, subsequent_indent="      ")
-        return "\n".join([*folded, *textwrap.wrap(f"at {self.at}", 80, subsequent_indent="   ")])
+        folded = textwrap.wrap(f"{y} = {self.text}", width, subsequent_indent="      ")
+        at = textwrap.wrap(f"at {self.at}", width, subsequent_indent="   ")
+        return "\n".join([*folded, *at])
 
 
 def read_problem(target: str, point: Sequence[str]) -> Problem:

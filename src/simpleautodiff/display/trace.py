@@ -40,23 +40,28 @@ class Trace(Program):
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
 
-    def values(self) -> Table:
-        """Return the table of values."""
-        return values_table(self)
+    def values(self, unfold: bool = False) -> Table:
+        """Return the table of values.
 
-    def tangents(self, wrt: str = "") -> Table:
+        In this and the other tables a long program is folded, unless `unfold` is true: a loop is
+        its first and its last pass, with one row for all between.
+        """
+        return values_table(self, unfold)
+
+    def tangents(self, wrt: str = "", unfold: bool = False) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
         One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
         """
-        return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
+        start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
+        return tangents_table(self, start, unfold)
 
-    def adjoints(self, output: str = "") -> Table:
+    def adjoints(self, output: str = "", unfold: bool = False) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
         """
-        return adjoints_table(self, self.proper(output) if output else "")
+        return adjoints_table(self, self.proper(output) if output else "", unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()

@@ -15,6 +15,7 @@ from simpleautodiff.display.figures.annotations import (
     check_annotations,
 )
 from simpleautodiff.display.figures.box_drawing import sketch
+from simpleautodiff.display.figures.edge_list import list_edges
 from simpleautodiff.display.figures.fold import Folded
 from simpleautodiff.display.figures.layout.graphviz import best_layout
 from simpleautodiff.display.figures.layout.layout import Layout
@@ -22,6 +23,7 @@ from simpleautodiff.display.figures.picture import Picture
 from simpleautodiff.display.figures.picture_kinds import pictures
 from simpleautodiff.display.figures.svg import svg
 from simpleautodiff.display.figures.tikz import tikz
+from simpleautodiff.display.notation.rich_text import count_columns
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
@@ -58,9 +60,23 @@ class Figure:
         """Return the figure as a LaTeX document in the paper's style."""
         return tikz(self.picture, self.layout)
 
-    def text(self) -> str:
-        """Return the figure as text, for a terminal."""
-        return sketch(self.picture)
+    def text(self, width: int | None = None) -> str:
+        """Return the figure as text, for a terminal; as a list of arrows if `width` is too small.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.figure(ad.trace(lambda x, y: ad.sin(x) * y, 0.0, 5.0)).text(width=20))
+        x = 0 ─▶ v1
+        y = 5 ─▶ v2
+        v1 = sin(x) = sin(0) = 0 ─▶ v2
+        v2 = v1 × y = 0 × 5 = 0 ─▶ z = f(x, y)
+        z = f(x, y)
+        """
+        drawn = sketch(self.picture)
+        if width is None or max(map(count_columns, drawn.splitlines())) <= width:
+            return drawn
+        return list_edges(self.picture)
 
     def __str__(self) -> str:
         return self.text()
