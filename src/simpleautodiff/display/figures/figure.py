@@ -16,7 +16,7 @@ from simpleautodiff.display.figures.annotations import (
 )
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.edge_list import list_edges
-from simpleautodiff.display.figures.fold import Folded
+from simpleautodiff.display.figures.fold import Folded, check_program
 from simpleautodiff.display.figures.layout.graphviz import best_layout
 from simpleautodiff.display.figures.layout.layout import Layout
 from simpleautodiff.display.figures.picture import Picture
@@ -183,4 +183,5 @@ def _fold(program: Program | Folded | Node, by: str | None) -> Folded:
         return program
     if isinstance(program, Node):
         program = Program(execution_order(program))
+    check_program(program, "figure")
     return folding.unfold_all(program) if by is None else folding.fold(program, by)
