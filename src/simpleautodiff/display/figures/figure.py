@@ -8,7 +8,6 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures import fold as folding
 from simpleautodiff.display.figures.annotations import (
     add_derivatives,
     add_variables,
@@ -16,13 +15,14 @@ from simpleautodiff.display.figures.annotations import (
 )
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.edge_list import list_edges
-from simpleautodiff.display.figures.fold import Folded, check_program
 from simpleautodiff.display.figures.layout.graphviz import best_layout
 from simpleautodiff.display.figures.layout.layout import Layout
 from simpleautodiff.display.figures.picture import Picture
 from simpleautodiff.display.figures.picture_kinds import pictures
 from simpleautodiff.display.figures.svg import svg
 from simpleautodiff.display.figures.tikz import tikz
+from simpleautodiff.display.folding import fold as folding
+from simpleautodiff.display.folding.fold import Folded, check_program
 from simpleautodiff.display.notation.rich_text import count_columns
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.fold import Box, fold
+from simpleautodiff.display.folding.fold import Box, fold
 from simpleautodiff.program.program import Program
 
 Row = TypeVar("Row")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.fold import Box
+from simpleautodiff.display.folding.fold import Box
 from simpleautodiff.display.notation.formulas import (
     adjoint_term,
     adjoint_terms,

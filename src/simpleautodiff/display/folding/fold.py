@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.find_loops import fold_passes, fold_repeats
+from simpleautodiff.display.folding.find_loops import fold_passes, fold_repeats
 from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.program.program import Program
 from simpleautodiff.transforms.arguments import name_of
