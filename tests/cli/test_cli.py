@@ -337,8 +337,14 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
         (["gard", "x**2", "x=3"], "there is no command 'gard'; did you mean grad?"),
         (["x", "x=1", "--fromat", "json"], "did you mean --format?"),
         (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
-        (["graph", "x", "x=1", "--output", "none/a.pdf"], "a.pdf; it writes text, svg, tikz, html"),
-        (["grad", "x", "x=1", "--output", "none/a.svg"], "a.svg; it writes text, json"),
+        (
+            ["graph", "x", "x=1", "--output", "none/a.pdf"],
+            "a.jpg; the name of its file ends in .txt, .svg",
+        ),
+        (
+            ["grad", "x", "x=1", "--output", "none/a.svg"],
+            "a.svg; the name of its file ends in .txt, .json",
+        ),
         (["grad", "x", "x=1", "--mode", "sideways"], "invalid choice: 'sideways'"),
         (["grad", "x", "x=1", "--order", "0"], "an integer from 1 to 8"),
         (["explore", "--port", "99999"], "up to 65535"),

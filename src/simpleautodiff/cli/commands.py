@@ -9,13 +9,16 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from simpleautodiff.cli import rendering, write_output
+from simpleautodiff.cli.completion import write_completion
 from simpleautodiff.cli.derivatives import (
     compute_partial,
     derive_problem,
     mark_undefined,
     write_label,
 )
+from simpleautodiff.cli.function_list import list_functions
 from simpleautodiff.cli.json_answers import to_plain, write_json
+from simpleautodiff.cli.options import COMMANDS, make_parser
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.compiled.native import disk_cache as cache
@@ -163,6 +166,15 @@ def _cache(options: argparse.Namespace) -> None:
     write_output.write(f"{kept.folder}\n{'removed ' if options.clear else ''}{objects}")
 
 
+def _functions(options: argparse.Namespace) -> None:
+    write_output.write(list_functions(options.word), fit=True)
+
+
+def _completion(options: argparse.Namespace) -> None:
+    parsers = {name: make_parser(name) for name in COMMANDS}
+    write_output.write(write_completion(options.shell, parsers))
+
+
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explain": _explain,
     "grad": _grad,
@@ -174,6 +186,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "check": _check,
     "paper": _paper,
     "cache": _cache,
+    "functions": _functions,
+    "completion": _completion,
 }
 
 

@@ -152,6 +152,11 @@ def warn(messages: Iterable[str], file: str = "") -> None:
         _say(_wrap_message(f"warning: {message}"))
 
 
+def note(message: str) -> None:
+    """Write a note, which does not keep anything from being done."""
+    _say(_wrap_message(f"note: {message}"))
+
+
 def exit_quietly() -> int:
     """Exit quietly when the reader is gone: discard what is still buffered."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
