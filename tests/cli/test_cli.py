@@ -338,7 +338,7 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
         (["x", "x=1", "--fromat", "json"], "did you mean --format?"),
         (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
         (
-            ["graph", "x", "x=1", "--output", "none/a.pdf"],
+            ["graph", "x", "x=1", "--output", "none/a.jpg"],
             "a.jpg; the name of its file ends in .txt, .svg",
         ),
         (
