@@ -513,7 +513,7 @@ class TestFigure:
 
     def test_saving_asks_for_a_known_ending(self, tmp_path):
         with pytest.raises(ad.ArgumentError, match=r"\.svg, \.tex, \.txt"):
-            figure(example()).save(tmp_path / "figure.png")
+            figure(example()).save(tmp_path / "figure.jpg")
         assert figure(example()).save(tmp_path / "a.txt").read_text("utf-8").startswith(" ")
 
     @pytest.mark.parametrize(

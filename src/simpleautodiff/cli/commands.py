@@ -73,6 +73,9 @@ def _table(options: argparse.Namespace) -> None:
 def _graph(options: argparse.Namespace) -> None:
     shown = _record(options)
     with Progress("drawing"):
+        if options.format in ("pdf", "png"):
+            rendering.save_graph(shown, options.format, options.output, options.show)
+            return
         text = rendering.graph(shown, options.format, options.show)
     _write(options, text)
 

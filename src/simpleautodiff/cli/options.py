@@ -47,7 +47,7 @@ COMMANDS = {
     ),
     "graph": Command(
         "the computational graph",
-        ("text", "svg", "tikz", "html"),
+        ("text", "svg", "tikz", "html", "pdf", "png"),
         ("wrt", "mode", "order", "show", "strict"),
     ),
     "source": Command("the derivative as straight-line Python", ("text", "latex")),

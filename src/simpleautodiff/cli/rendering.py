@@ -18,6 +18,7 @@ from simpleautodiff.cli.problem import Problem
 from simpleautodiff.display.code.source import source as write_source
 from simpleautodiff.display.explorer.page import explore as write_page
 from simpleautodiff.display.explorer.server import serve as serve_pages
+from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
@@ -133,13 +134,21 @@ def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
     return _draw(shown.figure(show), format)
 
 
+def save_graph(shown: RecordedProblem, format: str, output: str | None, show: str | None) -> None:
+    """Write the graph to a file that is no text."""
+    if output in (None, "-"):
+        raise FormulaError(f"--format {format} is no text: name a file, --output graph.{format}")
+    shown.figure(show).save(output)
+    write_output.tell_written(str(output))
+
+
 def _draw(figure: Any, format: str) -> str:
     """Draw a figure; a construction is several, one for each step."""
-    if not isinstance(figure, list):
+    if not isinstance(figure, Figures):
         return _draw_one(figure, format)
-    if format not in ("text", "html"):
-        raise FormulaError(f"a construction is {len(figure)} figures: --format text or html")
-    return "\n\n".join(_draw_one(each, format) for each in figure)
+    if format in ("text", "html"):
+        return "\n\n".join(_draw_one(each, format) for each in figure)
+    return figure.to(format)
 
 
 def _draw_one(figure: Any, format: str) -> str:

@@ -36,6 +36,11 @@ def terminal_width() -> int:
 def _save(text: str, output: str) -> None:
     with open(output, "w", encoding="utf-8") as file:
         file.write(text + "\n")
+    tell_written(output)
+
+
+def tell_written(output: str) -> None:
+    """Say on a terminal which file was written."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"wrote {output}", file=sys.stderr)
 
