@@ -49,7 +49,7 @@ if typing.TYPE_CHECKING:
         Figure as Figure,
         figure as figure,
     )
-    from simpleautodiff.display.figures.fold import (
+    from simpleautodiff.display.folding.fold import (
         Folded as Folded,
         fold as fold,
     )

@@ -44,11 +44,12 @@ class Trace(Program):
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
 
-    def values(self, digits: int | None = None) -> Table:
+    def values(self, digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of values; results have three decimals, or as many as `digits` says.
 
         Inputs are written as they were typed. The numbers on the left of a result have as many
-        digits as make the line true.
+        digits as make the line true. In this and the other tables a long program is folded, unless
+        `unfold` is true: a loop is its first and its last pass, with one row for all between.
 
         Examples
         --------
@@ -62,23 +63,24 @@ class Trace(Program):
         y   = v2                            = 3574.8798
         """
         with use_digits(digits):
-            return values_table(self)
+            return values_table(self, unfold)
 
-    def tangents(self, wrt: str = "", digits: int | None = None) -> Table:
+    def tangents(self, wrt: str = "", digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
         One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
         """
+        start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
         with use_digits(digits):
-            return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
+            return tangents_table(self, start, unfold)
 
-    def adjoints(self, output: str = "", digits: int | None = None) -> Table:
+    def adjoints(self, output: str = "", digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
         """
         with use_digits(digits):
-            return adjoints_table(self, self.proper(output) if output else "")
+            return adjoints_table(self, self.proper(output) if output else "", unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()

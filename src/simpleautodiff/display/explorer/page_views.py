@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.display.figures.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.display.figures.layout.layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.program.program import Program
 
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen

@@ -12,8 +12,8 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.fold import Box, Folded, describe_amount
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Box, Folded, describe_amount
 from simpleautodiff.display.notation import labels
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
