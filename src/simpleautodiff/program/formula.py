@@ -50,7 +50,7 @@ FORMULA_FUNCTIONS = sorted(
 )
 _CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_ASCII_SIGNS = {**str.maketrans("×·⋅∗÷−–", "****/--"), ord("^"): "**"}
+_ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
 _SPELLINGS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
