@@ -146,6 +146,14 @@ class Program:
         Program.__init__(other, self.execution, numbering, own, *known)
         return other
 
+    def renamed(self, names: Mapping[Node, str]) -> Self:
+        """Return the same program with other names of its nodes."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.names = dict(names)
+        other.steps = [other._step(node) for node in other.nodes]
+        return other
+
     def __len__(self) -> int:
         return len(self.steps)
 

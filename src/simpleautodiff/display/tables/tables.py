@@ -6,8 +6,8 @@ beside them the user's own variable and source line, if they are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simpleautodiff.core.node import Node
@@ -88,7 +88,9 @@ class Table(Mapping[str, Any]):
         heads: tuple[str, ...],
         sections: tuple[tuple[TableRow, ...], ...],
         numbers: Mapping[str, Any],
+        upward: bool = False,
     ) -> None:
+        self.upward = upward  # whether it is read from its end
         self.title = title
         self.heads = heads
         self.sections = sections
@@ -235,6 +237,31 @@ def adjoints_table(program: Program, output: str = "") -> Table:
     title = f"Reverse mode: derivatives of {end}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
     return Table(title, heads, ((first,), tuple(sweep), tuple(inputs)), totals)
+
+
+def turn_upward(table: Table) -> Table:
+    """Return a reverse sweep as the paper prints it: from bottom to top, without the numbers."""
+    sections = tuple(
+        tuple(
+            replace(row, cells=(*row.cells[:-2], EMPTY, row.cells[-1])) for row in reversed(section)
+        )
+        for section in reversed(table.sections)
+    )
+    first = tuple(reversed(sections[0]))  # the inputs, in their order
+    return Table(table.title, table.heads, (first, *sections[1:]), table, upward=True)
+
+
+def replace_section(
+    table: Table, number: int, symbols: Sequence[Term], names: Sequence[Term] = ()
+) -> Table:
+    """Return a table with other symbols, and other names if given, in the rows of one section."""
+    rows = []
+    for i, row in enumerate(table.sections[number]):
+        name = names[i] if names else row.cells[0]
+        rest = [EMPTY] * (len(row.cells) - 3)
+        rows.append(replace(row, cells=(name, symbols[i], *rest, row.cells[-1])))
+    sections = (*table.sections[:number], tuple(rows), *table.sections[number + 1 :])
+    return Table(table.title, table.heads, sections, table, table.upward)
 
 
 def _accumulation_row(
