@@ -485,3 +485,15 @@ def test_html_has_real_minus_signs_and_powers():
     assert "v<sub>1</sub> − v<sub>2</sub>" in text
     assert "= −1.25" in text
     assert "-" not in re.sub(r"<[^>]*>", "", text)
+
+
+def test_a_sweep_may_start_with_another_seed(example):
+    forward, reverse = example.tangents("x1", seed=3), example.adjoints(seed=0.5)
+    assert forward["v5"] == 16.5  # 3 × 5.5
+    assert reverse["x1"] == 2.75
+    assert forward.rows[0].symbolic == "the seed"
+    assert forward.title.endswith("with respect to x1, times 3")
+    assert reverse.rows[-2].symbolic == "0.5 × ∂y/∂x1"
+    assert example.tangents("x1", seed=1).title == example.tangents("x1").title
+    with pytest.raises(ad.ValueKindError, match="a seed"):
+        example.tangents("x1", seed="3")

@@ -22,6 +22,7 @@ from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program, record
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.functions import check_value
 
 
 class Trace(Program):
@@ -66,19 +67,24 @@ class Trace(Program):
         with use_digits(digits):
             return values_table(self)
 
-    def tangents(self, wrt: str = "", digits: int | None = None) -> Table:
+    def tangents(self, wrt: str = "", digits: int | None = None, seed: Any = 1) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
-        One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
+        One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together. The
+        sweep starts with the tangent `seed`.
         """
+        start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
         with use_digits(digits):
-            return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
+            return tangents_table(self, start, check_value(seed, "a seed"))
 
-    def adjoints(self, output: str = "", digits: int | None = None, style: str = "steps") -> Table:
+    def adjoints(
+        self, output: str = "", digits: int | None = None, style: str = "steps", seed: Any = 1
+    ) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
-        With ``style="paper"`` it is printed as in the paper: upwards, and without the numbers.
+        With ``style="paper"`` it is printed as in the paper: upwards, and without the numbers. The
+        sweep starts with the adjoint `seed`.
 
         Examples
         --------
@@ -95,7 +101,8 @@ class Trace(Program):
         if style not in ("steps", "paper"):
             raise ArgumentError(f"style is 'steps' or 'paper'; got {style!r}")
         with use_digits(digits):
-            table = adjoints_table(self, self.proper(output) if output else "")
+            end = self.proper(output) if output else ""
+            table = adjoints_table(self, end, check_value(seed, "a seed"))
         return turn_upward(table) if style == "paper" else table
 
     def side_by_side(

@@ -26,7 +26,7 @@ from simpleautodiff.display.notation.formulas import (
     write_value,
 )
 from simpleautodiff.display.tables import formats
-from simpleautodiff.program.notation import Term, latex_number, write_result
+from simpleautodiff.program.notation import Term, latex_number, write_result, write_short
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 
 
@@ -177,11 +177,12 @@ def values_table(program: Program) -> Table:
 
 
 @suppress_warnings()
-def tangents_table(program: Program, wrt: str) -> Table:
+def tangents_table(program: Program, wrt: str, seed: Any = 1) -> Table:
     """Return the tangents: the forward sweep from one input."""
-    dot = Program.tangents(program, wrt)
-    whole = sweeps_all_elements(program, wrt)
-    start = Term("all ones", latex=r"\text{all ones}")
+    dot = Program.tangents(program, wrt, seed)
+    seeded = not isinstance(seed, int) or seed != 1
+    whole = sweeps_all_elements(program, wrt) or seeded
+    start = _words("the seed" if seeded else "all ones")
     inputs = [
         _table_row(
             program,
@@ -207,36 +208,54 @@ def tangents_table(program: Program, wrt: str) -> Table:
         cells = (tangent_term(end), tangent_term(name), EMPTY, _result_term(dot[name]))
         ends.append(TableRow(cells, dot[name], end))
     title = f"Forward mode: derivatives with respect to {wrt}"
-    if whole:
+    if seeded:
+        title += f", times {write_short(seed)}"
+    elif whole:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
     return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
 
 
 @suppress_warnings()
-def adjoints_table(program: Program, output: str = "") -> Table:
+def adjoints_table(program: Program, output: str = "", seed: Any = 1) -> Table:
     """Return the adjoints: the reverse sweep from one output, each accumulation in its order."""
     output = output or program.names[program.outputs[0]]
-    place, seed = program.seed(output)
+    place, unit = program.seed(output)
+    start = unit * seed
     base = program.steps[place].name
     end = {program.names[node]: name for name, node in output_names(program)}.get(base, base)
     end += output.removeprefix(base)
     first = TableRow(
-        (adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result_term(seed)), seed, base
+        (adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result_term(start)), start, base
     )
-    totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
+    totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: start}
     nodes = {name: node for node, name in program.names.items()}
     sweep = []
-    for item in program.accumulations(output):
+    for item in program.accumulations(output, seed):
         sweep.append(_accumulation_row(program, nodes, item, totals))
         totals[item.parent] = item.total
     inputs = []
     for node, name in _name_nodes(program, program.inputs):
-        cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
+        cells = (adjoint_term(name), _times_seed(partial_name(end, name), seed), EMPTY, EMPTY)
         inputs.append(_table_row(program, node, cells, totals[name]))
     title = f"Reverse mode: derivatives of {end}"
+    title += "" if isinstance(seed, int) and seed == 1 else f", times {write_short(seed)}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
     return Table(title, heads, ((first,), tuple(sweep), tuple(inputs)), totals)
+
+
+def _words(text: str) -> Term:
+    return Term(text, latex=rf"\text{{{text}}}")
+
+
+def _times_seed(derivative: Term, seed: Any) -> Term:
+    if isinstance(seed, int) and seed == 1:
+        return derivative
+    number = write_short(seed)
+    return Term(
+        f"{number} × {derivative.text}",
+        latex=lambda: rf"{latex_number(number)} \times {derivative.latex}",
+    )
 
 
 def turn_upward(table: Table) -> Table:
