@@ -46,7 +46,7 @@ def test_whole_numbers_stay_exact():
         ("().__class__", "no dots"),
         ("np.sin(x)", r"write sin\(...\), not np.sin\(...\)"),
         ("x[0]", "no square brackets"),
-        ("lambda: 0", "defines no functions"),
+        ("lambda: 0", "without lambda: write 0"),
         ("[x for x in y]", "no part of a formula"),
         ("x if x else 1", "no conditions"),
         ("x and y", "no conditions"),

@@ -47,11 +47,12 @@ class Trace(Program):
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
 
-    def values(self, digits: int | None = None) -> Table:
+    def values(self, digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of values; results have three decimals, or as many as `digits` says.
 
         Inputs are written as they were typed. The numbers on the left of a result have as many
-        digits as make the line true.
+        digits as make the line true. In this and the other tables a long program is folded, unless
+        `unfold` is true: a loop is its first and its last pass, with one row for all between.
 
         Examples
         --------
@@ -65,9 +66,11 @@ class Trace(Program):
         y   = v2                            = 3574.8798
         """
         with use_digits(digits):
-            return values_table(self)
+            return values_table(self, unfold)
 
-    def tangents(self, wrt: str = "", digits: int | None = None, seed: Any = 1) -> Table:
+    def tangents(
+        self, wrt: str = "", digits: int | None = None, unfold: bool = False, seed: Any = 1
+    ) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
         One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together. The
@@ -75,10 +78,15 @@ class Trace(Program):
         """
         start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
         with use_digits(digits):
-            return tangents_table(self, start, check_value(seed, "a seed"))
+            return tangents_table(self, start, unfold, check_value(seed, "a seed"))
 
     def adjoints(
-        self, output: str = "", digits: int | None = None, style: str = "steps", seed: Any = 1
+        self,
+        output: str = "",
+        digits: int | None = None,
+        unfold: bool = False,
+        style: str = "steps",
+        seed: Any = 1,
     ) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
@@ -102,7 +110,7 @@ class Trace(Program):
             raise ArgumentError(f"style is 'steps' or 'paper'; got {style!r}")
         with use_digits(digits):
             end = self.proper(output) if output else ""
-            table = adjoints_table(self, end, check_value(seed, "a seed"))
+            table = adjoints_table(self, end, unfold, check_value(seed, "a seed"))
         return turn_upward(table) if style == "paper" else table
 
     def side_by_side(

@@ -26,7 +26,7 @@ from simpleautodiff.program.node_names import label_of
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
 from simpleautodiff.rules.array.shapes import shape_of
-from simpleautodiff.transforms.arguments import Selection, call, name_of
+from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.located_tapes import CallTape, UserCall
 from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import check_value, has_dtype, to_type_of
@@ -355,6 +355,7 @@ def record(
     f: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None = None
 ) -> Recording:
     """Run `f` once and return its recording."""
+    check_function(f)
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:

@@ -25,6 +25,7 @@ from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 
 MOST_SWEEPS = 12
+MOST_ELEMENTS = 400  # of an array that is drawn as a heat map
 
 
 def make_document(
@@ -90,8 +91,11 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
 
 
-def json_number(value: Any) -> Any:
-    """Return a number for JSON: a float, or text for inf, nan and everything else."""
+def json_number(value: Any, elements: bool = False) -> Any:
+    """Return a number for JSON: a float, or text for inf, nan and everything else.
+
+    With `elements`, an array that is not too large brings them along.
+    """
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
@@ -105,6 +109,7 @@ def json_number(value: Any) -> Any:
         "text": write_result(value),
         "shape": str(shape(value) or write_result(value)),
         **_sizes(value),
+        **(_elements(value) if elements else {}),
     }
 
 
@@ -120,9 +125,21 @@ def _sizes(value: Any) -> dict[str, Any]:
     }
 
 
+def _elements(value: Any) -> dict[str, Any]:
+    """Return the elements of a real array to six digits, for its heat map."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not 0 < array.size <= MOST_ELEMENTS:
+        return {}
+    digits = [json_number(float(f"{number:.6g}")) for number in array.ravel()]
+    return {"dims": list(array.shape), "elements": digits}
+
+
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
     """Return the data of a node, with its formulas only if it is drawn somewhere."""
-    record: dict[str, Any] = {"name": program.names[node], "value": json_number(node.value)}
+    record: dict[str, Any] = {
+        "name": program.names[node],
+        "value": json_number(node.value, elements=drawn),
+    }
     if node.primitive is None:
         return record
     args = [index[arg] if type(arg) is Node else [_argument(arg)] for arg in node.args]
@@ -175,12 +192,15 @@ def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], 
 def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
     tangents = Program.tangents(program, name)  # the numbers: Trace.tangents would make a table
+    small = len(program.nodes) <= MOST_DRAWN
     reached = [i for placed, i in reversed(search) if placed]
     return {
         "mode": "forward",
         "root": at[name],
         "search": [[int(placed), i] for placed, i in search],
-        "numbers": {i: json_number(tangents[program.names[program.nodes[i]]]) for i in reached},
+        "numbers": {
+            i: json_number(tangents[program.names[program.nodes[i]]], small) for i in reached
+        },
         "order": reached,
     }
 
@@ -191,10 +211,14 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "root": at[name],
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [
-            [at[item.parent], at[item.child], item.index, int(item.first), json_number(item.total)]
+            [*_term(at, item), json_number(item.total, len(program.nodes) <= MOST_DRAWN)]
             for item in program.accumulations(name)
         ],
     }
+
+
+def _term(at: dict[str, int], item: Any) -> list[int]:
+    return [at[item.parent], at[item.child], item.index, int(item.first)]
 
 
 def _code(

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.fold import Folded
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Folded
 from simpleautodiff.display.notation import labels
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.values.functions import shape

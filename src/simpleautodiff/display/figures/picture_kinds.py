@@ -12,8 +12,8 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.fold import Box, Folded, describe_amount
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Box, Folded, describe_amount
 from simpleautodiff.display.notation import labels
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
@@ -94,7 +94,7 @@ def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
 
     wanted = output or program.names[program.outputs[0]]
     named = {program.names[node]: name for name, node in labels.output_names(program)}
-    title = f"Values and derivatives of {named.get(wanted, wanted)}"
+    title = f"Derivatives of {named.get(wanted, wanted)}"
     title += f" and with respect to {wrt}" if wrt else ""
     picture = _picture(folded, below, title)
     counts = _find_ancestors(folded, wanted)

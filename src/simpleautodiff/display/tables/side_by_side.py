@@ -64,14 +64,14 @@ def side_by_side(program: Program, mode: str, wrt: str, output: str) -> SideBySi
     }
     renamed = program.renamed(names)
     given = [program.names[node] for node in program.inputs]
-    left = replace_section(values_table(renamed), 0, list(map(Term, given)))
+    left = replace_section(values_table(renamed, unfold=True), 0, list(map(Term, given)))
     if mode == "forward":
         start = program.node(wrt) if wrt else program.inputs[0]
-        swept = tangents_table(renamed, names[start])
+        swept = tangents_table(renamed, names[start], unfold=True)
         return SideBySide(left, replace_section(swept, 0, list(map(tangent_term, given))))
     end = program.node(output) if output else program.outputs[0]
     called = {node: name for name, node in output_names(program)}.get(end, program.names[end])
-    swept = turn_upward(adjoints_table(renamed, names[end]))
+    swept = turn_upward(adjoints_table(renamed, names[end], unfold=True))
     derivatives = [partial_name(called, name) for name in given]
     accented = list(map(adjoint_term, given))
     return SideBySide(left, replace_section(swept, 0, derivatives, accented))

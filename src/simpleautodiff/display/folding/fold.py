@@ -13,9 +13,10 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.find_loops import fold_passes, fold_repeats
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.display.folding.find_loops import fold_passes, fold_repeats
+from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.program.program import Program
+from simpleautodiff.transforms.arguments import name_of
 
 MAX_BOXES = 49  # boxes of a folded program
 DEFAULT_BOXES = 24  # boxes that are shown at once by default
@@ -180,6 +181,7 @@ def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES
         program = Program(execution_order(program))
     if by not in FOLDINGS:
         raise ArgumentError(f"by is one of {', '.join(map(repr, FOLDINGS))}; got {by!r}")
+    check_program(program, "fold")
     if by == "auto" and len(program) <= legible:
         return unfold_all(program)
     steps = [_step(program, node) for node in program.execution if node.primitive is not None]
@@ -188,6 +190,19 @@ def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES
     if by == "auto":
         boxes = _unfold_outer(boxes, legible - len(inputs))
     return Folded(program, [*inputs, *_limit_boxes(boxes, MAX_BOXES - len(inputs))])
+
+
+def check_program(program: Any, what: str) -> None:
+    """Refuse what is no program; of a function, say how one is made of it."""
+    if isinstance(program, Program):
+        return
+    if callable(program):
+        name = name_of(program).replace("<lambda>", "f")
+        raise ArgumentError(
+            f"{what} shows one run of {name}: write {what}(trace({name}, ...)), with the point at "
+            "which it runs in place of the dots"
+        )
+    raise ArgumentError(f"{what} takes what trace returns; got {short_repr(program)}")
 
 
 def unfold_all(program: Program) -> Folded:
