@@ -37,17 +37,19 @@ def test_dense_hessian():
     assert np.count_nonzero(hessian) == 8
 
 
-@shows(
-    "Sparse matrices as values",
-    "partly",
-    "Matrices of scipy.sparse are constants: products and systems with them are differentiated, "
-    "their own entries are not.",
-)
+@shows("Sparse matrices as values")
 def test_sparse_matrices():
     sparse = pytest.importorskip("scipy.sparse")
-    a = sparse.csr_array(np.array([[2.0, 0.0], [1.0, 3.0]]))
-    slope = ad.grad(lambda x: np.sum((a @ x) ** 2))(np.array([1.0, 2.0]))
-    np.testing.assert_allclose(slope, 2 * a.T @ (a @ np.array([1.0, 2.0])))
+    solve = pytest.importorskip("scipy.sparse.linalg").spsolve
+    rows, columns, x = np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 2.0])
+    make = lambda data: sparse.csr_array((data, (rows, columns)), shape=(2, 2))
+    data = np.array([2.0, 1.0, 3.0])
+    a, dense = make(data), np.array([[2.0, 0.0], [1.0, 3.0]])
+    slope = ad.grad(lambda x: np.sum((a @ x) ** 2))(x)
+    np.testing.assert_allclose(slope, 2 * dense.T @ (dense @ x))
+    slope = ad.grad(lambda data: np.sum(solve(make(data).tocsc(), x)))(data)
+    solution, adjoint = np.linalg.solve(dense, x), np.linalg.solve(dense.T, np.ones(2))
+    np.testing.assert_allclose(slope, -adjoint[rows] * solution[columns])
 
 
 @shows("Picture of pattern + colours + seed matrix", "no", DENSE)

@@ -91,9 +91,9 @@ def check_value(value: Any, what: str) -> Any:
     kind = type(value)
     if kind.__module__.startswith("scipy.sparse"):
         raise ValueKindError(
-            f"{what} is a sparse matrix, which has derivative rules in products with arrays, "
-            f"A @ x and x @ A, alone. For (k * A) @ x write k * (A @ x); for all else use "
-            f"A.toarray(){cite_line()}"
+            f"{what} is a sparse matrix, which has derivative rules in products, A @ x, x @ A and "
+            "A * k, alone. Differentiate in its elements: csr_array((data, A.indices, A.indptr), "
+            f"shape=A.shape); for all else use A.toarray(){cite_line()}"
         )
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
