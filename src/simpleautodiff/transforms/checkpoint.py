@@ -79,7 +79,7 @@ def as_one_node(
         saved = SavedCall(call_with, values, policy) if policy else None
         result = saved.result if saved else checkpoint(call_with)(*values)
         results, rebuild_results = flatten(result)
-        if any(_is_recorded_on(x, level) for x in results) or (saved and not saved.is_whole):
+        if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         rule = make_rule(call_with, arguments_of, inputs)
@@ -113,6 +113,10 @@ def _find_highest_level(leaves: list[Any]) -> Level | None:
 
 def _is_recorded_on(leaf: Any, level: Level) -> bool:
     return isinstance(leaf, Traced) and leaf.level is level
+
+
+def _is_recorded_from(leaf: Any, level: Level) -> bool:
+    return isinstance(leaf, Traced) and leaf.level.number >= level.number
 
 
 def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
