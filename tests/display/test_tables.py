@@ -438,3 +438,10 @@ class TestNames:
                     ask(name)
         with pytest.raises(ad.ArgumentError, match="missing a required argument"):
             ad.compare(self.f, 2.0)
+
+
+def test_fractions_in_latex_have_room():
+    table = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2, 2.0, 5.0).adjoints()
+    rows = [line for line in table.to("latex").splitlines() if line.endswith(r"\\")]
+    assert any(r"\frac" in row for row in rows)
+    assert all((r"\frac" in row) == (r"\rule[" in row) for row in rows)
