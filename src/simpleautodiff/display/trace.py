@@ -66,7 +66,8 @@ class Trace(Program):
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
         drawn = self.figure().svg()
-        return {"text/html": f"{drawn}\n{table.to('html')}", "text/plain": str(table)}
+        shown = table._repr_mimebundle_()["text/html"]
+        return {"text/html": f"{drawn}\n{shown}", "text/plain": str(table)}
 
 
 def trace(

@@ -172,8 +172,8 @@ def write_latex(table: Table) -> str:
     broken = [shape != "l" for shape in shapes]
     lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
     end = r"\tabularnewline" if any(broken) else r"\\"
-    if any(broken):  # and never after an = sign
-        lines.insert(0, r"{\footnotesize\relpenalty=10000\renewcommand{\arraystretch}{1.3}")
+    if any(broken):  # after an = sign only where it must be
+        lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
     for number, section in enumerate(table.sections):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
@@ -215,6 +215,15 @@ def _latex_gap(row: TableRow) -> str:
 def _make_breakable(cell: str) -> str:
     """Let a formula be broken after its commas, and not be stretched."""
     return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+
+
+NOTEBOOK_STYLE = """<style>
+table.simpleautodiff th, table.simpleautodiff td { text-align: left !important; }
+table.simpleautodiff th, table.simpleautodiff td { white-space: nowrap; }
+table.simpleautodiff caption { text-align: left; font-weight: 600; }
+table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
+</style>
+"""  # notebooks align cells at the right, where = signs would not stand below each other
 
 
 def write_html(table: Table) -> str:
