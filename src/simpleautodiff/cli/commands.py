@@ -21,15 +21,18 @@ from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.options import COMMANDS, make_parser
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
+from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
+from simpleautodiff.program.notation import use_digits
 
 
 def run(options: argparse.Namespace) -> None:
     """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
     try:
-        _COMMANDS[options.command](options)
+        with use_digits(getattr(options, "digits", None)):
+            _COMMANDS[options.command](options)
     except ConstantError as error:
         if getattr(options, "format", "text") != "text":
             raise
@@ -143,21 +146,31 @@ def _step(options: argparse.Namespace) -> None:
 
 
 def _explore(options: argparse.Namespace) -> None:
-    if (options.formula is None) != (options.output is None):
-        raise FormulaError(
-            "explore FORMULA x=1 --output page.html writes a page; explore alone opens one where "
-            "formulas are typed"
-        )
+    if options.formula is None:
+        if options.output:
+            raise FormulaError("explore FORMULA x=1 --output page.html writes a page")
+        return rendering.serve(options.port)
+    problem = _problem(options)
     if options.output:
-        rendering.explore(_problem(options), options.output)
-    else:
-        rendering.serve(options.port)
+        return rendering.explore(problem, options.output)
+    if problem.file:
+        raise FormulaError(
+            f"a function of a file is shown on a page of its own: "
+            f"explore {options.formula} ... --output page.html"
+        )
+    return rendering.serve(options.port, problem)
 
 
 def _paper(options: argparse.Namespace) -> None:
     with Progress("drawing the paper's tables and figures"):
         files = rendering.paper(options.folder)
     write_output.write(f"wrote {files} files to {options.folder}")
+
+
+def _site(options: argparse.Namespace) -> None:
+    with Progress("building the site"):
+        site = write_site(options.folder)
+    write_output.write(str(site))
 
 
 def _cache(options: argparse.Namespace) -> None:
@@ -188,6 +201,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explore": _explore,
     "check": _check,
     "paper": _paper,
+    "site": _site,
     "cache": _cache,
     "functions": _functions,
     "completion": _completion,

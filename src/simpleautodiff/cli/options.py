@@ -37,21 +37,23 @@ COMMANDS = {
     "explain": Command(
         "the three tables, the graph and the words (the default)",
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
-        ("wrt", "mode", "order", "unfold", "strict"),
+        ("wrt", "mode", "order", "digits", "unfold", "strict"),
     ),
     "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
-        ("wrt", "mode", "order", "unfold", "strict"),
+        ("wrt", "mode", "order", "digits", "unfold", "strict"),
     ),
     "graph": Command(
         "the computational graph",
         ("text", "svg", "tikz", "html", "pdf", "png"),
-        ("wrt", "mode", "order", "show", "strict"),
+        ("wrt", "mode", "order", "show", "digits", "strict"),
     ),
     "source": Command("the derivative as straight-line Python", ("text", "latex")),
-    "step": Command("go through it node by node, in this terminal", (), ("mode", "order")),
+    "step": Command(
+        "go through it node by node, in this terminal", (), ("mode", "order", "digits")
+    ),
     "explore": Command("a page in the browser; --output writes it", (), ("port",)),
     "check": Command(
         "forward, reverse and differences side by side",
@@ -59,6 +61,7 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
+    "site": Command("write the playground, which runs in any browser", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
     "functions": Command("what a formula can contain; with a word, only that", (), (), "word"),
     "completion": Command("a script for the Tab key of bash, zsh or fish", (), (), "shell"),
@@ -164,7 +167,7 @@ def make_parser(name: str) -> argparse.ArgumentParser:
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
-        parser.add_argument("folder", nargs="?", default="paper", metavar="FOLDER")
+        parser.add_argument("folder", nargs="?", default=name, metavar="FOLDER")
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
@@ -191,6 +194,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
+    "digits": {"type": int, "metavar": "N", "help": "decimals of results: 3 if not given"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "unfold": {"action": "store_true", "help": "every step of a long program, none folded"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},

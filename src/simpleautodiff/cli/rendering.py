@@ -17,7 +17,7 @@ from simpleautodiff.cli.json_answers import write_json
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.display.code.source import source as write_source
 from simpleautodiff.display.explorer.page import explore as write_page
-from simpleautodiff.display.explorer.server import serve as serve_pages
+from simpleautodiff.display.explorer.server import serve as serve_pages, write_place
 from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.stepper.stepper import Stepper
@@ -292,9 +292,9 @@ def explore(problem: Problem, output: str) -> None:
     write_page(what, *problem.values, path=output, title=problem.text)
 
 
-def serve(port: int) -> None:
-    """Serve the page where one types formulas, until Ctrl-C."""
-    serve_pages(port)
+def serve(port: int, problem: Problem | None = None) -> None:
+    """Serve the page where one types formulas, until Ctrl-C; it opens at a formula, if given."""
+    serve_pages(port, place=write_place(problem.text, problem.point) if problem else "")
 
 
 def paper(folder: str) -> int:
