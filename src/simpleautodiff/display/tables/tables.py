@@ -129,7 +129,7 @@ class Table(Mapping[str, Any]):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {
             "text/plain": self.to("text"),
-            "text/html": self.to("html"),
+            "text/html": formats.NOTEBOOK_STYLE + self.to("html"),
             "text/markdown": self.to("markdown"),
             "text/latex": self.to("latex"),
         }
