@@ -311,6 +311,55 @@ def test_an_index_is_written_as_numpy_takes_it(tab, tmp_path):
     assert {"w[:, 0]", "w[1, 2]", "w[..., ::2]"} <= set(rows)
 
 
+def test_in_a_notebook_the_elements_of_an_array_have_sliders(tab, tmp_path):
+    pytest.importorskip("anywidget")
+    shown = ad.widget(lambda w: np.sum(w**3), MATRIX)
+    frame = tmp_path / "cell.html"
+    frame.write_text(f"<!doctype html><div id=explorer></div><style>{shown._css}</style>")
+    tab.goto(frame.as_uri())
+
+    def move(moved):
+        shown.moved = moved
+        return shown.program
+
+    tab.expose_function("python", move)
+    tab.evaluate(
+        """async ([source, program]) => {
+            const traits = { program, able: true, moved: {} }, told = {};
+            const model = { get: (name) => traits[name], on: (name, act) => (told[name] = act),
+                set: (name, value) => (traits[name] = value),
+                save_changes: async () => {
+                    traits.program = await window.python(traits.moved);
+                    told["change:program"]();
+                } };
+            const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+            const el = document.getElementById("explorer");
+            (await import(url)).default.render({ model, el });
+        }""",
+        [str(shown._esm), shown.program],
+    )
+    tab.wait_for_selector("g.node")
+    tab.click("[role=tab][data-phase=reverse]")
+    tab.click("[aria-label='To the end']")
+    tab.select_option("[aria-label='Element of w']", label="w[1, 2]")
+    box = tab.locator(".sliders input[type=number]")
+    assert box.input_value() == "-1.5"
+    box.fill("2.5")
+    box.press("Enter")
+    other = MATRIX.copy()
+    other[1, 2] = 2.5
+    tab.wait_for_function(
+        f"() => document.querySelector('.outcome').textContent.includes('{np.sum(other**3):.3f}')"
+    )
+    tab.locator("figure.heat").nth(1).locator("[data-element='5']").hover()
+    assert tab.inner_text(".readout").endswith(f"= {3 * 2.5**2:g}")
+    assert position(tab)[0] == position(tab)[1]  # still at the end
+    tab.click("text=Reset")
+    tab.wait_for_function(
+        f"() => document.querySelector('.outcome').textContent.includes('{np.sum(MATRIX**3):.3f}')"
+    )
+
+
 # --- predicted --------------------------------------------------------------------------------
 
 
@@ -404,6 +453,12 @@ def test_a_small_program_prints_on_one_page(tab, tmp_path):
     open_page(tab, tmp_path, FORMULA, 2, 5)
     pdf = tab.pdf(format="A4")
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+
+
+def test_a_link_into_a_folded_loop_opens_there(tab, tmp_path):
+    open_page(tab, tmp_path, newton, 2.0, place="#phase=values&step=301")
+    assert name_of_current(tab) == "v300"
+    assert "step=301" in tab.url
 
 
 @pytest.mark.parametrize("name", PHASES)
