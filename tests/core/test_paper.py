@@ -56,7 +56,15 @@ VALUES = {
 }
 TANGENTS_X1 = {"x1": 1, "x2": 0, "v1": 0.5, "v2": 5, "v3": 0, "v4": 5.5, "v5": 5.5}
 ADJOINTS = {"x1": 5.5, "x2": 2 - math.cos(5), "v1": 1, "v2": 1, "v3": -1, "v4": 1, "v5": 1}
-OPERATORS = {"x1": "", "x2": "", "v1": "log", "v2": "mul", "v3": "sin", "v4": "add", "v5": "sub"}
+OPERATORS = {
+    "x1": "input",
+    "x2": "input",
+    "v1": "log",
+    "v2": "mul",
+    "v3": "sin",
+    "v4": "add",
+    "v5": "sub",
+}
 
 
 def test_values_and_operators(graph):
@@ -77,8 +85,8 @@ def test_the_table_of_members_for_v2(graph):
 
 def test_root_nodes_have_empty_members():
     x1 = Node(2)
-    assert (x1.parent_nodes, x1.child_nodes, x1.operator) == ([], [], "")
-    assert x1.partial_derivative == 0
+    assert (x1.parent_nodes, x1.child_nodes, x1.grad_wrt_parents) == ([], [], [])
+    assert x1.operator == "input"  # as in the authors' program
 
 
 @pytest.mark.parametrize(
@@ -242,7 +250,7 @@ def test_the_papers_calls_run_unchanged():
         "order = topological_order(x1)\nforward(x1)\n"
     )
     assert space["y"].partial_derivative == 5.5
-    assert [n.operator for n in space["order"]] == ["", "mul", "log", "add", "sub"]
+    assert [n.operator for n in space["order"]] == ["input", "mul", "log", "add", "sub"]
 
 
 def test_the_papers_own_listings_run_on_our_nodes():

@@ -306,7 +306,7 @@ def test_arrays_are_shown_without_sliders():
     doc = make_document(ad.trace(lambda w, x: np.sum(np.tanh(x @ w) ** 2), w, np.ones((3, 2))))
     assert not doc["live"]
     assert "single numbers" in doc["why"]
-    text = {"text": "(2,) float64: 0.5, -0.25", "shape": "(2,)", "most": 0.5, "nan": False}
+    text = {"text": "float64(2,) [0.5, -0.25]", "shape": "(2,)", "most": 0.5, "nan": False}
     assert doc["nodes"][0]["value"] == text | {"dims": [2], "elements": [0.5, -0.25]}
     assert [sweep["mode"] for sweep in doc["sweeps"]] == ["forward", "forward", "reverse"]
 

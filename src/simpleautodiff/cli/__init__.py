@@ -6,6 +6,8 @@ problem       what to differentiate, and where: a formula, a function in a file,
 derivatives   which derivative is meant
 commands      one function for each command
 rendering     tables, graphs and words in each format
+describe_error  an error as the text that a user reads
+site          the playground: the library in a browser
 write_output  text to terminals, files and pipes
 json_answers  numbers and answers as JSON
 progress      a bar for what takes long

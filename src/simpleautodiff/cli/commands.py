@@ -18,15 +18,18 @@ from simpleautodiff.cli.derivatives import (
 from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
+from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
+from simpleautodiff.program.notation import use_digits
 
 
 def run(options: argparse.Namespace) -> None:
     """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
     try:
-        _COMMANDS[options.command](options)
+        with use_digits(getattr(options, "digits", None)):
+            _COMMANDS[options.command](options)
     except ConstantError as error:
         if getattr(options, "format", "text") != "text":
             raise
@@ -156,6 +159,12 @@ def _paper(options: argparse.Namespace) -> None:
     write_output.write(f"wrote {files} files to {options.folder}")
 
 
+def _site(options: argparse.Namespace) -> None:
+    with Progress("building the site"):
+        site = write_site(options.folder)
+    write_output.write(str(site))
+
+
 def _cache(options: argparse.Namespace) -> None:
     kept = cache.clear() if options.clear else cache.contents()
     if kept.folder is None:
@@ -175,6 +184,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explore": _explore,
     "check": _check,
     "paper": _paper,
+    "site": _site,
     "cache": _cache,
 }
 

@@ -35,19 +35,23 @@ COMMANDS = {
     "explain": Command(
         "the three tables, the graph and the words (the default)",
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
+        ("wrt", "mode", "order", "digits", "strict"),
     ),
     "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
+        ("wrt", "mode", "order", "digits", "strict"),
     ),
     "graph": Command(
         "the computational graph",
         ("text", "svg", "tikz", "html"),
-        ("wrt", "mode", "order", "show", "strict"),
+        ("wrt", "mode", "order", "show", "digits", "strict"),
     ),
     "source": Command("the derivative as straight-line Python", ("text", "latex")),
-    "step": Command("go through it node by node, in this terminal", (), ("mode", "order")),
+    "step": Command(
+        "go through it node by node, in this terminal", (), ("mode", "order", "digits")
+    ),
     "explore": Command("a page in the browser; --output writes it", (), ("port",)),
     "check": Command(
         "forward, reverse and differences side by side",
@@ -55,6 +59,7 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
+    "site": Command("write the playground, which runs in any browser", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
 }
 
@@ -143,7 +148,7 @@ def _parser(name: str) -> argparse.ArgumentParser:
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
-        parser.add_argument("folder", nargs="?", default="paper", metavar="FOLDER")
+        parser.add_argument("folder", nargs="?", default=name, metavar="FOLDER")
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
@@ -170,6 +175,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
+    "digits": {"type": int, "metavar": "N", "help": "decimals of results: 3 if not given"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},

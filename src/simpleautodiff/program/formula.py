@@ -50,7 +50,7 @@ FORMULA_FUNCTIONS = sorted(
 )
 _CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_ASCII_SIGNS = str.maketrans("×·⋅∗÷−–", "****/--")
+_ASCII_SIGNS = {**str.maketrans("×·⋅∗÷−–", "****/--"), ord("^"): "**"}
 
 _SPELLINGS = {
     **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
@@ -60,7 +60,6 @@ _SPELLINGS = {
 _CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
 _KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))
 _HINTS = [
-    (re.compile(r"\^"), "use ** for powers"),
     (re.compile(rf"\b({_CALL_PATTERN})\s+[\w.]"), r"write \1(...)"),
     (re.compile(rf"\b({_KEYWORD_PATTERN})\b"), r"\1 is a word of Python: choose another name"),
     (re.compile(r"(?<![\w.])[\d.]+\s*[A-Za-z_]"), "write * between factors, as in 2*x"),
@@ -382,9 +381,6 @@ class _Reader:
 
     def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:
-            case ast.BinOp(op=ast.BitXor(), left=left):
-                column = self.text.encode().find(b"^", left.end_col_offset or 0)
-                return self._error(node, "use ** for powers, not ^", column)
             case ast.BinOp(op=ast.BitOr()):
                 return self._error(node, "write abs(x) for |x|")
             case ast.Call(func=ast.Name()):

@@ -208,7 +208,9 @@ def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ArgumentError(f"{name_of(f)}{signature} cannot be called so: {error}") from None
+        raise ArgumentError(
+            f"{name_of(f)}{signature} does not take these arguments: {error}"
+        ) from None
 
 
 def check_function(f: Any) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import fill_template, read_asset, read_scripts
 from simpleautodiff.display.explorer.page_data import make_document, source_of
 from simpleautodiff.display.explorer.page_views import FIRST_VIEW_SIZES, is_whole
@@ -65,7 +66,7 @@ def _hash(text: str) -> str:
 
 
 def explore(
-    f: Callable[..., Any] | str | Program,
+    f: Callable[..., Any] | str | Program | Node,
     *args: Any,
     path: str | Path = "explorer.html",
     title: str = "",
@@ -80,8 +81,8 @@ def explore(
     Parameters
     ----------
     f
-        A function; a formula as text, whose variables take `args` in the order they appear; or a
-        program.
+        A function; a formula as text, whose variables take `args` in the order they appear; a
+        program; or a node typed by hand.
     args
         The point.
     path
@@ -114,13 +115,15 @@ def explore(
 
 
 def describe(
-    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = ""
+    f: Callable[..., Any] | str | Program | Node, args: tuple[Any, ...], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a function, a formula or a program, its title and its source."""
     if isinstance(f, Program):
         if args:
             raise ArgumentError("a program has its arguments already; explore it without any")
         return f, "", [], 1
+    if isinstance(f, Node):
+        return trace(f, *args, numbering=numbering or "paper"), "", [], 1
     if isinstance(f, str):
         formula, names = parse(f)
         if len(args) != len(names):

@@ -15,13 +15,11 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
-from simpleautodiff.display.notation.step_sentences import (
-    describe_value,
-    partial_symbols,
-    write_symbols,
-)
+from simpleautodiff.display.notation.formulas import value_terms
+from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.stepper.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
@@ -58,7 +56,9 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
-        "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
+        "rows": {
+            name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
+        },
         "live": not reason,
         "why": reason,
         **views.document(index),
@@ -77,7 +77,9 @@ def find_obstacle(program: Program) -> str:
         return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
-        if name and (name not in find_scripted() or TABLE.get(name) is not node.primitive):
+        if node.primitive and (
+            name not in find_scripted() or TABLE.get(name) is not node.primitive
+        ):
             return f"The page has no formula for {name}, so its numbers stay as they were computed."
         constants = [arg for arg in node.args if type(arg) is not Node]
         if not all(_is_real(arg) for arg in constants):
@@ -104,8 +106,8 @@ def json_number(value: Any, elements: bool = False) -> Any:
         value = float(value)
         return value if math.isfinite(value) else str(value)
     return {
-        "text": describe_value(value),
-        "shape": str(shape(value) or describe_value(value)),
+        "text": write_result(value),
+        "shape": str(shape(value) or write_result(value)),
         **_sizes(value),
         **(_elements(value) if elements else {}),
     }
@@ -147,11 +149,11 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
     if node in program.variables:
         record["variable"] = program.variables[node]
     local = [
-        (k, derivative, partial_symbols(program, node, k, derivative))
+        (k, derivative, write_slope(program, node, k, derivative))
         for k, derivative in node.local_derivatives()
     ]
     return record | {
-        "text": write_symbols(program, node),
+        "text": value_terms(program, node)[0].text,
         "partials": {
             k: None if d is ZERO or type(d) is Linear else json_number(d) for k, d, _ in local
         },

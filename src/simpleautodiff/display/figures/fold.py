@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.figures.find_loops import fold_passes, fold_repeats
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
@@ -150,11 +151,13 @@ def _flatten_pass(one: Box) -> tuple[Box, ...]:
     return one.parts if one.kind == "pass" else (one,)
 
 
-def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Folded:
+def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES) -> Folded:
     """Fold a program into fewer than 50 boxes.
 
     Parameters
     ----------
+    program
+        What `trace` returns, or a node, for the graph that it depends on.
     by
         `"call"`: a box for each call of a function; `"line"`: for each source line; `"loop"`: for
         each repeated structure; `"auto"`: all of these, and a small program as it is.
@@ -173,6 +176,8 @@ def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Fo
     call@v1 (2 steps)
     call@v3 (2 steps)
     """
+    if isinstance(program, Node):
+        program = Program(execution_order(program))
     if by not in FOLDINGS:
         raise ArgumentError(f"by is one of {', '.join(map(repr, FOLDINGS))}; got {by!r}")
     if by == "auto" and len(program) <= legible:

@@ -12,14 +12,18 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.notation.formulas import (
+    EMPTY,
+    Pull,
     adjoint_term,
     adjoint_terms,
+    chain_term,
     join_terms,
     partial_name,
     suppress_warnings,
     tangent_term,
     tangent_terms,
     value_terms,
+    write_value,
 )
 from simpleautodiff.display.tables import formats
 from simpleautodiff.program.notation import Term, latex_number, write_result
@@ -144,7 +148,11 @@ def values_table(program: Program) -> Table:
     y   = v5                          = 11.652
     """
     inputs = [
-        _table_row(program, node, (Term(program.names[node]), EMPTY, EMPTY), node.value)
+        TableRow(
+            (Term(program.names[node]), EMPTY, EMPTY, _number_term(write_value(node), node.value)),
+            node.value,
+            program.names[node],
+        )
         for node in program.inputs
     ]
     steps = [
@@ -233,20 +241,14 @@ def _accumulation_row(
     program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
 ) -> TableRow:
     """Return the table row of one accumulation: ū = ū + v̄ ∂v/∂u."""
-    bar, old = totals[item.child], totals[item.parent]
-    partial = partial_name(item.child, item.parent)
-    symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
-    child = adjoint_term(item.child)
-    chain = Term(f"{child.text} {partial.text}", latex=lambda: f"{child.latex} {partial.latex}")
+    pull = Pull(nodes[item.child], item.index, item.derivative, totals[item.child])
+    chain, before = chain_term(item.child, item.parent), None
     if not item.first:
-        before = adjoint_term(item.parent)
-        chain, symbols = join_terms(before, chain), join_terms(before, symbols)
-        numbers = join_terms(Term(old), numbers)
+        before = adjoint_term(item.parent), totals[item.parent]
+        chain = join_terms(before[0], chain)
+    symbols, numbers = adjoint_terms(program, [pull], item.total, before)
     cells = (adjoint_term(item.parent), chain, symbols, numbers)
     return _table_row(program, nodes[item.parent], cells, item.total)
-
-
-EMPTY = Term("", latex="")
 
 
 def _table_row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> TableRow:
@@ -255,7 +257,10 @@ def _table_row(program: Program, node: Node, cells: tuple[Term, ...], value: Any
 
 
 def _result_term(value: Any) -> Term:
-    text = write_result(value)
+    return _number_term(write_result(value), value)
+
+
+def _number_term(text: str, value: Any) -> Term:
     return Term(text, value=value, latex=lambda: latex_number(text))
 
 

@@ -154,7 +154,7 @@ function writer(doc, now) {
   }
 
   function rowCells({ name, symbols, numbers, result }) {
-    const [size, elements] = result.split(/: (.*)/s);
+    const [, size, elements] = /^(\w+\([\d, ]*\)) (\[.*)$/s.exec(result) ?? [];
     const last = elements === undefined ? make("td", { class: "result" }, result)
       : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, elements));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
