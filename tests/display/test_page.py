@@ -304,6 +304,15 @@ def test_arrays_are_heat_maps_with_value_and_gradient_side_by_side(tab, tmp_path
     assert tab.locator("g.node .heat .cell").count() > 0
 
 
+def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):
+    open_page(tab, tmp_path, lambda w: np.sum(np.tanh(w @ w.T)), MATRIX)
+    phase(tab, "forward")
+    tab.keyboard.press("End")
+    rows = tab.eval_on_selector_all("tbody td:nth-child(2)", "all => all.map(c => c.textContent)")
+    assert "0" not in rows
+    assert any("∂v2/∂v1" in row for row in rows)
+
+
 def test_an_index_is_written_as_numpy_takes_it(tab, tmp_path):
     open_page(tab, tmp_path, lambda w: np.sum(w[:, 0]) + w[1, 2] + np.sum(w[..., ::2]), MATRIX)
     tab.keyboard.press("End")
