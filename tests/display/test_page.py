@@ -488,3 +488,43 @@ def test_a_link_opens_at_its_point_phase_and_step(tab, tmp_path, name):
     assert tab.locator(".sliders input[type=number]").first.input_value() == "3"
     value = tab.evaluate("() => explorer.state().model.values.at(-1)")
     assert value == pytest.approx(math.log(3) + 15 - math.sin(5))
+
+
+# --- of any program ---------------------------------------------------------------------------
+
+
+def compared(x, y):
+    return x * y if x > y else x + ad.sin(y)
+
+
+PROGRAMS = {
+    "several results": (lambda x, y: (x * y, x + y), (2.0, 3.0)),
+    "a list": (lambda w: w[0] * w[1] + w[2], ([1.0, 2.0, 3.0],)),
+    "a comparison": (compared, (2.0, 5.0)),
+    "complex": (lambda z: ad.exp(z) * z, (1.0 + 2.0j,)),
+    "an identity": (lambda x: x, (2.0,)),
+    "large numbers": (lambda x, y: x * 1e200 + ad.exp(y), (1e100, 300.0)),
+    "several lines": ("a = x*y\na*sin(a)", (2.0, 3.0)),
+    "an array": (lambda w: np.sum(w[:, 0] * w[0]), (np.ones((3, 3)),)),
+    "a long vector": (lambda w: np.sum(w * w), (np.linspace(-1, 1, 1000),)),
+    "a call of many": (lambda x: ad.maximum(x, 0) + ad.where(x > 1, x, 2 * x), (0.5,)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
+    f, args = PROGRAMS[name]
+    open_page(tab, tmp_path, f, *args)
+    tab.keyboard.press("p")
+    for key in "1234":
+        tab.locator(".canvas").focus()
+        tab.keyboard.press(key)
+        tab.keyboard.press("Home")
+        for _ in range(30):
+            tab.evaluate("() => explorer.on()")
+        assert min(text_sizes(tab)) >= 11
+    tab.locator("g.node").first.hover()
+    tab.evaluate("() => explorer.visit(0)")
+    tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert "undefined" not in tab.inner_text("body")
+    assert "NaN" not in tab.inner_text("body")
