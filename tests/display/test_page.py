@@ -515,6 +515,7 @@ PROGRAMS = {
 def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
     f, args = PROGRAMS[name]
     open_page(tab, tmp_path, f, *args)
+    assert tab.text_content("h1")
     tab.keyboard.press("p")
     for key in "1234":
         tab.locator(".canvas").focus()
@@ -528,3 +529,14 @@ def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
     tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
     assert "undefined" not in tab.inner_text("body")
     assert "NaN" not in tab.inner_text("body")
+    wide = tab.evaluate(
+        """() => [...document.querySelectorAll("g.node")].flatMap((g) => {
+            const box = (part) => g.querySelector(part)?.getBBox();
+            const right = ({ x, width }) => x + width;
+            const texts = [...g.querySelectorAll("text")].filter((text) => text.textContent);
+            const out = texts.filter((text) => right(text.getBBox()) > right(box("rect")));
+            const over = box(".operator")?.width && right(box(".name")) > box(".operator").x;
+            return [...out.map((text) => text.textContent), ...(over ? [g.textContent] : [])];
+        })"""
+    )
+    assert wide == []
