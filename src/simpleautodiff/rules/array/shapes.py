@@ -16,8 +16,9 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import TABLE, Kink
 from simpleautodiff.rules.branches import masked, where
+from simpleautodiff.rules.roots import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
 from simpleautodiff.values.functions import is_complex, shape
@@ -37,10 +38,13 @@ def linear_row(
     settings: int,
     reason: str,
     batch: Callable[..., Any] | None = None,
+    *,
+    moves: bool = False,
 ) -> Wrapping:
     """Enter a primitive that is linear in its first argument, with the transpose `pull`.
 
-    `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front.
+    `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front;
+    `moves` says that each element of the result is one of x.
     """
     rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True)
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
@@ -56,6 +60,8 @@ def linear_row(
         reason=reason,
         settings=tuple(range(1, 1 + settings)),
         batch=batch and (lambda size, which, x, *given: batch(size, x, *given)),
+        squared=() if moves else None,
+        restate=(lambda *args: carry_root(TABLE[name], *args)) if moves else None,
     )
     return wrapping
 
@@ -102,6 +108,7 @@ broadcast_to: Wrapping = linear_row(
     1,
     "an element is copied, so its adjoint is the sum of the adjoints of the copies",
     lambda size, x, new: broadcast_to(pad_rank(x, len(new)), (size, *new)),
+    moves=True,
 )
 sum_to: Wrapping = linear_row(
     "sum_to",
@@ -118,6 +125,7 @@ reshape: Wrapping = linear_row(
     1,
     "the same elements in another shape",
     lambda size, x, new: reshape(x, (size, *_infer_shape(new, shape_of(x)[1:]))),
+    moves=True,
 )
 transpose: Wrapping = linear_row(
     "transpose",
@@ -126,6 +134,7 @@ transpose: Wrapping = linear_row(
     1,
     "the same elements with the axes in another order",
     _transpose_batch,
+    moves=True,
 )
 
 

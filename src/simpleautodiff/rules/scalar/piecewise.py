@@ -40,7 +40,7 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 
-def _slope_of_squared_size(x: Any) -> Any:
+def _slope_of_squared_size(_v: Any, x: Any) -> Any:
     """Return the gradient of |x|², which is smooth."""
     return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
 

@@ -11,6 +11,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.roots import where_finite
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
 from simpleautodiff.values.functions import is_complex, lift
@@ -186,7 +187,10 @@ hypot: Wrapping = row(
     reason="from v² = x² + y² follows v dv = x dx + y dy",
     kinks=[Kink(ORIGIN, lambda x, y: x == 0 and y == 0, "0, the subgradient of least norm")],
     real=True,
-    squared=(lambda x, _y: 2 * x, lambda _x, y: 2 * y),
+    squared=(
+        lambda v, x, _y: where_finite(v, lambda: 2 * x),
+        lambda v, _x, y: where_finite(v, lambda: 2 * y),
+    ),
 )
 deg2rad = row(
     "deg2rad",
