@@ -85,7 +85,7 @@ def _restate_matmul(a: Any, b: Any) -> Any:
     return _restate_sum("i->", matmul, a, b) if len(shape_of(a)) == 1 else None
 
 
-def _restate_sum(adding: str, product: Wrapping, *args: Any) -> Any:
+def _restate_sum(adding: str, product: Any, *args: Any) -> Any:
     """Return a sum of products of two arrays that have a root as a factor."""
     a, b = args[-2:]
     smooth = multiply_roots(a, b) if shape_of(a) == shape_of(b) else None

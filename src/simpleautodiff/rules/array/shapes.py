@@ -17,6 +17,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink
+from simpleautodiff.rules.asked import askable, find_written_level, note_answer
 from simpleautodiff.rules.branches import masked, where
 from simpleautodiff.rules.roots import carry_root
 from simpleautodiff.rules.row import Wrapping, row
@@ -244,8 +245,10 @@ sum_over: Wrapping = linear_row(
 
 def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return the mask of the elements equal to the extreme, and their number."""
+    chosen = askable(x) == np.reshape(askable(v), keep_dims(shape_of(x), axis))
+    if find_written_level(chosen) is not None:
+        note_answer(np.sum(chosen, axis=axis), np.sum, chosen, axis=axis)
     x, v = plain(x), plain(v)
-    chosen = x == np.reshape(v, keep_dims(shape_of(x), axis))
     if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
         return chosen, 1  # there are no ties
     dtype = getattr(x, "dtype", float)
