@@ -277,7 +277,7 @@ def _concatenate_batch(size: int, which: tuple[bool, ...], setting: Any, *parts:
     return concatenate(full, setting[0] + 1)
 
 
-_CONCATENATES: dict[int, Wrapping] = {}
+_CONCATENATES: dict[int, Any] = {}
 
 
 def make_concatenate(count: int) -> Wrapping:
@@ -297,7 +297,7 @@ def make_concatenate(count: int) -> Wrapping:
             listed=False,
             batch=_concatenate_batch,
             squared=(),
-            restate=lambda *args: carry_root(make_concatenate(count).primitive, *args),
+            restate=lambda *args: carry_root(_CONCATENATES[count].primitive, *args),
         )
     return _CONCATENATES[count]
 
