@@ -19,7 +19,7 @@ from simpleautodiff.cli.json_answers import to_plain, write_json
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.compiled.native import disk_cache as cache
-from simpleautodiff.errors import ConstantError, FormulaError
+from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 
 
@@ -146,6 +146,23 @@ def _explore(options: argparse.Namespace) -> None:
         rendering.serve(options.port)
 
 
+def _grade(options: argparse.Namespace) -> None:
+    from simpleautodiff.learn.grading.grade import grade
+
+    names = dict(pair.split("=", 1) for pair in options.names.split(",") if "=" in pair)
+    report = grade(
+        options.engine,
+        options.task,
+        seed=options.seed,
+        shape=options.shape,
+        names={key.strip(): name.strip() for key, name in names.items()},
+        progress=lambda cases: show_progress(cases, "grading"),
+    )
+    _write(options, report.to(options.format))
+    if not report.ok:
+        raise CheckError(f"{options.engine} is not right yet: {', '.join(report.mistakes)}")
+
+
 def _paper(options: argparse.Namespace) -> None:
     with Progress("drawing the paper's tables and figures"):
         files = rendering.paper(options.folder)
@@ -170,6 +187,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "step": _step,
     "explore": _explore,
     "check": _check,
+    "grade": _grade,
     "paper": _paper,
     "cache": _cache,
 }

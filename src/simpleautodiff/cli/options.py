@@ -18,6 +18,7 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
 MODES = ("forward", "reverse")
+SHAPES = ("node", "value", "tape", "grad", "dual")
 SHOWS = ("plain", "values", "tangents", "adjoints", "construction", "reachable", "order")
 
 
@@ -53,6 +54,12 @@ COMMANDS = {
         "forward, reverse and differences side by side",
         ("text", "json"),
         ("wrt", "order", "strict"),
+    ),
+    "grade": Command(
+        "name what is wrong with an engine of yours: mine.py",
+        ("text", "json", "junit", "html"),
+        ("task", "seed", "shape", "names"),
+        "engine",
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
@@ -140,6 +147,8 @@ def _parser(name: str) -> argparse.ArgumentParser:
         default = None if name == "explore" else EXAMPLE
         parser.add_argument("formula", nargs="?", default=default, metavar="FORMULA")
         parser.add_argument("point", nargs="*", metavar="NAME=VALUE")
+    elif command.takes == "engine":
+        parser.add_argument("engine", metavar="FILE")
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
@@ -172,6 +181,10 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
+    "task": {"default": "", "metavar": "TASK", "help": "one task alone: order, sum, rules, ..."},
+    "seed": {"type": int, "default": 0, "metavar": "N", "help": "of the random programs"},
+    "shape": {"default": "", "choices": SHAPES, "metavar": "SHAPE", "help": ", ".join(SHAPES)},
+    "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 

@@ -4,8 +4,14 @@ ladder     small engines from the paper's program to the library's own
 rungs      the rungs as things to load, to read and to compare
 graphs     graphs as data, and random ones
 grading    the grader
+bugs       engines with one fault, to find and to mend
 """
 
+from simpleautodiff.learn import bugs as bugs
+from simpleautodiff.learn.grading.grade import (
+    Report as Report,
+    grade as grade,
+)
 from simpleautodiff.learn.rungs import (
     RUNGS as RUNGS,
     Rung as Rung,

@@ -140,7 +140,7 @@ def random_graph(
     Examples
     --------
     >>> print(random_graph(random.Random(1), ("add", "mul"), 3, constants=False))
-    v1 = ... at x1 = ..., x2 = ...
+    v1 = x1 + x1; v2 = x1 * x1; v3 = v2 * x2  at x1 = 0.56, x2 = 1.42
     """
     points = tuple((f"x{i}", round(rng.uniform(0.4, 1.6), 2)) for i in range(1, inputs + 1))
     names: list[str] = [name for name, _ in points]

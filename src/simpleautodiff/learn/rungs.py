@@ -154,9 +154,8 @@ def diff(before: int, after: int) -> str:
     Examples
     --------
     >>> from simpleautodiff import learn
-    >>> print(learn.diff(3, 4))
+    >>> print(learn.diff(3, 4).splitlines()[0])
     Rung 3, reverse mode -> rung 4, a tape in place of a search
-    ...
     >>> "+class Tape(list" in learn.diff(3, 4)
     True
     """

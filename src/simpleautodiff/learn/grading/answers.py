@@ -31,14 +31,14 @@ def build_nodes(graph: Graph, values: dict[str, Any] | None = None) -> dict[str,
 
 def answer(
     graph: Graph, script: Sequence[Sequence[str]], values: dict[str, Any] | None = None
-) -> list[dict[str, float]]:
-    """Return the derivatives that each sweep of a script should find, by name.
+) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Return the values, and the derivatives that each sweep of a script should find, by name.
 
     Examples
     --------
     >>> from simpleautodiff.learn.graphs import parse_graph
     >>> answer(parse_graph("y = x - x", x=3), [("build",), ("reverse", "y")])
-    [{'x': 0, 'y': 1}]
+    ({'x': 3, 'y': 0}, [{'x': 0, 'y': 1}])
     """
     nodes = build_nodes(graph, values)
     sweeps = []
@@ -47,14 +47,14 @@ def answer(
             root = nodes[rest[0]]
             found = (forward if action == "forward" else reverse)(root) if _is(root) else {}
             sweeps.append({n: found.get(node, 0) if _is(node) else 0 for n, node in nodes.items()})
-    return sweeps
+    return {name: getattr(node, "value", node) for name, node in nodes.items()}, sweeps
 
 
 def bounds(graph: Graph, script: Sequence[Sequence[str]]) -> list[dict[str, tuple[float, float]]]:
     """Return between which numbers each derivative lies at a kink: those of both its sides."""
     step = 1e-6
     sides = [
-        answer(graph, script, {name: value + side})
+        answer(graph, script, {name: value + side})[1]
         for name, value in graph.inputs
         for side in (-step, step)
     ]

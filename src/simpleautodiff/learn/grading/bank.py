@@ -62,7 +62,8 @@ def _case(task: str, exposes: str, text: str, way: str = "once", **more: Any) ->
         more.pop("at", None) or {name: POINT[name] for name in POINT if name in words} or {"x": 1.3}
     )
     graph = parse_graph(text, **at)
-    return Case(text, graph, task, exposes, way, **more)
+    name = f"{graph}{'' if way == 'once' else f', {way}'}"
+    return Case(name, graph, task, exposes, way, **more)
 
 
 DOUBLING = "; ".join(["a0 = x + x", *(f"a{k} = a{k - 1} + a{k - 1}" for k in range(1, 24))])
@@ -120,12 +121,12 @@ BANK: tuple[Case, ...] = (
     _case("order", "preorder", "a = x * z; b = a * x; c = b * a; y = c + a"),
     _case("order", "breadth_first", "a = x * z; b = sin(a); c = cos(b); y = c + a"),
     _case("order", "breadth_first", "a = x * z; b = sin(a); c = b * b; d = c * b; y = a * d"),
-    _case("order", "unreversed", "y = (x * z) * w"),
+    _case("order", "unreversed", "y = (x * z) * (w + x)"),
     _case("order", "recursion", PRODUCTS + "; y = a5 * a3 * a1"),
     _case("order", "preorder", "a = sin(x); b = a * z; c = a + b; d = c * a; y = d - b"),
     # the size of the work
-    _case("cost", "exponential", DOUBLING, budget=60_000),
-    _case("cost", "exponential", FIBONACCI, budget=60_000),
+    _case("cost", "exponential", DOUBLING, budget=30_000),
+    _case("cost", "exponential", FIBONACCI, budget=30_000),
     Case("a chain of many additions", parse_graph("y = x + x", x=1.3), "depth", "depth", length=1),
     # what the output does not depend on
     _case("dead", "dead_children", "d = x * x; y = sin(x)"),

@@ -15,10 +15,6 @@ from simpleautodiff.learn.graphs import Argument, Graph
 Rule = tuple[Callable[..., float], tuple[Callable[..., float], ...]]
 
 
-def _floor(a: float, b: float) -> float:
-    return a // b
-
-
 RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *arguments)
     "add": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
     "iadd": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
@@ -38,38 +34,30 @@ RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *argument
     "max": (max, (lambda v, a, b: float(a >= b), lambda v, a, b: float(a < b))),
 }
 
-# A wrong rule: the operation, and what it has in place of the value or of the partial derivatives.
-WRONG_RULES: dict[str, tuple[str, Rule]] = {
-    "subtraction_sign": ("sub", (RULES["sub"][0], (lambda v, a, b: 1, lambda v, a, b: 1))),
-    "product_swapped": ("mul", (RULES["mul"][0], (lambda v, a, b: a, lambda v, a, b: b))),
-    "division_sign": (
-        "div",
-        (RULES["div"][0], (lambda v, a, b: 1 / b, lambda v, a, b: a / b**2)),
-    ),
-    "division_square": (
-        "div",
-        (RULES["div"][0], (lambda v, a, b: 1 / b, lambda v, a, b: -a / b)),
-    ),
-    "floor_division": ("div", (_floor, RULES["div"][1])),
-    "power_exponent": ("pow", (RULES["pow"][0], (lambda v, a, n: n * v, lambda v, a, n: 0))),
-    "power_factor": (
-        "pow",
-        (RULES["pow"][0], (lambda v, a, n: a ** (n - 1), lambda v, a, n: 0)),
-    ),
-    "negation_sign": ("neg", (RULES["neg"][0], (lambda v, a: 1,))),
-    "sine_is_sine": ("sin", (RULES["sin"][0], (lambda v, a: v,))),
-    "sine_sign": ("sin", (RULES["sin"][0], (lambda v, a: -math.cos(a),))),
-    "cosine_sign": ("cos", (RULES["cos"][0], (lambda v, a: math.sin(a),))),
-    "exponential_of_input": ("exp", (RULES["exp"][0], (lambda v, a: a,))),
-    "exponential_as_power": ("exp", (RULES["exp"][0], (lambda v, a: a * math.exp(a - 1),))),
-    "logarithm_of_value": ("log", (RULES["log"][0], (lambda v, a: 1 / v if v else math.inf,))),
-    "root_half": ("sqrt", (RULES["sqrt"][0], (lambda v, a: 1 / v,))),
-    "tanh_of_input": ("tanh", (RULES["tanh"][0], (lambda v, a: 1 - a * a,))),
-    "tanh_square": ("tanh", (RULES["tanh"][0], (lambda v, a: 1 - v,))),
-    "relu_of_value": ("relu", (RULES["relu"][0], (lambda v, a: v,))),
-    "relu_always": ("relu", (RULES["relu"][0], (lambda v, a: 1.0,))),
-    "abs_always": ("abs", (RULES["abs"][0], (lambda v, a: 1.0,))),
-    "maximum_both": ("max", (max, (lambda v, a, b: 1.0, lambda v, a, b: 1.0))),
+VALUE = -1
+# A wrong rule: the operation, and what stands in place of some partials, or of the value.
+WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
+    "subtraction_sign": ("sub", {1: lambda v, a, b: 1}),
+    "product_swapped": ("mul", {0: lambda v, a, b: a, 1: lambda v, a, b: b}),
+    "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
+    "division_square": ("div", {1: lambda v, a, b: -a / b}),
+    "floor_division": ("div", {VALUE: lambda a, b: a // b}),
+    "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
+    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
+    "negation_sign": ("neg", {0: lambda v, a: 1}),
+    "sine_is_sine": ("sin", {0: lambda v, a: v}),
+    "sine_sign": ("sin", {0: lambda v, a: -math.cos(a)}),
+    "cosine_sign": ("cos", {0: lambda v, a: math.sin(a)}),
+    "exponential_of_input": ("exp", {0: lambda v, a: a}),
+    "exponential_as_power": ("exp", {0: lambda v, a: a * math.exp(a - 1)}),
+    "logarithm_of_value": ("log", {0: lambda v, a: 1 / v if v else math.inf}),
+    "root_half": ("sqrt", {0: lambda v, a: 1 / v}),
+    "tanh_of_input": ("tanh", {0: lambda v, a: 1 - a * a}),
+    "tanh_square": ("tanh", {0: lambda v, a: 1 - v}),
+    "relu_of_value": ("relu", {0: lambda v, a: v}),
+    "relu_always": ("relu", {0: lambda v, a: 1.0}),
+    "abs_always": ("abs", {0: lambda v, a: 1.0}),
+    "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
 }
 ORDERS = ("preorder", "unreversed", "breadth_first", "recursion", "no_visited", "dead_children")
 FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
@@ -79,7 +67,11 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
     *("shared_parents",),
 )
-FAULTS = (*FLAGS, *WRONG_RULES)
+VARIANTS = {  # the same misconception, written in another way, with other numbers
+    "overwritten_by_last": "overwritten",
+    "constants_shift_all": "constants_shift",
+}
+FAULTS = (*FLAGS, *VARIANTS, *WRONG_RULES)
 
 
 class ModelNode:
@@ -105,12 +97,15 @@ class EqualNode(ModelNode):
 class Model:
     """An engine with some faults."""
 
-    def __init__(self, faults: Collection[str] = ()) -> None:
+    def __init__(self, faults: Collection[str] = (), tape: bool = False) -> None:
         self.faults = frozenset(faults)
+        self.tape = tape  # the order in which nodes were made, in place of a search
         self.rules = dict(RULES)
         for name in self.faults & WRONG_RULES.keys():
-            operation, rule = WRONG_RULES[name]
-            self.rules[operation] = rule
+            operation, changes = WRONG_RULES[name]
+            compute, partials = self.rules[operation]
+            wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
+            self.rules[operation] = changes.get(VALUE, compute), wrong
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
         self.shared: tuple[list[ModelNode], list[float]] = ([], [])
         self.made: list[ModelNode] = []
@@ -147,7 +142,11 @@ class Model:
         kept = [p for p, mine in zip(partials, is_node, strict=True) if mine]
         parents = [arg for arg in args if isinstance(arg, ModelNode)]
         node.parents += parents
-        node.partials += partials[: len(parents)] if self.has("constants_shift") else kept
+        swapped = operation in ("add", "mul") and self.has(
+            "constants_shift"
+        )  # by __rmul__ = __mul__
+        shifts = self.has("constants_shift", "constants_shift_all") and not swapped
+        node.partials += partials[: len(parents)] if shifts else kept
         for parent in parents:
             parent.children.append(node)
         return node
@@ -172,6 +171,8 @@ class Model:
         """List what can be reached, so that the first is done first; in a wrong order if asked."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
+        if self.tape:
+            return self.made if self.has("unreversed") else self.made[::-1]
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:
@@ -221,7 +222,8 @@ class Model:
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
         for node in self.order(start, lambda node: node.parents):
-            self.pass_back(node, bar)
+            if not self.tape or node in bar:
+                self.pass_back(node, bar)
         return bar
 
     def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
@@ -229,7 +231,9 @@ class Model:
         for parent, partial in self.edges(node):
             chain = not (self.has("no_chain") and len(node.parents) == 1)
             term = partial * bar.get(node, 0.0) if chain else partial
-            bar[parent] = term if self.has("overwritten") else bar.get(parent, 0.0) + term
+            bar[parent] = bar.get(parent, 0.0) + term
+            if self.has("overwritten"):
+                bar[parent] = term
 
     def recurse(self, node: ModelNode, bar: dict[ModelNode, float], calls: list[int]) -> None:
         """Pass back as soon as anything arrives: no order at all."""
@@ -263,6 +267,8 @@ class Model:
             dot.update({node: 1.0 for node in self.made if not node.operation})
         dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
         order = self.order(root, lambda node: node.children)
+        if self.tape:
+            order = order[::-1][self.made.index(root) + 1 :]
         if self.has("all_seeded"):
             order = [node for node in self.made if node.operation]
         for node in order:
@@ -280,22 +286,31 @@ class Model:
         if self.has("product_of_derivatives") and node.operation == "mul" and len(terms) == 2:
             return math.prod(dot.get(parent, 0.0) for parent in node.parents)
         if self.has("overwritten"):
+            reached = [t for t, (p, _) in zip(terms, self.edges(node), strict=True) if p in dot]
+            return reached[-1] if reached else 0.0
+        if self.has("overwritten_by_last"):
             return terms[-1] if terms else 0.0
         return sum(terms)
 
 
-def predict(graph: Graph, script: Sequence[Sequence[str]], faults: Collection[str] = ()) -> Any:
-    """Return what an engine with these faults finds: a mapping for each sweep, or None if it fails.
+def predict(
+    graph: Graph,
+    script: Sequence[Sequence[str]],
+    faults: Collection[str] = (),
+    tape: bool = False,
+) -> Any:
+    """Return the values and the sweeps of an engine with these faults, or None if it fails.
 
     Examples
     --------
     >>> from simpleautodiff.learn.graphs import parse_graph
     >>> graph = parse_graph("y = x - x", x=3)
     >>> script = [("build",), ("reverse", "y")]
-    >>> predict(graph, script)[0]["x"], predict(graph, script, ["first_place"])[0]["x"]
+    >>> right, wrong = predict(graph, script), predict(graph, script, ["first_place"])
+    >>> right[1][0]["x"], wrong[1][0]["x"]
     (0.0, 2.0)
     """
-    model = Model(faults)
+    model = Model(faults, tape)
     held = {name: model.input(value) for name, value in graph.inputs}
     nodes: dict[str, Any] = {}
     sweeps = []
@@ -310,4 +325,4 @@ def predict(graph: Graph, script: Sequence[Sequence[str]], faults: Collection[st
                 sweeps.append({name: found.get(n, 0.0) for name, n in nodes.items()})
     except (ArithmeticError, RecursionError, ValueError, TypeError, LookupError):
         return None
-    return sweeps
+    return {name: getattr(node, "value", node) for name, node in nodes.items()}, sweeps

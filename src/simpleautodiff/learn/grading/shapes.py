@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable, Iterator, Mapping
+from numbers import Number
 from typing import Any
 
 VALUES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
@@ -16,7 +17,7 @@ DERIVATIVES = (
     *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
 )
 BACKWARD = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
-FORWARD = ("forward", "forward_mode", "push", "jvp", "propagate")
+FORWARD = ("forward", "forward_mode", "forward_sweep")
 GRADIENT = ("grad", "gradient", "derivative", "derivatives", "differentiate", "diff", "jacobian")
 INPUT = ("input", "var", "variable", "new_var", "new_variable", "leaf", "new", "watch", "track")
 RESET = ("zero_grad", "zero_grads", "reset", "reset_grad", "reset_grads", "clear_grads", "clear")
@@ -170,7 +171,7 @@ def attributes(node: Any) -> set[str]:
 
 def is_number(x: Any) -> bool:
     """Tell whether something is a number."""
-    return not callable(x) and hasattr(x, "__float__") and not isinstance(x, bool)
+    return isinstance(x, Number) and not isinstance(x, bool)
 
 
 def plain(x: Any, engine: Engine) -> Any:
@@ -351,9 +352,9 @@ class DualEngine(Engine):
             if constructs(self.cls, 0.75, 1.0) and hasattr(self.cls, "__mul__"):
                 probe = self.cls(0.75, 0.125)
                 held = {n: getattr(probe, n) for n in attributes(probe) if not n.startswith("__")}
-                values = [n for n, v in held.items() if is_number(v) and float(v) == 0.75]
-                slopes = [n for n, v in held.items() if is_number(v) and float(v) == 0.125]
-                if values and slopes:
+                values = [n for n, v in held.items() if is_number(v) and v == 0.75]
+                slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
+                if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):
                     self.value_name = self.value_name or sorted(values)[0]
                     self.derivative_name = self.derivative_name or sorted(slopes)[0]
                     return
