@@ -8,10 +8,8 @@ bugs       engines with one fault, to find and to mend
 """
 
 from simpleautodiff.learn import bugs as bugs
-from simpleautodiff.learn.grading.grade import (
-    Report as Report,
-    grade as grade,
-)
+from simpleautodiff.learn.grading.grade import grade as grade
+from simpleautodiff.learn.grading.report import Report as Report
 from simpleautodiff.learn.rungs import (
     RUNGS as RUNGS,
     Rung as Rung,

@@ -4,76 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
 from simpleautodiff.learn.grading.diagnosis import Diagnosis, Run, Vector, agree, explain
-from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES, Mistake
+from simpleautodiff.learn.grading.mistakes import MISTAKES
 from simpleautodiff.learn.grading.model import VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
+from simpleautodiff.learn.grading.report import Finding, Report
 from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_TIMEOUTS = 3
 COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One misconception: what it is, the smallest run that shows it, and how sure that is."""
-
-    mistake: Mistake
-    run: Run | None
-    certain: bool = True
-    detail: str = ""
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a grader found; `str` writes the diagnosis."""
-
-    name: str
-    abilities: dict[str, Any]
-    runs: tuple[Run, ...]
-    findings: tuple[Finding, ...]
-    task: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong; limits, such as depth, are reported and are not wrong."""
-        return all(finding.mistake.kind == LIMIT for finding in self.findings)
-
-    @property
-    def mistakes(self) -> tuple[str, ...]:
-        """The names of what was found, in the order in which to mend it."""
-        return tuple(finding.mistake.name for finding in self.findings)
-
-    @property
-    def cases(self) -> dict[str, bool]:
-        """Each graph of the bank that was tried, and whether all of its runs were right."""
-        tried: dict[str, bool] = {}
-        for run in self.runs:
-            tried[run.case.name] = tried.get(run.case.name, True) and run.ok
-        return tried
-
-    def __str__(self) -> str:
-        from simpleautodiff.learn.grading.report import write_text
-
-        return write_text(self)
-
-    def to(self, format: str) -> str:
-        """Write the report as "text", "json", "junit" or "html"."""
-        from simpleautodiff.learn.grading import report
-
-        writers = {
-            **{"text": report.write_text, "json": report.write_json},
-            **{"junit": report.write_junit, "html": report.write_html},
-        }
-        if format not in writers:
-            raise ArgumentError(f"a report is written as {', '.join(writers)}, not {format!r}")
-        return writers[format](self)
 
 
 def grade(

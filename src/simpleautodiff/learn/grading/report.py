@@ -5,18 +5,69 @@ from __future__ import annotations
 import html
 import json
 import textwrap
+from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
 
 from simpleautodiff.display.figures.figure import figure
 from simpleautodiff.display.trace import trace_formula
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.diagnosis import Run
-from simpleautodiff.learn.grading.grade import Finding, Report
+from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
 from simpleautodiff.learn.graphs import Graph, write_step
 from simpleautodiff.program.formula import parse
 
 MOST_DRAWN = 8  # steps: what is larger is no picture to look at
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One misconception: what it is, the smallest run that shows it, and how sure that is."""
+
+    mistake: Mistake
+    run: Run | None
+    certain: bool = True
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a grader found; `str` writes the diagnosis."""
+
+    name: str
+    abilities: dict[str, Any]
+    runs: tuple[Run, ...]
+    findings: tuple[Finding, ...]
+    task: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong; limits, such as depth, are reported and are not wrong."""
+        return all(finding.mistake.kind == LIMIT for finding in self.findings)
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The names of what was found, in the order in which to mend it."""
+        return tuple(finding.mistake.name for finding in self.findings)
+
+    @property
+    def cases(self) -> dict[str, bool]:
+        """Each graph of the bank that was tried, and whether all of its runs were right."""
+        tried: dict[str, bool] = {}
+        for run in self.runs:
+            tried[run.case.name] = tried.get(run.case.name, True) and run.ok
+        return tried
+
+    def __str__(self) -> str:
+        return write_text(self)
+
+    def to(self, format: str) -> str:
+        """Write the report as "text", "json", "junit" or "html"."""
+        writers = {"text": write_text, "json": write_json, "junit": write_junit, "html": write_html}
+        if format not in writers:
+            raise ArgumentError(f"a report is written as {', '.join(writers)}, not {format!r}")
+        return writers[format](self)
 
 
 def write_number(x: Any) -> str:
