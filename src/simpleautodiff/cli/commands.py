@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import asdict
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -147,8 +149,13 @@ def _explore(options: argparse.Namespace) -> None:
 
 
 def _grade(options: argparse.Namespace) -> None:
+    from simpleautodiff.learn.class_report import grade_class
     from simpleautodiff.learn.grading.grade import grade
 
+    if os.path.isdir(options.engine):
+        settings = {"seed": options.seed, "progress": lambda all: show_progress(all, "grading")}
+        _write(options, grade_class(options.engine, options.task, **settings).to(options.format))
+        return
     names = dict(pair.split("=", 1) for pair in options.names.split(",") if "=" in pair)
     report = grade(
         options.engine,
@@ -161,6 +168,22 @@ def _grade(options: argparse.Namespace) -> None:
     _write(options, report.to(options.format))
     if not report.ok:
         raise CheckError(f"{options.engine} is not right yet: {', '.join(report.mistakes)}")
+
+
+def _exercise(options: argparse.Namespace) -> None:
+    from simpleautodiff.learn.exercises import exercise
+
+    problem = _problem(options)
+    if options.wrt:
+        problem.index(options.wrt)
+    values = [Fraction(str(v)) if isinstance(v, float) else v for v in problem.values]  # exact
+    about = [subject.strip() for subject in options.about.split(",")]
+    settings = {"wrt": options.wrt or "", "seed": options.seed, "names": problem.names}
+    sheet = exercise(problem.function, *values, about=about, **settings)
+    if options.quiz:
+        sheet.quiz()
+    else:
+        _write(options, sheet.to(options.format, options.answers))
 
 
 def _paper(options: argparse.Namespace) -> None:
@@ -188,6 +211,7 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "explore": _explore,
     "check": _check,
     "grade": _grade,
+    "exercise": _exercise,
     "paper": _paper,
     "cache": _cache,
 }

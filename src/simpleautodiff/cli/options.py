@@ -19,6 +19,7 @@ MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
 MODES = ("forward", "reverse")
 SHAPES = ("node", "value", "tape", "grad", "dual")
+TABLES = "values, partials, tangents, adjoints, order; some of them"
 SHOWS = ("plain", "values", "tangents", "adjoints", "construction", "reachable", "order")
 
 
@@ -56,10 +57,15 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "grade": Command(
-        "name what is wrong with an engine of yours: mine.py",
-        ("text", "json", "junit", "html"),
+        "name what is wrong with an engine of yours: mine.py, or a folder of them",
+        ("text", "json", "junit", "html", "csv"),
         ("task", "seed", "shape", "names"),
         "engine",
+    ),
+    "exercise": Command(
+        "a table with blanks; with --quiz it asks for them in this terminal",
+        ("text", "latex", "html"),
+        ("about", "wrt", "seed", "answers", "quiz"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
@@ -181,8 +187,16 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
+    "about": {"default": "values,adjoints", "metavar": "TABLES", "help": TABLES},
+    "answers": {"action": "store_true", "help": "the answer sheet"},
+    "quiz": {"action": "store_true", "help": "ask for the blanks one after the other"},
     "task": {"default": "", "metavar": "TASK", "help": "one task alone: order, sum, rules, ..."},
-    "seed": {"type": int, "default": 0, "metavar": "N", "help": "of the random programs"},
+    "seed": {
+        "type": int,
+        "default": 0,
+        "metavar": "N",
+        "help": "the same number, the same programs and blanks",
+    },
     "shape": {"default": "", "choices": SHAPES, "metavar": "SHAPE", "help": ", ".join(SHAPES)},
     "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
