@@ -135,7 +135,7 @@ def two(x, y):
         (lambda: grad(two, "y")(1.0), "was called without 'y'"),
         (lambda: grad(two, 1.5)(1.0, 2.0), "argnums is a position"),
         (lambda: grad(two, True)(1.0, 2.0), "argnums is a position"),
-        (lambda: grad(two, np.ones(2))(1.0, 2.0), r"got array.*grad\(f\)\(x\)"),
+        (lambda: grad(two, np.ones(2))(1.0, 2.0), r"write grad\(f\)\(array"),
         (lambda: jvp(two, (1.0, 2.0), (1.0,)), "the tangents of jvp must have the structure"),
         (lambda: jvp(two, 1.0, 1.0), "jvp takes tuples"),
         (lambda: vjp(two, 1.0, 2.0)[1]((1.0, 2.0)), "the seed of a pullback"),

@@ -11,6 +11,8 @@ site          the playground: the library in a browser
 write_output  text to terminals, files and pipes
 json_answers  numbers and answers as JSON
 progress      a bar for what takes long
+function_list what a formula can contain
+completion    scripts for the Tab key
 """
 
 from simpleautodiff.cli.main import main as main

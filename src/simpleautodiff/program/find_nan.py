@@ -206,7 +206,7 @@ def _report(
     return BadNumber(
         phase,
         program.names[node],
-        node.operator,
+        "" if node.primitive is None else node.operator,
         unwrap_foreign(value),
         _find_first_bad(value) or (),
         tuple(map(unwrap_foreign, factors)),
