@@ -6,6 +6,7 @@ the symbolic form of a derivative is what the rule itself says.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -80,7 +81,9 @@ def write_short(number: Any) -> str:
 
 def _write_float(number: float, digits: int) -> str:
     size = abs(number)
-    if number == 0 or 0.1 <= size < 1e7:
+    if number == 0:
+        return "0"  # also that with a minus sign
+    if 0.1 <= size < 1e7:
         text = _strip(f"{number:.{digits}f}")
     else:
         text = f"{number:.{digits if size < 1 else max(digits, 7)}g}"
@@ -213,6 +216,11 @@ class Term:
         """The shape of the value behind the formula, which rules of array primitives need."""
         return tuple(getattr(self.value, "shape", ()))
 
+    @property
+    def pi(self) -> Term:
+        """The number π, by its letter."""
+        return Term("π", value=math.pi, latex=r"\pi", said=math.pi)
+
     def inside(self, binds: int) -> str:
         """Return the text, in parentheses if the surroundings bind tighter."""
         return f"({self.text})" if self.binds < binds else self.text
@@ -268,10 +276,10 @@ class Term:
         return Term(f"|{self.text}|", CALL, value, latex=lambda: f"|{self.latex}|", said=said)
 
     def __floordiv__(self, other: Any) -> Term:
-        return _infix("floor_divide", self, as_term(other), PRODUCT, SIGN)
+        return _bound_as_sum(_infix("floor_divide", self, as_term(other), PRODUCT, SIGN))
 
     def __mod__(self, other: Any) -> Term:
-        return _infix("mod", self, as_term(other), PRODUCT, SIGN)
+        return _bound_as_sum(_infix("mod", self, as_term(other), PRODUCT, SIGN))
 
     def __radd__(self, other: Any) -> Term:
         return as_term(other) + self
@@ -372,6 +380,12 @@ def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
         ),
         said=_try(_VALUES[name], a.said, b.said),
     )
+
+
+def _bound_as_sum(term: Term) -> Term:
+    """Let a term have parentheses inside any other: -(x // y) is not (-x) // y."""
+    term.binds = SUM
+    return term
 
 
 _VALUES: dict[str, Callable[..., Any]] = {

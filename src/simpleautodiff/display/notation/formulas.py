@@ -226,7 +226,8 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
         slope = node.primitive.partial(k, value, tuple(args))
     except _NO_FORMULA:
         return Term(derivative)  # a rule that is more than a formula
-    known = isinstance(slope, int) or (isinstance(slope, Term) and _agrees(slope.value, derivative))
+    plain = isinstance(slope, (int, float))  # a constant of the program, or of the rule
+    known = plain or (isinstance(slope, Term) and _agrees(slope.value, derivative))
     return slope if known else Term(derivative)
 
 

@@ -203,11 +203,10 @@ function complete(doc, model, i) {
   node.text = (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
   node.slopes = {};
   for (const arg of node.args) if (!Array.isArray(arg)) doc.nodes[arg].named = true;
-  const row = args.every((arg) => typeof arg === "number") ? ROWS[node.op] : undefined;
+  const known = node.rule !== undefined && args.every((arg) => typeof arg === "number");
   node.args.forEach((arg, k) => {
     if (Array.isArray(arg)) return;
-    const d = row?.d[k];
-    if (row) model.partials[i][k] ??= typeof d === "function" ? d(model.values[i], ...args) : d;
-    node.slopes[k] = row && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
+    if (known) model.partials[i][k] ??= slopeOf(doc, node, k, NUMBERS, model.values[i], args);
+    node.slopes[k] = known && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
   });
 }
