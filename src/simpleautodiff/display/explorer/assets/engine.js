@@ -193,7 +193,7 @@ function short(number, digits = 3) {
   const text = number === 0 || (size >= 0.1 && size < 1e7) ? strip(fixed(number, digits))
     : python(Number(number.toPrecision(size < 1 ? digits : Math.max(digits, 7))), size < 1 ? digits : Math.max(digits, 7));
   if (Number(text) !== number) return text;
-  const exact = python(number);
+  const exact = python(number, 16);
   return exact.length < text.length ? exact : text;
 }
 
@@ -209,9 +209,13 @@ function fixed(number, digits) {
 }
 
 // A number as Python writes it: with an exponent from `most` digits on, or below 0.0001.
-function python(number, most = 16) {
+function python(given, most = 7) {
+  const number = Number(given);
   const [digits, power] = number.toExponential().split("e");
   const exponent = Number(power);
   if (exponent >= -4 && exponent < most) return String(number);
   return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
+
+// A minus sign for the hyphen that computers write.
+const minus = (text) => text.replaceAll("-", "−");

@@ -14,7 +14,7 @@ const within = (term, binds) => (term.binds < binds ? `(${term.text})` : term.te
 
 // A number as it was typed; one of 13 digits or more was computed.
 function typed(number, digits = 3) {
-  const text = python(number);
+  const text = python(number, 16);
   const few = text.split("e")[0].replace(/^[-0.]+/, "").replace(".", "").length <= 12;
   return few ? text : short(number, digits);
 }

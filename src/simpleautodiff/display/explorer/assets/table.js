@@ -30,11 +30,11 @@ function writer(doc, now) {
     }
     let last = 0;
     for (const match of text.matchAll(tokens)) {
-      fragment.append(text.slice(last, match.index) + match[1]);
+      fragment.append(minus(text.slice(last, match.index)) + match[1]);
       fragment.append(linked(...spelled.get(match[2])));
       last = match.index + match[0].length;
     }
-    fragment.append(text.slice(last));
+    fragment.append(minus(text.slice(last)));
     return fragment;
   }
 
@@ -125,8 +125,8 @@ function writer(doc, now) {
 
   function rowCells({ name, symbols, numbers, result }) {
     const [, size, elements] = /^(\w+\([\d, ]*\)) (\[.*)$/s.exec(result) ?? [];
-    const last = elements === undefined ? make("td", { class: "result" }, result)
-      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, elements));
+    const last = elements === undefined ? make("td", { class: "result" }, minus(result))
+      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, minus(elements)));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
     for (const cell of cells) if (cell.textContent.length > 24) cell.title = cell.textContent;
     return [make("th", { scope: "row" }, ...name), ...cells, last];
@@ -172,7 +172,7 @@ function writer(doc, now) {
         : " follows its parents: it is next in the order, which is read from its end."];
     }
     const { name, symbols, numbers, result } = row(event, phase);
-    const cells = [symbols, numbers, result].filter((cell) => cell && cell !== "");
+    const cells = [symbols, numbers, minus(result)].filter((cell) => cell.textContent ?? cell);
     const seen = event.kind === "seed" ? [symbols] : cells;
     return [...name, ...seen.flatMap((cell) => [" = ", cell])];
   }
