@@ -57,12 +57,15 @@ def current_digits() -> int:
 def write_short(number: Any) -> str:
     """Write a number in a few digits, as the paper does: three decimals, or those of `use_digits`.
 
-    A small number has as many significant digits instead, and is never written as 0.
+    A small number has as many significant digits instead, and is never written as 0. What is
+    exact has no zeros at its end; what was rounded keeps them.
 
     Examples
     --------
     >>> write_short(11.652071), write_short(10.0), write_short(1e-5), write_short(-0.2836)
     ('11.652', '10', '1e-05', '-0.284')
+    >>> write_short(1.0002)
+    '1.000'
     """
     if isinstance(number, (float, np.floating)):
         return _write_float(float(number), _DIGITS.get())
@@ -80,19 +83,28 @@ def write_short(number: Any) -> str:
 
 
 def _write_float(number: float, digits: int) -> str:
+    """Write a float; zeros at the end are left out where they would say no more: 10, but 1.000."""
     size = abs(number)
     if number == 0:
         return "0"  # also that with a minus sign
     if 0.1 <= size < 1e7:
-        text = _strip(f"{number:.{digits}f}")
+        text = f"{number:.{digits}f}"
     else:
-        text = f"{number:.{digits if size < 1 else max(digits, 7)}g}"
-    return min(text, _strip(repr(number)), key=len) if float(text) == number else text
+        text = f"{number:#.{digits if size < 1 else max(digits, 7)}g}".replace(".e", "e")
+    if not math.isclose(float(text), number, rel_tol=1e-12):
+        return text
+    return min(strip_zeros(text), strip_zeros(repr(number)), key=len)
 
 
-def _strip(text: str) -> str:
-    """Leave out zeros at the end, after the point."""
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+def strip_zeros(text: str) -> str:
+    """Leave out zeros at the end of each number, after its point.
+
+    Examples
+    --------
+    >>> strip_zeros("10.000"), strip_zeros("[0.500, 1.00e-05]")
+    ('10', '[0.5, 1e-05]')
+    """
+    return re.sub(r"(\.\d*?)0*(?=e|$|[^\d.])", lambda m: m[1].rstrip("."), text)
 
 
 def write_typed(number: Any) -> str:
@@ -105,7 +117,7 @@ def write_typed(number: Any) -> str:
     """
     if not isinstance(number, (float, np.floating)):
         return write_short(number)
-    text = _strip(str(number))
+    text = strip_zeros(str(number))
     digits = sum(map(str.isdigit, text.partition("e")[0].lstrip("-0.")))
     return text if digits <= _TYPED else write_short(number)
 

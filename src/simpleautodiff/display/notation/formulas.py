@@ -28,6 +28,7 @@ from simpleautodiff.program.notation import (
     current_digits,
     latex_name,
     render,
+    strip_zeros,
     use_digits,
     write_result,
     write_short,
@@ -98,10 +99,12 @@ def write_true(write: Callable[[], Term], value: Any) -> Term:
     >>> print(write_true(lambda: Term(1 / 3) + Term(1 / 3), 2 / 3))
     0.3333 + 0.3333
     """
-    wanted = write_short(value)
+    wanted = strip_zeros(write_short(value))
     first = term = write()
     for digits in range(current_digits() + 1, MAX_DIGITS + 2):
-        if term.said is None or write_short(term.said) == wanted or _equals(term.said, value):
+        if term.said is None or _equals(term.said, value):
+            return term
+        if strip_zeros(write_short(term.said)) == wanted:
             return term
         if digits <= MAX_DIGITS:
             with use_digits(digits):

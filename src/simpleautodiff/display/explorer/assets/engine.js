@@ -190,14 +190,24 @@ function short(number, digits = 3) {
   if (Number.isNaN(number)) return "nan";
   if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
   const size = Math.abs(number);
-  const text = number === 0 || (size >= 0.1 && size < 1e7) ? strip(fixed(number, digits))
-    : python(Number(number.toPrecision(size < 1 ? digits : Math.max(digits, 7))), size < 1 ? digits : Math.max(digits, 7));
-  if (Number(text) !== number) return text;
-  const exact = python(number, 16);
-  return exact.length < text.length ? exact : text;
+  if (number === 0) return "0";
+  const most = size < 1 ? digits : Math.max(digits, 7);
+  const text = size >= 0.1 && size < 1e7 ? fixed(number, digits) : scientific(number.toPrecision(most), most);
+  if (Math.abs(Number(text) - number) > 1e-12 * Math.max(size, Math.abs(Number(text)))) return text; // rounded: its zeros say so
+  const [bare, exact] = [strip(text), python(number, 16)];
+  return exact.length < bare.length ? exact : bare;
 }
 
-const strip = (text) => (text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text);
+// Without zeros at the end, after the point.
+const strip = (text) => text.replace(/(\.\d*?)0*(?=e|$)/, (_, kept) => kept.replace(/\.$/, ""));
+
+// So many significant digits, as Python writes them.
+function scientific(text, most) {
+  const exponent = Number(Number(text).toExponential().split("e")[1]);
+  if (exponent >= -4 && exponent < most) return Number(text).toFixed(Math.max(0, most - 1 - exponent));
+  const [digits] = Number(text).toExponential(most - 1).split("e");
+  return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
 
 // As many decimals; what lies exactly between two numbers goes to the even one, as in Python.
 function fixed(number, digits) {

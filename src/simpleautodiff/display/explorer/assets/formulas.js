@@ -70,10 +70,10 @@ function added(a, b) {
 
 // A right-hand side with so many digits that it is true: it rounds to what follows it.
 function writeTrue(write, value) {
-  const wanted = short(value);
+  const wanted = strip(short(value));
   let found = write(3);
   for (let digits = 4; digits <= MOST_DIGITS; digits++) {
-    if (Number.isNaN(found.said) || found.said === undefined || short(found.said) === wanted || found.said === value) break;
+    if (Number.isNaN(found.said) || found.said === undefined || strip(short(found.said)) === wanted || found.said === value) break;
     found = write(digits);
   }
   return found.text;
