@@ -240,7 +240,7 @@ def test_a_network_of_two_layers_is_explored(tab, tmp_path):
     for name in PHASES:
         phase(tab, name)
         tab.click("[aria-label='To the end']")
-    assert "(4, 8) float64" in tab.inner_text(".table")
+    assert "float64(4, 8)" in tab.inner_text(".table")
 
 
 def test_ten_thousand_nodes_do_not_make_it_slow(tab, tmp_path):
