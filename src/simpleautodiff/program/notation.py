@@ -49,11 +49,6 @@ def use_digits(digits: int | None) -> Iterator[None]:
         _DIGITS.reset(token)
 
 
-def current_digits() -> int:
-    """Return how many decimals numbers are written with."""
-    return _DIGITS.get()
-
-
 def write_short(number: Any) -> str:
     """Write a number in a few digits, as the paper does: three decimals, or those of `use_digits`.
 
@@ -327,6 +322,34 @@ class Term:
         return bool(self.value >= as_term(other).value)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def write_true(write: Callable[[], Term], value: Any) -> Term:
+    """Write a right-hand side with so many digits that it is true: it rounds to what follows it.
+
+    What the digits on the left say, computed, is written as the value on the right is: ``0.333 +
+    0.333 = 0.667`` is not true, ``0.3333 + 0.3333 = 0.667`` is.
+
+    Examples
+    --------
+    >>> print(write_true(lambda: Term(1 / 3) + Term(1 / 3), 2 / 3))
+    0.3333 + 0.3333
+    """
+    wanted = strip_zeros(write_short(value))
+    first = term = write()
+    for digits in range(_DIGITS.get() + 1, MAX_DIGITS + 2):
+        if term.said is None or _equals(term.said, value):
+            return term
+        if strip_zeros(write_short(term.said)) == wanted:
+            return term
+        if digits <= MAX_DIGITS:
+            with use_digits(digits):
+                term = write()
+    return term if isinstance(value, float) else first  # more digits of another precision say less
+
+
+def _equals(said: Any, value: Any) -> bool:
+    return not isinstance(said, np.ndarray) and bool(said == value)
 
 
 def as_term(number: Any) -> Term:
