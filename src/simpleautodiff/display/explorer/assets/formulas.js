@@ -120,7 +120,7 @@ function formulas(doc, now) {
     const sum = (start, digits) => live
       .map(([arg, k]) => push(at(digits ?? 3), start(arg), slope(i, k, digits))).reduce(added);
     return { symbols: sum((arg) => named(dotted(doc.nodes[arg].name), dot[arg] ?? 0)).text,
-      numbers: writeTrue((digits) => sum((arg) => computedNumber(dot[arg] ?? 0, digits), digits), dot[i]) };
+      numbers: writeTrue((digits) => sum((arg) => computedNumber(dot[arg] ?? 0, digits), digits), dot[i] ?? 0) };
   }
 
   function adjoint({ node, child, k, first, from, before, number }) {

@@ -109,7 +109,20 @@ function writer(doc, now) {
     const rest = phase.events.length - first - events.length;
     return make("table", { class: bare ? "bare" : phase.id },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+      make("tbody", {}, ...unreached(phase), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+  }
+
+  // What a forward sweep does not reach has the derivative 0, as in the tables; no step leads there.
+  function unreached(phase) {
+    if (phase.id !== "forward" || !doc.live || doc.nodes.length > MOST_ROWS) return [];
+    const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
+    const { numbers } = now().model.sweeps[phase.sweep];
+    return doc.nodes.flatMap((node, i) => {
+      if (reached.has(i)) return [];
+      const sides_ = node.op ? sides.tangent(i, numbers) : { symbols: `∂${node.name}/∂${nameOf(root)}`, numbers: "" };
+      const cells = rowCells({ name: nameHtml(node.name, "forward"), symbols: math(sides_.symbols), numbers: math(sides_.numbers), result: "0" });
+      return [make("tr", { class: "unreached", "data-node": i }, ...cells)];
+    });
   }
 
   // A row that is still to come has nothing but its name.
