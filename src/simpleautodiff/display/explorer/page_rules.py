@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 from simpleautodiff.core.linear import ZERO
@@ -155,7 +156,7 @@ def write_rule(primitive: Primitive, constants: tuple[Any, ...]) -> list[Any]:
     """
     args = [Script(str(k)) if c is None else c for k, c in enumerate(constants)]
     return [
-        follow(lambda k=k: primitive.partial(k, Script("v"), tuple(args))) if c is None else None
+        follow(partial(primitive.partial, k, Script("v"), tuple(args))) if c is None else None
         for k, c in enumerate(constants)
     ]
 
