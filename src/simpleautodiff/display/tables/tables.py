@@ -191,7 +191,7 @@ def values_table(program: Program, unfold: bool = False) -> Table:
 def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any = 1) -> Table:
     """Return the tangents: the forward sweep from one input."""
     hidden = {} if unfold else hide_steps(program)
-    dot = Program.tangents(program, wrt, seed)
+    dot = Program.tangents(program, wrt, seed=seed)
     seeded = not isinstance(seed, int) or seed != 1
     whole = sweeps_all_elements(program, wrt) or seeded
     start = _words("the seed" if seeded else "all ones")

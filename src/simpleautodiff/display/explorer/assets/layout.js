@@ -207,12 +207,11 @@ function complete(doc, model, i) {
   const names = node.args.map((arg) => (Array.isArray(arg) ? short(decode(arg[0])) : doc.nodes[arg].name));
   node.text ??= (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
   node.slopes = {};
-  const row = args.every((arg) => typeof arg === "number") ? ROWS[node.op] : undefined;
+  for (const arg of node.args) if (!Array.isArray(arg)) doc.nodes[arg].named = true;
+  const known = node.rule !== undefined && args.every((arg) => typeof arg === "number");
   node.args.forEach((arg, k) => {
     if (Array.isArray(arg)) return;
-    doc.nodes[arg].named = true;
-    const d = row?.d[k];
-    if (row) model.partials[i][k] ??= typeof d === "function" ? d(model.values[i], ...args) : d;
-    node.slopes[k] = row && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
+    if (known) model.partials[i][k] ??= slopeOf(doc, node, k, NUMBERS, model.values[i], args);
+    node.slopes[k] = known && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
   });
 }
