@@ -190,10 +190,17 @@ def find_scipy_frames() -> list[FrameType]:
 
 
 def format_line(filename: str, lineno: int) -> str:
-    """Write a line of source code as ``model.py:12: y = log(x)``."""
+    """Write a line of source code as ``model.py:12: y = log(x)``, or ``Cell In[3]:2: ...``."""
     text = linecache.getline(filename, lineno).strip()
-    position = f"{os.path.basename(filename)}:{lineno}"
+    position = f"{_name_cell(filename) or os.path.basename(filename)}:{lineno}"
     return f"{position}: {text}" if text else position
+
+
+def _name_cell(filename: str) -> str:
+    """Return the name of the notebook cell that a file stands for, as IPython writes it."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    name = shell and shell.compile.format_code_name(filename)
+    return " ".join(name) if name else ""
 
 
 def cite_line() -> str:
