@@ -177,8 +177,8 @@ def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> S
         rows, columns = np.indices((m, n)).reshape(2, -1)  # a 0 may have a derivative
         return from_places(reshape(given, (-1,)), rows, columns, (m, n))
     raise RuleError(
-        f"a sparse matrix of nodes is made by {format}_array((data, (rows, columns)), shape=...)"
-        f"{cite_line()}"
+        "a sparse matrix of nodes is made by csr_array((data, (rows, columns)), shape=...) or by "
+        f"diags_array(diagonals, offsets=...){cite_line()}"
     )
 
 
