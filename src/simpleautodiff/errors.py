@@ -172,6 +172,10 @@ def _is_scipy(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("scipy.")
 
 
+def _is_transformation(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("simpleautodiff.transforms.")
+
+
 def find_scipy_frames() -> list[FrameType]:
     """Return the running frames of SciPy up to the user's code, the innermost first."""
     frames = []
@@ -179,8 +183,8 @@ def find_scipy_frames() -> list[FrameType]:
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif is_user_frame(frame):
-            break  # what called the user's code does not matter
+        elif is_user_frame(frame) or _is_transformation(frame):
+            break  # what called the user's code, or asked for its derivative, does not matter
         frame = frame.f_back
     return frames
 

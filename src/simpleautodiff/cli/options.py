@@ -20,7 +20,7 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
 MODES = ("forward", "reverse")
-SHOWS = ("plain", "values", "tangents", "adjoints", "construction", "reachable", "order")
+SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
 
 @dataclass(frozen=True)

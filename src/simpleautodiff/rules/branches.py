@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, final
@@ -12,7 +14,8 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.values.functions import is_array, lift, shape
+from simpleautodiff.values.functions import is_array, lift, shape, undecided_error
+from simpleautodiff.values.interval import Interval
 
 _FINITE = 2**15  # a number below is finite in every dtype
 
@@ -129,6 +132,8 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
     computed and the choice is made element by element; where it is `ZERO` there is no slope.
     """
+    if condition is None:
+        raise undecided_error("a branch of a derivative")
     if is_array(condition):
         with np.errstate(all="ignore"):
             return _choose_each(condition, _evaluate(yes), _evaluate(no))
@@ -136,6 +141,18 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
         return _evaluate(yes) if condition else _evaluate(no)
     piecewise = sympy_function("Piecewise")
     return piecewise((_as_number(_evaluate(yes)), condition), (_as_number(_evaluate(no)), True))
+
+
+def either(*conditions: Any) -> Any:
+    """Return where one of several conditions holds."""
+    if any(condition is None for condition in conditions):
+        raise undecided_error("a branch of a derivative")
+    return functools.reduce(operator.or_, conditions)
+
+
+def is_nan(x: Any) -> Any:
+    """Tell where there is no number; intervals always have some."""
+    return False if isinstance(plain(x), Interval) else x != x
 
 
 def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
@@ -181,6 +198,8 @@ def _as_number(value: Any) -> Any:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
+    if condition is None:
+        raise undecided_error("the condition of where")
     if type(condition).__module__.startswith("sympy"):
         return sympy_function("Piecewise")((x, condition), (y, True))
     if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):

@@ -25,7 +25,7 @@ from simpleautodiff.core.linear import ZERO, Linear, pull, push
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Kink, Partial, Primitive
 from simpleautodiff.rules.branches import choose
-from simpleautodiff.values.functions import is_complex, shape
+from simpleautodiff.values.functions import is_complex, is_mpmath_interval, shape
 from simpleautodiff.values.other_arrays import Foreign
 
 Restated = tuple[Primitive, Args] | None
@@ -64,7 +64,7 @@ def restate_power(x: Any, y: Any) -> Restated:
 
 def _is_number(y: Any) -> bool:
     """Tell whether an exponent is a plain real number; nodes count as real numbers elsewhere."""
-    return isinstance(y, Real) and not isinstance(y, Traced)
+    return isinstance(y, Real) and not isinstance(y, Traced) and not is_mpmath_interval(type(y))
 
 
 def _origin(x: Any) -> tuple[Primitive | None, Args]:

@@ -170,7 +170,8 @@ def write_latex(table: Table) -> str:
     columns = _columns(table)
     shapes = _column_shapes(table, columns)
     broken = [shape != "l" for shape in shapes]
-    lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
+    arrow = "up" if table.upward else "down"
+    lines = [rf"$\left\{arrow}arrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
     end = r"\tabularnewline" if any(broken) else r"\\"
     if any(broken):  # after an = sign only where it must be
         lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
@@ -256,10 +257,15 @@ def _html_row(row: TableRow, columns: list[int], last: str) -> str:
 
 
 def _add_subscripts(cell: str) -> str:
-    """Write x1 as x with a subscript; longer names, such as log2, stay as they are."""
-    return re.sub(
+    """Write x1 as x with a subscript, a power as one, and a real minus sign.
+
+    Longer names, such as log2, stay as they are.
+    """
+    text = re.sub(
         r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", html.escape(cell)
     )
+    text = re.sub(r"\^(\([^()]*\)|-?[\w.]+(?:<sub>\d+</sub>)?)", r"<sup>\1</sup>", text)
+    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=e)-(?=\d)", "−", text)
 
 
 def write_json(table: Table) -> str:
