@@ -241,7 +241,7 @@ from simpleautodiff.core.engine import engine as _engine
 
 __version__ = "0.1.0"
 __path__.append(os.path.join(__path__[0], "autograd"))  # simpleautodiff.numpy, .extend, ...
-_MODULES = ("errors", "extend", "micrograd", "misc", "numpy", "plug", "scipy")
+_MODULES = ("errors", "extend", "learn", "micrograd", "misc", "numpy", "plug", "scipy")
 _AUTOGRAD_BUILTINS = ("dict", "isinstance", "list", "tuple", "type")  # `import *` leaves them out
 
 

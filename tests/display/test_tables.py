@@ -440,13 +440,6 @@ class TestNames:
             ad.compare(self.f, 2.0)
 
 
-def test_fractions_in_latex_have_room():
-    table = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2, 2.0, 5.0).adjoints()
-    rows = [line for line in table.to("latex").splitlines() if line.endswith(r"\\")]
-    assert any(r"\frac" in row for row in rows)
-    assert all((r"\frac" in row) == (r"\rule[" in row) for row in rows)
-
-
 class TestOtherLayouts:
     """The reverse table as the paper prints it, and both columns as Baydin et al. do."""
 
@@ -504,3 +497,10 @@ def test_a_sweep_may_start_with_another_seed(example):
     assert example.tangents("x1", seed=1).title == example.tangents("x1").title
     with pytest.raises(ad.ValueKindError, match="a seed"):
         example.tangents("x1", seed="3")
+
+
+def test_fractions_in_latex_have_room():
+    table = ad.trace(lambda x1, x2: ad.log(x1) + x1 * x2, 2.0, 5.0).adjoints()
+    rows = [line for line in table.to("latex").splitlines() if line.endswith(r"\\")]
+    assert any(r"\frac" in row for row in rows)
+    assert all((r"\frac" in row) == (r"\rule[" in row) for row in rows)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.rules.asked import note_answer
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.rules.scalar import arithmetic, piecewise
 from simpleautodiff.values.functions import is_different, is_equal, undecided_error
@@ -68,7 +69,7 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
 
 def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a predicate of the plain value."""
-    return lambda x: ufunc(plain(x))
+    return lambda x: note_answer(ufunc(plain(x)), ufunc, x)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {

@@ -69,7 +69,7 @@ class Trace(Program):
             return values_table(self, unfold)
 
     def tangents(
-        self, wrt: str = "", digits: int | None = None, unfold: bool = False, seed: Any = 1
+        self, wrt: str = "", seed: Any = 1, *, digits: int | None = None, unfold: bool = False
     ) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
@@ -83,10 +83,11 @@ class Trace(Program):
     def adjoints(
         self,
         output: str = "",
+        seed: Any = 1,
+        *,
         digits: int | None = None,
         unfold: bool = False,
         style: str = "steps",
-        seed: Any = 1,
     ) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 

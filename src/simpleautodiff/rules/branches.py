@@ -10,9 +10,10 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
+from simpleautodiff.rules.asked import note_decision
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_array, lift, shape, undecided_error
 from simpleautodiff.values.interval import Interval
@@ -61,15 +62,15 @@ class Masked(PartialAdjoint):
             both = type(carried) is Masked and carried.mask.shape == self.mask.shape
             if not both:
                 return carried
-            return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
+            return Masked(_take(self.mask, carried.array, 0), carried.mask & self.mask)
         if type(derivative) is int and derivative == 1:
             return self
         if type(derivative) in (int, float):  # which takes the dtype of the array, and may be inf
             with np.errstate(all="ignore"):
                 product = self.array * derivative
             finite = abs(derivative) < _FINITE
-            return Masked(product if finite else where(self.mask, product, 0), self.mask)
-        product = self.array * where(self.mask, derivative, 0)
+            return Masked(product if finite else _take(self.mask, product, 0), self.mask)
+        product = self.array * _take(self.mask, derivative, 0)
         return Masked(product, _spread(self.mask, product))
 
     def fit(self, like: Any) -> Any:
@@ -112,7 +113,7 @@ class Slopes(Linear):
         def multiply(derivative: Any) -> Masked:
             with np.errstate(all="ignore"):
                 product = derivative if type(slope) is int and slope == 1 else derivative * slope
-            product = where(mask, product, 0)
+            product = _take(mask, product, 0)
             return Masked(product, _spread(mask, product))
 
         super().__init__(multiply, multiply)
@@ -162,10 +163,17 @@ def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
     slopes = [x.slope if type(x) is Slopes else x for _, x in pairs]
     if len(pairs) == 1:
         return Slopes(*slopes, *masks)
-    slope = where(condition, *slopes)
+    slope = _take(condition, *slopes)
     return (
         Slopes(slope, masks[0] | masks[1]) if type(yes) is Slopes or type(no) is Slopes else slope
     )
+
+
+def _take(condition: Any, x: Any, y: Any) -> Any:
+    """Return where(condition, x, y); of plain numbers, nothing but the condition is on a tape."""
+    if not isinstance(x, Traced) and not isinstance(y, Traced):
+        note_decision(condition)
+    return where(condition, x, y)
 
 
 def _where_rule(condition: Any, first: bool) -> Any:

@@ -94,8 +94,8 @@ def row(
     listed
         Enter it in the table. False for one of a family, such as einsum with three operands.
     squared, restate
-        Of a root, the derivatives of its square, from the arguments alone; and the function that
-        finds a smoother primitive of the same value. See `rules.roots`.
+        Of a root, the derivatives of its square, and () of what multiplies or moves roots; and the
+        function that finds a smoother primitive of the same value. See `rules.roots`.
     """
     if real and define:
         define = _refuse_complex(name, define)

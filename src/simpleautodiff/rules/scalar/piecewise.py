@@ -40,7 +40,7 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 
-def _slope_of_squared_size(x: Any) -> Any:
+def _slope_of_squared_size(_v: Any, x: Any) -> Any:
     """Return the gradient of |x|², which is smooth."""
     return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
 
@@ -232,11 +232,18 @@ def _stepwise_row(name: str, python: Any, names: dict[str, Any]) -> Any:
         at_step = Kink("x an integer other than 0", lambda x: x != 0 and x == math.floor(x), STEP)
     if name == "rint":
         at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, STEP)
+
+    def as_numpy(x: Any) -> Any:
+        """Return a float for a float: -0.0 has a sign, and there are inf and nan."""
+        if type(x) is not float:
+            return python(x)
+        return math.copysign(python(x), x) if math.isfinite(x) else x
+
     return row(
         name,
         ZERO,
         define=python,
-        names=names,
+        names={"math": as_numpy, **names},
         text=f"{name}({{0}})",
         latex=rf"\operatorname{{{{{name}}}}} {{0}}",
         reason=f"{name} is piecewise constant",
