@@ -63,7 +63,7 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "grade": Command(
-        "name what is wrong with an engine of yours: mine.py, or a folder of them",
+        "name what is wrong with an engine of yours: mine.py, or a folder",
         ("text", "json", "junit", "html", "csv"),
         ("task", "seed", "shape", "names"),
         "engine",

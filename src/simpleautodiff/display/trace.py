@@ -115,7 +115,12 @@ class Trace(Program):
         return turn_upward(table) if style == "paper" else table
 
     def side_by_side(
-        self, mode: str = "forward", wrt: str = "", output: str = "", digits: int | None = None
+        self,
+        mode: str = "forward",
+        wrt: str = "",
+        output: str = "",
+        digits: int | None = None,
+        unfold: bool = False,
     ) -> SideBySide:
         """Return the values beside a sweep, with inputs v₋₁, v₀, as Baydin et al. print them.
 
@@ -132,9 +137,8 @@ class Trace(Program):
         y    = v₂                    = 3.466   ẏ    = v̇₂                                      = 2.5
         """
         with use_digits(digits):
-            return side_by_side(
-                self, mode, self.proper(wrt) if wrt else "", self.proper(output) if output else ""
-            )
+            start, end = self.proper(wrt) if wrt else "", self.proper(output) if output else ""
+            return side_by_side(self, mode, start, end, unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
