@@ -21,7 +21,7 @@ def find_written_level(*values: Any) -> Any:
         while isinstance(x, Traced):
             if getattr(x.level, "written", False):
                 return x.level
-            x = x.value
+            x = getattr(x, "value", None)  # symbols have none
     return None
 
 
