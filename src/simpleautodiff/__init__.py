@@ -30,7 +30,6 @@ if typing.TYPE_CHECKING:
     from simpleautodiff.autograd.installing import install_as_autograd as install_as_autograd
     from simpleautodiff.compiled import jit as jit
     from simpleautodiff.core.linear import ZERO as ZERO, Linear as Linear
-    from simpleautodiff.core.node import Node as Node
     from simpleautodiff.core.order import (
         execution_order as execution_order,
         topological_order as topological_order,
@@ -50,7 +49,7 @@ if typing.TYPE_CHECKING:
         Figure as Figure,
         figure as figure,
     )
-    from simpleautodiff.display.figures.fold import (
+    from simpleautodiff.display.folding.fold import (
         Folded as Folded,
         fold as fold,
     )
@@ -79,8 +78,8 @@ if typing.TYPE_CHECKING:
         LostDerivativeError as LostDerivativeError,
         MatrixError as MatrixError,
         MissingExtraError as MissingExtraError,
+        NotCompiledWarning as NotCompiledWarning,
         OrderError as OrderError,
-        PathLimitError as PathLimitError,
         ResultError as ResultError,
         RuleError as RuleError,
         TraceError as TraceError,
@@ -110,6 +109,7 @@ if typing.TYPE_CHECKING:
         reachable as reachable,
     )
     from simpleautodiff.program.paper import (
+        Node as Node,
         forward as forward,
         reverse as reverse,
     )
@@ -214,6 +214,12 @@ if typing.TYPE_CHECKING:
         jacrev as jacrev,
     )
     from simpleautodiff.transforms.kinks import KinkMet as KinkMet
+    from simpleautodiff.transforms.loops import (
+        cond as cond,
+        fori_loop as fori_loop,
+        scan as scan,
+        while_loop as while_loop,
+    )
     from simpleautodiff.transforms.snapshots import (
         Schedule as Schedule,
         loop as loop,

@@ -14,7 +14,6 @@
     ├── ArgumentError           wrong number, name or structure of arguments      (TypeError)
     │   └── InputError          what NumPy or SciPy refuse, too      (ValueError, IndexError)
     ├── TraceError              a node of another, finished trace              (RuntimeError)
-    │   └── PathLimitError      a compiled function took too many paths
     ├── OrderError              an order in which a node precedes its parent     (ValueError)
     ├── RuleError               a derivative rule that is missing or wrong       (ValueError)
     ├── CheckError              derivatives that disagree                    (AssertionError)
@@ -104,10 +103,6 @@ class TraceError(AutodiffError, RuntimeError):
     """A node of a finished recording was used, or a function cannot be recorded."""
 
 
-class PathLimitError(TraceError):
-    """A compiled function took more paths through its code than are retained."""
-
-
 class OrderError(AutodiffError, ValueError):
     """An order of nodes in which some node precedes one of its parents."""
 
@@ -142,6 +137,10 @@ class DifferenceWarning(RuntimeWarning):
 
 class DomainWarning(RuntimeWarning):
     """A Python float left the domain of a function and became inf or nan."""
+
+
+class NotCompiledWarning(RuntimeWarning):
+    """A function given to `jit` is run as it is, without machine code."""
 
 
 def match_numpy_error(error: Exception) -> type[MatrixError | FloatError | InputError]:
@@ -221,11 +220,16 @@ def short_repr(value: Any) -> str:
 
 def warn_domain(message: str) -> None:
     """Issue a `DomainWarning` that points to the user's own line."""
+    warn_user(message, DomainWarning)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points to the user's own line."""
     frame = find_user_frame()
     if frame is None:
-        warnings.warn(message, DomainWarning, stacklevel=2)
+        warnings.warn(message, category, stacklevel=3)
         return
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
-        message, DomainWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry
+        message, category, frame.f_code.co_filename, frame.f_lineno, registry=registry
     )

@@ -313,8 +313,8 @@ def test_a_strict_command_refuses_what_is_outside_a_domain(command, capsys):
         (["(" * 10_000 + "x" + ")" * 10_000, "x=1"], "20,001 characters"),
         (["(" * 4000 + "x" + ")" * 4000, "x=1"], "nested"),
         (["x" * 1_000_000, "x=1"], "1,000,000 characters"),
-        (["x^2", "x=1"], "use ** for powers"),
-        (["explore", "x", "x=1"], "--output page.html"),
+        (["x²", "x=1"], "use ** for powers"),
+        (["explore", "x*y", "x=1"], "no value for y"),
         (["explore", "--output", "a.html"], "--output page.html"),
         (["graph", "loog(x)", "x=1"], "did you mean log?"),
         (["source", "x*y", "x=1"], "no value for y"),
@@ -337,8 +337,14 @@ def test_bad_input_gives_one_message_and_exit_code_2(arguments, message, capsys)
         (["gard", "x**2", "x=3"], "there is no command 'gard'; did you mean grad?"),
         (["x", "x=1", "--fromat", "json"], "did you mean --format?"),
         (["grad", "x", "x=1", "--format", "svg"], "invalid choice: 'svg'"),
-        (["graph", "x", "x=1", "--output", "none/a.pdf"], "a.pdf; it writes text, svg, tikz, html"),
-        (["grad", "x", "x=1", "--output", "none/a.svg"], "a.svg; it writes text, json"),
+        (
+            ["graph", "x", "x=1", "--output", "none/a.jpg"],
+            "a.jpg; the name of its file ends in .txt, .svg",
+        ),
+        (
+            ["grad", "x", "x=1", "--output", "none/a.svg"],
+            "a.svg; the name of its file ends in .txt, .json",
+        ),
         (["grad", "x", "x=1", "--mode", "sideways"], "invalid choice: 'sideways'"),
         (["grad", "x", "x=1", "--order", "0"], "an integer from 1 to 8"),
         (["explore", "--port", "99999"], "up to 65535"),
@@ -423,7 +429,7 @@ def test_an_interruption_is_quiet(monkeypatch, capsys):
 
 
 def on_a_terminal(*arguments, **environment):
-    """Run the command in a terminal of 80 columns and return what appears there."""
+    """Run the command in a terminal, of 80 columns if not said, and return what appears there."""
     master, slave = pty.openpty()
     process = subprocess.Popen(
         command(*arguments),
@@ -452,17 +458,36 @@ def test_colours_only_where_they_are_wanted():
     assert "\x1b[1mValues\x1b[0m" in on_a_terminal(*EXAMPLE, NO_COLOR="")
     assert "\x1b" not in on_a_terminal(*EXAMPLE, NO_COLOR="1")
     assert "\x1b" not in on_a_terminal(*EXAMPLE, TERM="dumb")
-    assert "\x1b[31m" in on_a_terminal("grad", "x^2", "x=1", NO_COLOR="")
+    assert "\x1b[31m" in on_a_terminal("grad", "loog(x)", "x=1", NO_COLOR="")
 
 
-def test_no_line_wraps_on_a_terminal():
+@pytest.mark.parametrize("columns", [60, 80, 200])
+def test_no_line_wraps_on_a_terminal_and_nothing_is_lost(columns):
     formula = "sin(x*y*z + exp(x)) * cos(x*y*z - exp(y)) / sqrt(x**2 + y**2 + z**2)"
-    shown = on_a_terminal(
-        "explain", f"{formula} + {formula}", "x=1.2345", "y=2", "z=3", NO_COLOR="1"
-    )
+    arguments = "table", f"{formula} + {formula}", "x=1.2345", "y=2", "z=3", "--mode", "reverse"
+    shown = on_a_terminal(*arguments, NO_COLOR="1", COLUMNS=str(columns))
     lengths = [sum(c not in "\u0304\u0307\r" for c in line) for line in shown.splitlines()]
-    assert max(lengths) <= 80
-    assert "cut to 80 columns" in shown
+    assert max(lengths) <= columns
+    piped = subprocess.run(command(*arguments), capture_output=True, text=True, check=True).stdout
+    assert "".join(shown.replace("─", "").split()) == "".join(piped.replace("─", "").split())
+
+
+def test_a_narrow_terminal_has_the_arrows_of_a_graph_as_a_list():
+    formula = "sin(x*y) + cos(x*y) * exp(sin(x*y))"
+    arguments = "graph", formula, "x=1", "y=2"
+    assert "▶│" in on_a_terminal(*arguments, COLUMNS="300")
+    narrow = on_a_terminal(*arguments, COLUMNS="60")
+    assert "▶│" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 60
+    for name in "x", "y", "v1", "v2", "v3", "v4", "v5", "v6":
+        assert re.search(rf"^{name} = .* ─▶ ", narrow, re.MULTILINE)
+
+
+def test_a_wide_terminal_is_used():
+    told = [on_a_terminal(*EXAMPLE, COLUMNS=columns, NO_COLOR="1") for columns in ("60", "200")]
+    narrow, wide = (text[text.index("In words") :] for text in told)
+    assert max(map(len, wide.splitlines())) > 100
+    assert narrow.split() == wide.split()
 
 
 @pytest.mark.slow

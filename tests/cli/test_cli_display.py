@@ -52,8 +52,8 @@ def test_graphs(capsys, tmp_path):
     file = tmp_path / "graph.tex"
     out(capsys, "graph", *EXAMPLE, "--output", str(file))
     assert r"\begin{tikzpicture}" in file.read_text()
-    assert main(["graph", *EXAMPLE, "--show", "construction", "--format", "svg"]) == 2
-    assert "--format text or html" in capsys.readouterr().err
+    frames = out(capsys, "graph", *EXAMPLE, "--show", "construction", "--format", "svg")
+    assert len(ElementTree.fromstring(frames)) == 6
     assert out(capsys, "graph", *EXAMPLE, "--show", "construction").count("x1") > 5
 
 
@@ -77,6 +77,24 @@ def test_explore_writes_a_page(capsys, tmp_path):
     file = tmp_path / "page.html"
     out(capsys, "explore", *EXAMPLE, "--output", str(file))
     assert file.read_text().startswith("<!doctype html>")
+
+
+def test_explore_opens_at_a_formula(capsys, monkeypatch):
+    from simpleautodiff.display.explorer import server
+
+    def stop(self, **_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(server.Server, "serve_forever", stop)
+    text = out(capsys, "explore", "x*y + 1", "x=2", "y=-0.5")
+    assert text.split()[4].endswith("/#formula=x*y%20%2B%201&at=x=2.0,y=-0.5")
+
+
+def test_explore_of_a_file_says_what_to_write(capsys, tmp_path):
+    file = tmp_path / "m.py"
+    file.write_text("def f(x):\n    return x * x\n")
+    assert main(["explore", f"{file}:f", "x=2"]) == 2
+    assert "--output page.html" in capsys.readouterr().err
 
 
 def test_paper_writes_a_folder(capsys, tmp_path):

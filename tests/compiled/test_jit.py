@@ -3,6 +3,7 @@
 import math
 import pickle
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -205,7 +206,7 @@ def test_conditions_on_arrays_and_whole_numbers_are_guarded():
     assert jitted(x, 2.0) == 9.0
 
 
-def test_too_many_ways_are_refused_with_the_line():
+def test_beyond_the_last_way_it_runs_as_it_is_and_says_so_once():
     def f(x):
         n = 0
         while x > n:
@@ -215,9 +216,26 @@ def test_too_many_ways_are_refused_with_the_line():
     jitted = ad.jit(f, max_paths=5, tier="tape")
     for k in range(5):
         assert jitted(k + 0.5) == (k + 1) * (k + 0.5)
-    with pytest.raises(ad.PathLimitError, match=r"5 different ways.*while x > n"):
-        jitted(9.5)
-    assert jitted(2.5) == 7.5
+    with pytest.warns(ad.NotCompiledWarning, match=r"5 different ways.*while x > n"):
+        assert jitted(9.5) == 95.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jitted(11.5) == 138.0
+        assert jitted(2.5) == 7.5
+
+
+def test_what_cannot_be_compiled_says_so_once_at_the_users_line():
+    def f(x):
+        return x * float(x)  # a number that is no longer recorded
+
+    jitted = ad.jit(f)
+    assert jitted(2.0) == 4.0
+    with pytest.warns(ad.NotCompiledWarning, match=r"run f as it is.*float\(x\)") as said:
+        assert jitted(2.0) == 4.0
+    assert said[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert jitted(3.0) == 9.0
 
 
 def test_at_equal_numbers_the_path_is_decided_as_by_python():

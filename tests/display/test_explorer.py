@@ -191,9 +191,9 @@ def test_every_view_has_every_node_once_and_no_box_on_another(program):
         assert sorted(nodes) == list(range(len(program)))
         places = [(x, y) for _, x, y in view["boxes"]]
         for i, (x, y) in enumerate(places):
-            assert all(abs(x - a) >= 116 or abs(y - b) >= 62 for a, b in places[:i])
-            assert 58 <= x <= view["size"][0] - 58
-            assert 31 <= y <= view["size"][1] - 31
+            assert all(abs(x - a) >= 96 or abs(y - b) >= 60 for a, b in places[:i])
+            assert 48 <= x <= view["size"][0] - 48
+            assert 30 <= y <= view["size"][1] - 30
 
 
 def test_every_edge_of_every_view_is_drawn_from_box_to_box(program):
@@ -211,8 +211,8 @@ def test_every_edge_of_every_view_is_drawn_from_box_to_box(program):
         assert {(a, b) for a, b, _ in view["edges"]} == {(a, b) for a, b in wanted if a != b}
         for a, b, route in view["edges"]:
             assert place[a][0] < place[b][0]
-            assert route[0] == pytest.approx(place[a][0] + 58, abs=0.2)
-            assert route[-2] == pytest.approx(place[b][0] - 58, abs=0.2)
+            assert route[0] == pytest.approx(place[a][0] + 48, abs=0.2)
+            assert route[-2] == pytest.approx(place[b][0] - 48, abs=0.2)
 
 
 def test_boxes_unfold_into_what_is_in_them_and_fold_again(program):
@@ -306,8 +306,8 @@ def test_arrays_are_shown_without_sliders():
     doc = make_document(ad.trace(lambda w, x: np.sum(np.tanh(x @ w) ** 2), w, np.ones((3, 2))))
     assert not doc["live"]
     assert "single numbers" in doc["why"]
-    found = {"text": "(2,) float64: 0.5, -0.25", "shape": "(2,)", "most": 0.5, "nan": False}
-    assert doc["nodes"][0]["value"] == found
+    text = {"text": "float64(2,) [0.5, -0.25]", "shape": "(2,)", "most": 0.5, "nan": False}
+    assert doc["nodes"][0]["value"] == text | {"dims": [2], "elements": [0.5, -0.25]}
     assert [sweep["mode"] for sweep in doc["sweeps"]] == ["forward", "forward", "reverse"]
 
 

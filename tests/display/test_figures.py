@@ -22,6 +22,7 @@ from simpleautodiff.display.figures.layout.crossings import arrange, count_cross
 from simpleautodiff.display.figures.layout.layering import make_layering
 from simpleautodiff.display.figures.layout.layout import lay_out
 from simpleautodiff.display.figures.paper_gallery import example, gallery
+from simpleautodiff.display.figures.paper_listings import listings
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
 from simpleautodiff.display.notation.rich_text import split_runs, text_width, to_latex
 
@@ -62,6 +63,25 @@ class TestThePaper:
         for path in written:
             expected = (GOLDEN / path.name).read_text(encoding="utf-8")
             assert path.read_text(encoding="utf-8") == expected, path.name
+
+    def test_the_page_shows_and_links_every_file(self, tmp_path):
+        *files, page = gallery(tmp_path)
+        text = page.read_text(encoding="utf-8")
+        linked = set(re.findall(r'href="([^#"]+)"', text))
+        frames = {path.name for path in files if re.match(r"figure-construction-\d", path.name)}
+        assert linked | frames == {path.name for path in files}
+        assert set(re.findall(r'src="([^"]+)"', text)) <= linked
+        assert set(re.findall(r'href="#([^"]+)"', text)) == set(re.findall(r'id="([^"]+)"', text))
+
+    def test_a_listing_stands_beside_its_graph(self):
+        for listing in listings(example()):
+            code = listing.code.splitlines()
+            assert [line for line in listing.text().splitlines() if line.startswith(code[0])]
+            drawing = ET.fromstring(listing.svg())
+            lines = [text.text for text in drawing if text.tag.endswith("}text")]
+            assert lines == code
+            right = [part for part in drawing if part.tag.endswith("}svg")]
+            assert float(right[0].get("x")) > max(map(len, code)) * 7.8  # of DejaVu at 13 px
 
     @pytest.mark.parametrize("show", SHOWN)
     def test_the_graph_is_the_papers(self, show):
@@ -513,7 +533,7 @@ class TestFigure:
 
     def test_saving_asks_for_a_known_ending(self, tmp_path):
         with pytest.raises(ad.ArgumentError, match=r"\.svg, \.tex, \.txt"):
-            figure(example()).save(tmp_path / "figure.png")
+            figure(example()).save(tmp_path / "figure.jpg")
         assert figure(example()).save(tmp_path / "a.txt").read_text("utf-8").startswith(" ")
 
     @pytest.mark.parametrize(

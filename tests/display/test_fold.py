@@ -7,7 +7,7 @@ import pytest
 
 import simpleautodiff as ad
 from simpleautodiff.display.figures.figure import figure
-from simpleautodiff.display.figures.fold import fold, unfold_all
+from simpleautodiff.display.folding.fold import fold, unfold_all
 
 
 def layer(weight, x):

@@ -53,7 +53,7 @@ def page() -> str:
         "examples. A test keeps the page true.",
         "",
         "What else code may do, and what it may not: "
-        "[arrays](arrays.md#what-has-to-be-written-another-way).",
+        "[arrays](arrays.md#what-needs-to-be-written-differently).",
         "",
         "## NumPy's functions",
         "",

@@ -4,6 +4,7 @@ import ast
 import doctest
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 import coverage_page
 import module_map
 import simpleautodiff as ad
+from simpleautodiff.cli import main
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/*.md")])
@@ -65,6 +67,18 @@ def test_the_documents_examples_run():
             optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS,
         )
         assert failures == 0, page.name
+
+
+@pytest.mark.slow
+def test_the_commands_for_lecturers_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "teach.md").read_text(encoding="utf-8")
+    lines = re.findall(r"^\|.*`(simpleautodiff .*?)`", page, re.M)
+    assert len(lines) == 6
+    for line in lines:
+        _, *words = shlex.split(line)
+        assert words[0] == "site" or main(words) == 0, line  # the site has tests of its own
+    assert all(pathlib.Path(name).exists() for name in ("FOLDER", "graph.svg", "page.html"))
 
 
 @pytest.mark.slow

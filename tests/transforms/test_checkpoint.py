@@ -112,3 +112,12 @@ def test_checkpoints_and_stated_nodes_register_nothing():
         f(2.0)
         Node(6.0, [Node(2.0)], "mul").grad_wrt_parents = [3.0]
     assert len(_forget) == before
+
+
+def test_a_captured_node_at_second_order():
+    def f(a):
+        return ad.checkpoint(lambda x: a * x * x)(a)  # a³
+
+    assert ad.grad(f)(2.0) == 12.0
+    assert ad.grad(ad.grad(f))(2.0) == 12.0
+    assert ad.grad(ad.grad(ad.grad(f)))(2.0) == 6.0

@@ -73,7 +73,7 @@ def _restore(flat: list[Any]) -> Component:
     nodes: list[Node] = []
     for value, operator, args in flat:
         new_args = tuple(nodes[what] if is_index else what for is_index, what in args)
-        nodes.append(HAND.record(TABLE[operator] if operator else None, new_args, value))
+        nodes.append(HAND.record(TABLE.get(operator), new_args, value))
     return Component(nodes)
 
 

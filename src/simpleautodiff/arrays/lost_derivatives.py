@@ -135,15 +135,23 @@ def _public(module: str) -> str:
     return ".".join(takewhile(lambda part: part[0] != "_", module.split(".")[1:]))
 
 
-def _refuse_conversion(conversion: str) -> Callable[[Any], Any]:
+_PLAIN_NUMBER = (
+    "node.value is the plain number; of functions take simpleautodiff's or NumPy's: np.sin(x) for "
+    "math.sin(x); an array that is written to is made inside the function, with np.zeros, np.array "
+    "or np.copy"
+)
+_PLAIN_INDEX = (
+    "A count or an index is a plain integer: write range(int(n.value)), a[int(n.value)], or leave "
+    "n out of what is differentiated, by argnums"
+)
+
+
+def _refuse_conversion(conversion: str, instead: str = _PLAIN_NUMBER) -> Callable[[Any], Any]:
     """Return a method that refuses to make a plain number of a node."""
 
     def refuse(self: Any) -> Any:
         raise scipy_error() or LostDerivativeError(
-            f"{conversion} of {self!r} would drop its derivative. node.value is the plain number; "
-            "of functions take simpleautodiff's or NumPy's: np.sin(x) for math.sin(x); an array "
-            "that is written to is made inside the function, with np.zeros, np.array or "
-            f"np.copy{cite_line()}"
+            f"{conversion} of {self!r} would drop its derivative. {instead}{cite_line()}"
         )
 
     return refuse
@@ -180,6 +188,6 @@ CONVERSIONS: dict[str, Callable[..., Any]] = {  # Python's and NumPy's, nearly a
     "__bool__": _refuse_bool,
     "__complex__": _refuse_conversion("complex()"),
     "__float__": _refuse_conversion("float()"),
-    "__index__": _refuse_conversion("the use as an index"),
+    "__index__": _refuse_conversion("the use as an index", _PLAIN_INDEX),
     "__int__": _refuse_conversion("int()"),
 }

@@ -125,6 +125,28 @@ def _refuse_method(call: str, instead: str, why: str = "would drop its derivativ
     return refuse
 
 
+def _refuse_foreign_name(name: str, instead: str) -> Any:
+    """Refuse an attribute of another library's nodes; `hasattr` returns False."""
+
+    def refuse(self: Any, *new: Any) -> Any:
+        raise PlainAttributeError(f"a node has no {name}: {instead}{cite_line()}")
+
+    return property(refuse, refuse)
+
+
+_RETURNED = (
+    "derivatives are returned, not stored. Of nodes typed by hand write bar = reverse(y), then "
+    "bar[x]; of a function, grad(f)(x)"
+)
+FOREIGN_NAMES = {  # of PyTorch's tensors and other libraries' nodes: what to write
+    "backward": _RETURNED,
+    "grad": _RETURNED,
+    "gradient": _RETURNED,
+    "zero_grad": "every sweep starts from 0, so there is nothing to reset",
+    "requires_grad": "every Node is differentiated, and so is what grad(f, argnums) selects",
+    "detach": "write stop_gradient(x), or x.value for the plain number",
+    "numpy": "x.value is the plain number or array, without its derivative",
+}
 _METHOD_NAMES = (  # methods that do what the function of the same name does
     *("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "dot", "trace"),
     *("diagonal", "ravel", "swapaxes", "squeeze", "repeat", "take", "clip", "round"),
@@ -144,6 +166,7 @@ ARRAY_METHODS |= {
         "as_integer_ratio()", "for statistics.mean(x) write np.mean(x)"
     ),
     **{name: _refuse_attribute(name) for name in ("data", "ctypes", "base")},
+    **{name: _refuse_foreign_name(name, instead) for name, instead in FOREIGN_NAMES.items()},
     "tobytes": _refuse_method("tobytes()", "use x.value.tobytes()"),
     "copy": lambda self, order="C": FUNCTIONS[np.copy](self),
     "reshape": _shape_method(reshape_),

@@ -11,24 +11,30 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 from simpleautodiff.cli import rendering, write_output
+from simpleautodiff.cli.completion import write_completion
 from simpleautodiff.cli.derivatives import (
     compute_partial,
     derive_problem,
     mark_undefined,
     write_label,
 )
+from simpleautodiff.cli.function_list import list_functions
 from simpleautodiff.cli.json_answers import to_plain, write_json
+from simpleautodiff.cli.options import COMMANDS, make_parser
 from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
+from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
+from simpleautodiff.program.notation import use_digits
 
 
 def run(options: argparse.Namespace) -> None:
     """Run one command; of a constant, there is nothing to show but that its derivatives are 0."""
     try:
-        _COMMANDS[options.command](options)
+        with use_digits(getattr(options, "digits", None)):
+            _COMMANDS[options.command](options)
     except ConstantError as error:
         if getattr(options, "format", "text") != "text":
             raise
@@ -46,7 +52,9 @@ def _record(options: argparse.Namespace) -> rendering.RecordedProblem:
     problem.index(wrt)
     order, mode = getattr(options, "order", 1), getattr(options, "mode", None)
     with Progress("recording"):
-        return rendering.RecordedProblem(derive_problem(problem, wrt, order - 1), wrt, mode)
+        derived = derive_problem(problem, wrt, order - 1)
+        unfold = getattr(options, "unfold", False) or getattr(options, "format", "") == "json"
+        return rendering.RecordedProblem(derived, wrt, mode, unfold)
 
 
 def _write(options: argparse.Namespace, text: str) -> None:
@@ -55,8 +63,8 @@ def _write(options: argparse.Namespace, text: str) -> None:
 
 def _explain(options: argparse.Namespace) -> None:
     shown = _record(options)
-    with Progress("drawing"):
-        text = rendering.explanation(shown, options.format)
+    with Progress("explaining", rendering.count_parts(shown)) as progress:
+        text = rendering.explanation(shown, options.format, progress.step)
     _write(options, text)
 
 
@@ -70,6 +78,9 @@ def _table(options: argparse.Namespace) -> None:
 def _graph(options: argparse.Namespace) -> None:
     shown = _record(options)
     with Progress("drawing"):
+        if options.format in ("pdf", "png"):
+            rendering.save_graph(shown, options.format, options.output, options.show)
+            return
         text = rendering.graph(shown, options.format, options.show)
     _write(options, text)
 
@@ -137,15 +148,19 @@ def _step(options: argparse.Namespace) -> None:
 
 
 def _explore(options: argparse.Namespace) -> None:
-    if (options.formula is None) != (options.output is None):
-        raise FormulaError(
-            "explore FORMULA x=1 --output page.html writes a page; explore alone opens one where "
-            "formulas are typed"
-        )
+    if options.formula is None:
+        if options.output:
+            raise FormulaError("explore FORMULA x=1 --output page.html writes a page")
+        return rendering.serve(options.port)
+    problem = _problem(options)
     if options.output:
-        rendering.explore(_problem(options), options.output)
-    else:
-        rendering.serve(options.port)
+        return rendering.explore(problem, options.output)
+    if problem.file:
+        raise FormulaError(
+            f"a function of a file is shown on a page of its own: "
+            f"explore {options.formula} ... --output page.html"
+        )
+    return rendering.serve(options.port, problem)
 
 
 def _grade(options: argparse.Namespace) -> None:
@@ -192,6 +207,12 @@ def _paper(options: argparse.Namespace) -> None:
     write_output.write(f"wrote {files} files to {options.folder}")
 
 
+def _site(options: argparse.Namespace) -> None:
+    with Progress("building the site"):
+        site = write_site(options.folder)
+    write_output.write(str(site))
+
+
 def _cache(options: argparse.Namespace) -> None:
     kept = cache.clear() if options.clear else cache.contents()
     if kept.folder is None:
@@ -199,6 +220,15 @@ def _cache(options: argparse.Namespace) -> None:
         return
     objects = f"{kept.entries} object{'' if kept.entries == 1 else 's'}, {kept.size} bytes"
     write_output.write(f"{kept.folder}\n{'removed ' if options.clear else ''}{objects}")
+
+
+def _functions(options: argparse.Namespace) -> None:
+    write_output.write(list_functions(options.word), fit=True)
+
+
+def _completion(options: argparse.Namespace) -> None:
+    parsers = {name: make_parser(name) for name in COMMANDS}
+    write_output.write(write_completion(options.shell, parsers))
 
 
 _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -213,7 +243,10 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "grade": _grade,
     "exercise": _exercise,
     "paper": _paper,
+    "site": _site,
     "cache": _cache,
+    "functions": _functions,
+    "completion": _completion,
 }
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import traceback
 import warnings
 from collections.abc import Sequence
 
 from simpleautodiff.cli import commands, write_output
+from simpleautodiff.cli.describe_error import describe_error
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.cli.problem import file_of
-from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning, is_user_frame
+from simpleautodiff.errors import AutodiffError, CheckError, DomainWarning
 
 DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
 
@@ -42,23 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return write_output.exit_quietly()
     except Exception as error:
-        return write_output.complain(_describe_error(error), _exit_code(error), file)
+        return write_output.complain(describe_error(error), _exit_code(error), file)
     return DONE
 
 
 def _exit_code(error: Exception) -> int:
     is_input = isinstance(error, AutodiffError) and not isinstance(error, CheckError)
     return UNUSABLE if is_input else FAILED
-
-
-def _describe_error(error: Exception) -> str:
-    """Describe an error; for one raised by the user's function, with its line."""
-    if isinstance(error, AutodiffError | DomainWarning):
-        return str(error)
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    lines = traceback.extract_tb(error.__traceback__)
-    own = [line for frame, line in zip(frames, lines, strict=True) if is_user_frame(frame)]
-    place = (own or lines)[-1]
-    return f"{type(error).__name__}: {error}\n  {place.filename}:{place.lineno}: {place.line}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import re
 import textwrap
 from collections.abc import Sequence
@@ -12,11 +13,12 @@ from typing import Any, NoReturn
 
 from simpleautodiff import __version__
 from simpleautodiff.cli import write_output
+from simpleautodiff.cli.completion import SHELLS
 
 EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
-SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
+SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
 SHAPES = ("node", "value", "tape", "grad", "dual")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
@@ -37,19 +39,23 @@ COMMANDS = {
     "explain": Command(
         "the three tables, the graph and the words (the default)",
         ("text", "markdown", "latex", "html", "json", "svg", "tikz"),
+        ("wrt", "mode", "order", "digits", "unfold", "strict"),
     ),
     "grad": Command("the derivative, in 17 significant digits", ("text", "json")),
     "table": Command(
         "the values; with --mode, the forward or the reverse sweep",
         ("text", "markdown", "latex", "html", "json"),
+        ("wrt", "mode", "order", "digits", "unfold", "strict"),
     ),
     "graph": Command(
         "the computational graph",
-        ("text", "svg", "tikz", "html"),
-        ("wrt", "mode", "order", "show", "strict"),
+        ("text", "svg", "tikz", "html", "pdf", "png"),
+        ("wrt", "mode", "order", "show", "digits", "strict"),
     ),
     "source": Command("the derivative as straight-line Python", ("text", "latex")),
-    "step": Command("go through it node by node, in this terminal", (), ("mode", "order")),
+    "step": Command(
+        "go through it node by node, in this terminal", (), ("mode", "order", "digits")
+    ),
     "explore": Command("a page in the browser; --output writes it", (), ("port",)),
     "check": Command(
         "forward, reverse and differences side by side",
@@ -57,22 +63,24 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "grade": Command(
-        "name what is wrong with an engine of yours: mine.py, or a folder of them",
+        "what is wrong with an engine of yours, or with a folder of them",
         ("text", "json", "junit", "html", "csv"),
         ("task", "seed", "shape", "names"),
         "engine",
     ),
     "exercise": Command(
-        "a table with blanks; with --quiz it asks for them in this terminal",
+        "a table with blanks; --quiz asks for them in this terminal",
         ("text", "latex", "html"),
         ("about", "wrt", "seed", "answers", "quiz"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
+    "site": Command("write the playground, which runs in any browser", (), (), "folder"),
     "cache": Command("where compiled functions are kept; --clear removes them", (), (), "clear"),
+    "functions": Command("what a formula can contain; with a word, only that", (), (), "word"),
+    "completion": Command("a script for the Tab key of bash, zsh or fish", (), (), "shell"),
+    "help": Command("this text; with a command, its options", (), (), "word"),
 }
 
-# File extensions that determine a format; others, such as .out, are text.
-EXTENSIONS = {f for c in COMMANDS.values() for f in c.formats} | {"pdf", "png", "jpg", "gif", "eps"}
 
 EPILOG = """\
 FORMULA is one such as "log(x1) + x1*x2 - sin(x2)", or several lines, as in
@@ -103,15 +111,26 @@ def parse_options(argv: Sequence[str]) -> argparse.Namespace:
     words = list(argv)
     if words[:1] and words[0] in ("-h", "--help", "--version"):
         _overview(words[0])
+    if words[:1] == ["help"] and not re.match("-|.*=", "".join(words[1:2])):
+        words = [_find_command(words[1]) if words[1:] else _overview("--help"), "--help"]
     named = bool(words) and words[0] in COMMANDS
     command = words.pop(0) if named else "explain"
-    parser = _parser(command)
+    parser = make_parser(command)
     options = parser.parse_intermixed_args(_shield_minus(words))
     options.command = command
     if not named:
         _check_misspelt(parser, words)
     _fill(parser, options)
     return options
+
+
+def _find_command(name: str) -> str:
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        _Parser(prog="simpleautodiff").error(
+            f"there is no command {name!r}" + (f"; did you mean {near[0]}?" if near else "")
+        )
+    return name
 
 
 def _overview(option: str) -> NoReturn:
@@ -140,7 +159,8 @@ def _help() -> str:
     return "\n".join(lines)
 
 
-def _parser(name: str) -> argparse.ArgumentParser:
+def make_parser(name: str) -> argparse.ArgumentParser:
+    """Make the parser of one command."""
     command = COMMANDS[name]
     parser = _Parser(
         prog=f"simpleautodiff {name}",
@@ -155,10 +175,14 @@ def _parser(name: str) -> argparse.ArgumentParser:
         parser.add_argument("point", nargs="*", metavar="NAME=VALUE")
     elif command.takes == "engine":
         parser.add_argument("engine", metavar="FILE")
+    elif command.takes == "word":
+        parser.add_argument("word", nargs="?", default="", metavar="WORD")
+    elif command.takes == "shell":
+        parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, metavar="SHELL")
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
-        parser.add_argument("folder", nargs="?", default="paper", metavar="FOLDER")
+        parser.add_argument("folder", nargs="?", default=name, metavar="FOLDER")
     for option in command.options:
         parser.add_argument(f"--{option}", **_OPTIONS[option])
     if command.formats:
@@ -185,7 +209,9 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "wrt": {"metavar": "NAME", "help": "with respect to this variable; for grad, some: x,y"},
     "mode": {"choices": MODES, "metavar": "MODE", "help": "the sweep: forward or reverse"},
     "order": {"type": _order, "default": 1, "metavar": "N", "help": "second derivatives: 2"},
+    "digits": {"type": int, "metavar": "N", "help": "decimals of results: 3 if not given"},
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
+    "unfold": {"action": "store_true", "help": "every step of a long program, none folded"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
     "about": {"default": "values,adjoints", "metavar": "TABLES", "help": TABLES},
     "answers": {"action": "store_true", "help": "the answer sheet"},
@@ -226,14 +252,32 @@ def _fill(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     """Fill in the example's point, and the format that a file name implies."""
     if getattr(options, "formula", None) == EXAMPLE and not options.point:
         options.point = list(EXAMPLE_POINT)
-    formats = COMMANDS[options.command].formats
-    if formats and options.format is None:
-        ending = str(options.output or "").rpartition(".")[2].lower()
-        ending = SUFFIXES.get(ending, ending)
-        if ending == "latex" and "tikz" in formats and "latex" not in formats:
-            ending = "tikz"
-        if ending in EXTENSIONS and ending not in formats:
-            parser.error(
-                f"{options.command} cannot write {options.output}; it writes {', '.join(formats)}"
-            )
-        options.format = ending if ending in formats else formats[0]
+    if COMMANDS[options.command].formats or options.command == "explore":
+        _choose_format(parser, options)
+
+
+def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Choose the format that the end of a file's name says, and refuse one that cannot be written.
+
+    A name without an end, such as /dev/stderr, says nothing.
+    """
+    formats = COMMANDS[options.command].formats or ("html",)
+    ending = os.path.splitext(str(options.output or ""))[1].lower().removeprefix(".")
+    said = {SUFFIXES.get(ending, ending)} if ending else set()
+    if ending == "tex":
+        said = {"latex", "tikz"}
+    if ending == "py" and options.command == "source":
+        said = {"text"}
+    possible = [format for format in formats if format in said]
+    wanted = getattr(options, "format", None)
+    if said and not possible:
+        ends = ", ".join(f".{_ENDS.get(format, format)}" for format in formats)
+        parser.error(
+            f"{options.command} cannot write {options.output}; the name of its file ends in {ends}"
+        )
+    if said and wanted and wanted not in said:
+        parser.error(f"--format {wanted} is not what {options.output} says: leave one of them out")
+    options.format = wanted or (possible or formats)[0]
+
+
+_ENDS = {"text": "txt", "latex": "tex", "tikz": "tex", "markdown": "md", "junit": "xml"}

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.cli.json_answers import to_plain
+from simpleautodiff.cli.write_output import note, terminal_width
 from simpleautodiff.errors import AutodiffError, FormulaError
 from simpleautodiff.program.formula import (
     CONSTANTS,
@@ -67,14 +68,16 @@ class Problem:
         return self.names.index(name)
 
     def headline(self, y: str) -> str:
-        """Write what is explained, in lines of at most 80 columns."""
+        """Write what is explained, in lines as wide as the terminal."""
+        width = terminal_width()
         lines = [line.rstrip() for line in re.split(r"; *|\n", self.text) if line.strip()]
         if len(lines) > 1:
             return "\n".join([*(f"  {line}" for line in lines), f"at {self.at}"])
-        if len(f"{y} = {self.text}   at {self.at}") <= 80:
+        if len(f"{y} = {self.text}   at {self.at}") <= width:
             return f"{y} = {self.text}   at {self.at}"
-        folded = textwrap.wrap(f"{y} = {self.text}", 80, subsequent_indent="      ")
-        return "\n".join([*folded, *textwrap.wrap(f"at {self.at}", 80, subsequent_indent="   ")])
+        folded = textwrap.wrap(f"{y} = {self.text}", width, subsequent_indent="      ")
+        at = textwrap.wrap(f"at {self.at}", width, subsequent_indent="   ")
+        return "\n".join([*folded, *at])
 
 
 def read_problem(target: str, point: Sequence[str]) -> Problem:
@@ -84,14 +87,34 @@ def read_problem(target: str, point: Sequence[str]) -> Problem:
     if in_file:
         return _from_file(in_file["file"], in_file["name"] or "", point)
     function, names = parse(text)
-    if not names:  # a constant is a function of whatever is given
-        given_names = dict.fromkeys(word.partition("=")[0].strip() for word in point)
-        names = [name for name in given_names if is_name(name)]
+    own = list(names)
+    names += _find_unused(names, point)
     given = _read_point(names, names, point)
+    if own and len(names) > len(own):
+        _note_unused(names[len(own) :], own)
     if not names:
         names, given = ["x"], {"x": 0.0}
     function = function.with_variables(names)
     return Problem(textwrap.dedent(text), function, names, [given[name] for name in names])
+
+
+def _find_unused(names: list[str], point: Sequence[str]) -> list[str]:
+    """Return the names that have a value and are not in the formula; none if a value is missing.
+
+    Where one is missing, a name that is not there is a misspelt one.
+    """
+    given = list(dict.fromkeys(word.partition("=")[0].strip() for word in point))
+    if any(name not in given for name in names):
+        return []
+    return [name for name in given if name not in names and is_name(name)]
+
+
+def _note_unused(unused: list[str], own: list[str]) -> None:
+    verb, which = ("is", "it") if len(unused) == 1 else ("are", "them")
+    note(
+        f"{', '.join(unused)} {verb} not in the formula, whose variables are {', '.join(own)}: the "
+        f"derivative with respect to {which} is 0"
+    )
 
 
 def file_of(target: str | None) -> str:

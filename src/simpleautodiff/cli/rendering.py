@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import json
-import shutil
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import simpleautodiff as ad
@@ -15,15 +17,19 @@ from simpleautodiff.cli.json_answers import write_json
 from simpleautodiff.cli.problem import Problem
 from simpleautodiff.display.code.source import source as write_source
 from simpleautodiff.display.explorer.page import explore as write_page
-from simpleautodiff.display.explorer.server import serve as serve_pages
+from simpleautodiff.display.explorer.server import serve as serve_pages, write_place
+from simpleautodiff.display.figures.figure import Figures
 from simpleautodiff.display.figures.paper_gallery import gallery
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact
+from simpleautodiff.display.tables.folded_rows import hide_steps
 from simpleautodiff.errors import FormulaError
 from simpleautodiff.program.program import output_names
 from simpleautodiff.transforms.grad import derivative, grad
 
 MAX_EXPLAINED_STEPS = 20  # with more steps than this, only the result is explained in words
+MAX_EXPLAINED_OUTPUTS = 3  # of a long program
+FOLDED = "(folded: --unfold shows every step)"
 LATEX = r"""{comment}
 \documentclass{{article}}
 \usepackage{{amsmath,booktabs,tikz}}
@@ -61,8 +67,9 @@ svg {{ max-width: 100%; height: auto; }}
 class RecordedProblem:
     """A recorded problem, and the sweeps of it to show."""
 
-    def __init__(self, problem: Problem, wrt: str, mode: str | None) -> None:
-        self.problem, self.wrt, self.mode = problem, wrt, mode
+    def __init__(self, problem: Problem, wrt: str, mode: str | None, unfold: bool = False) -> None:
+        self.problem, self.wrt, self.mode, self.unfold = problem, wrt, mode, unfold
+        self.report: Callable[[], None] = lambda: None  # called when a part is done
         trace: Any = ad.trace(problem.function, *problem.values, names=problem.names)
         self.trace: Any = trace
         if not problem.file:
@@ -75,14 +82,21 @@ class RecordedProblem:
         """What is explained, and where."""
         return self.problem.headline(self.y)
 
-    def tables(self) -> list[Any]:
-        """Return the tables: the values, and the requested sweeps."""
-        found = [self.trace.values()]
+    def tables(self) -> Iterator[Any]:
+        """Yield the tables: the values, and the requested sweeps."""
+        yield self.trace.values(unfold=self.unfold)
+        self.report()
         if self.mode != "reverse":
-            found.append(self.trace.tangents(self.wrt))
+            yield self.trace.tangents(self.wrt, unfold=self.unfold)
+            self.report()
         if self.mode != "forward":
-            found.append(self.trace.adjoints())
-        return found
+            yield self.trace.adjoints(unfold=self.unfold)
+            self.report()
+
+    @property
+    def folded(self) -> bool:
+        """Whether the tables do not show every step."""
+        return not self.unfold and bool(hide_steps(self.trace))
 
     def figure(self, show: str | None = None) -> Any:
         """Return the graph, with the numbers that the mode adds."""
@@ -93,7 +107,8 @@ class RecordedProblem:
         """Explain each step in words; for a long program, only the result."""
         names = [step.name for step in self.trace.steps if step.operator]
         if len(names) > MAX_EXPLAINED_STEPS:
-            names = [self.trace.names[node] for node in self.trace.outputs]
+            outputs = self.trace.outputs[:MAX_EXPLAINED_OUTPUTS]
+            names = [self.trace.names[node] for node in outputs]
         other = {"forward": "Reverse from", "reverse": "Forward from"}.get(self.mode or "", "?")
         told = [self.trace.explain(name, self.wrt).splitlines() for name in names]
         return ["\n".join(line for line in some if not line.startswith(other)) for some in told]
@@ -108,7 +123,10 @@ def _drop_source_lines(trace: Any) -> None:
 
 def table(shown: RecordedProblem, format: str) -> str:
     """Return one table: the values, or the requested sweep."""
-    return str(shown.tables()[-1 if shown.mode else 0].to(format))
+    ways = {None: shown.trace.values, "reverse": shown.trace.adjoints}
+    ways["forward"] = partial(shown.trace.tangents, shown.wrt)
+    written = str(ways[shown.mode](unfold=shown.unfold).to(format))
+    return f"{written}\n{FOLDED}" if format == "text" and shown.folded else written
 
 
 def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
@@ -116,24 +134,45 @@ def graph(shown: RecordedProblem, format: str, show: str | None = None) -> str:
     return _draw(shown.figure(show), format)
 
 
+def save_graph(shown: RecordedProblem, format: str, output: str | None, show: str | None) -> None:
+    """Write the graph to a file that is no text."""
+    if output in (None, "-"):
+        raise FormulaError(f"--format {format} is no text: name a file, --output graph.{format}")
+    shown.figure(show).save(output)
+    write_output.tell_written(str(output))
+
+
 def _draw(figure: Any, format: str) -> str:
     """Draw a figure; a construction is several, one for each step."""
-    if not isinstance(figure, list):
+    if not isinstance(figure, Figures):
         return _draw_one(figure, format)
-    if format not in ("text", "html"):
-        raise FormulaError(f"a construction is {len(figure)} figures: --format text or html")
-    return "\n\n".join(_draw_one(each, format) for each in figure)
+    if format in ("text", "html"):
+        return "\n\n".join(_draw_one(each, format) for each in figure)
+    return figure.to(format)
 
 
 def _draw_one(figure: Any, format: str) -> str:
+    if format == "text":
+        return str(figure.text(write_output.terminal_width() if sys.stdout.isatty() else None))
     if format != "html":
         return str(getattr(figure, format)())
     svg = figure.svg()
     return f"<figure>{svg[max(svg.find('<svg'), 0) :]}</figure>"
 
 
-def explanation(shown: RecordedProblem, format: str) -> str:
-    """Return the whole explanation: the problem, the tables, the graph, the words."""
+def count_parts(shown: RecordedProblem) -> int:
+    """Count the parts of an explanation: tables, graph, words."""
+    return 5 if shown.mode is None else 4
+
+
+def explanation(
+    shown: RecordedProblem, format: str, report: Callable[[], None] = lambda: None
+) -> str:
+    """Return the whole explanation: the problem, the tables, the graph, the words.
+
+    `report` is called after each part.
+    """
+    shown.report = report
     if format in ("svg", "tikz"):
         return graph(shown, format)
     writers = {"text": _text, "markdown": _markdown, "latex": _latex, "html": _html, "json": _data}
@@ -145,20 +184,19 @@ def _text(shown: RecordedProblem) -> str:
     parts += [
         f"{write_output.bold_title(table.title)}\n{table.to('text')}" for table in shown.tables()
     ]
+    if shown.folded:
+        parts.append(FOLDED)
     parts.append(f"{write_output.bold_title('Graph')}\n{_sketch(shown)}")
+    shown.report()
     words = "\n".join(map(write_output.paragraph, shown.words()))
     return "\n\n".join([*parts, f"{write_output.bold_title('In words')}\n{words}"])
 
 
 def _sketch(shown: RecordedProblem) -> str:
     """Draw the graph as text; only with names, if numbers would make it too wide."""
-    drawn = _draw(shown.figure(), "text")
-    if (
-        max(map(write_output.count_columns, drawn.splitlines()))
-        <= shutil.get_terminal_size().columns
-    ):
-        return drawn
-    return _draw(shown.figure("plain"), "text")
+    drawn = str(shown.figure().text())
+    width = max(map(write_output.count_columns, drawn.splitlines()))
+    return drawn if width <= write_output.terminal_width() else _draw(shown.figure("plain"), "text")
 
 
 def _markdown(shown: RecordedProblem) -> str:
@@ -254,9 +292,9 @@ def explore(problem: Problem, output: str) -> None:
     write_page(what, *problem.values, path=output, title=problem.text)
 
 
-def serve(port: int) -> None:
-    """Serve the page where one types formulas, until Ctrl-C."""
-    serve_pages(port)
+def serve(port: int, problem: Problem | None = None) -> None:
+    """Serve the page where one types formulas, until Ctrl-C; it opens at a formula, if given."""
+    serve_pages(port, place=write_place(problem.text, problem.point) if problem else "")
 
 
 def paper(folder: str) -> int:

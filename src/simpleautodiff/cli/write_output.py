@@ -16,7 +16,7 @@ BOLD, RED, PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
 def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
-    """Write to a file, or to standard output; `fit` cuts lines that a terminal would wrap."""
+    """Write to a file, or to standard output; `fit` breaks lines that a terminal would wrap."""
     text = text.rstrip("\n")
     if output and output != "-":
         _save(text, output)
@@ -24,34 +24,72 @@ def write(text: str, output: str | None = None, *, fit: bool = False) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     if fit and sys.stdout.isatty():
-        text = fit_lines(text, shutil.get_terminal_size().columns)
+        text = fit_lines(text, terminal_width())
     print(text, flush=True)
+
+
+def terminal_width() -> int:
+    """Return how many columns the terminal has; 80 if there is none."""
+    return shutil.get_terminal_size().columns
 
 
 def _save(text: str, output: str) -> None:
     with open(output, "w", encoding="utf-8") as file:
         file.write(text + "\n")
+    tell_written(output)
+
+
+def tell_written(output: str) -> None:
+    """Say on a terminal which file was written."""
     if sys.stderr is not None and sys.stderr.isatty():
         print(f"wrote {output}", file=sys.stderr)
 
 
 def fit_lines(text: str, width: int) -> str:
-    """Cut the lines that are longer than a terminal is wide, and add a note.
+    """Break the lines that are longer than a terminal is wide, before = signs where it can be.
 
     Examples
     --------
-    >>> print(fit_lines("v1 = log(x1)", 9))
-    v1 = log…
-    (cut to 9 columns; --output FILE, or a pipe, has all)
+    >>> print(fit_lines("v1  = log(x1) = log(2)  = 0.693", 18))
+    v1 = log(x1)
+        = log(2)
+        = 0.693
     """
-    lines = [_cut_line(line, width) for line in text.splitlines()]
-    if "\n".join(lines) == text:
-        return text
-    return "\n".join([*lines, f"(cut to {width} columns; --output FILE, or a pipe, has all)"])
+    return "\n".join(part for line in text.splitlines() for part in _break_line(line, width))
+
+
+def _break_line(line: str, width: int) -> list[str]:
+    if count_columns(line) <= width:
+        return [line]
+    if not line.strip("─"):
+        return [line[:width]]
+    indent = line[: len(line) - len(line.lstrip())]
+    first, *others = re.split(r" +(?== )| {2,}", line.strip())
+    lines = [indent + first]
+    for piece in others:
+        space = " " if piece.startswith("=") else "   "
+        if count_columns(lines[-1] + space + piece) <= width:
+            lines[-1] += space + piece
+        else:
+            lines.append(f"{indent}    {piece}")
+    return [part for line in lines for part in _break_words(line, width, f"{indent}      ")]
+
+
+def _break_words(line: str, width: int, indent: str) -> list[str]:
+    if count_columns(line) <= width:
+        return [line]
+    lead = line[: len(line) - len(line.lstrip())]
+    return textwrap.wrap(
+        line.lstrip(),
+        width,
+        initial_indent=lead,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
 
 
 def wrap_line(line: str, width: int = 80) -> str:
-    """Wrap a line of words that is too long for a terminal of 80 columns.
+    """Wrap a line of words that is too long for a terminal.
 
     Examples
     --------
@@ -64,18 +102,11 @@ def wrap_line(line: str, width: int = 80) -> str:
 
 
 def paragraph(text: str) -> str:
-    """Wrap each line of a text; all but the first are indented."""
+    """Wrap each line of a text at the terminal's width; all but the first are indented."""
+    width = terminal_width()
     first, *others = text.splitlines()
-    indented = [textwrap.indent(wrap_line(line, 78), "  ") for line in others]
-    return "\n".join([wrap_line(first), *indented])
-
-
-def _cut_line(line: str, width: int) -> str:
-    if count_columns(line) <= width:
-        return line
-    while count_columns(line) > width - 1:
-        line = line[:-1]
-    return f"{line}…"
+    indented = [textwrap.indent(wrap_line(line, width - 2), "  ") for line in others]
+    return "\n".join([wrap_line(first, width), *indented])
 
 
 def count_columns(text: str) -> int:
@@ -115,7 +146,7 @@ def _wrap_message(message: str) -> str:
     """Wrap long lines on a terminal; indented lines stay as they are."""
     if sys.stderr is None or not sys.stderr.isatty():
         return message
-    width = shutil.get_terminal_size().columns - len("simpleautodiff: ")
+    width = terminal_width() - len("simpleautodiff: ")
     lines = message.splitlines()
     return "\n".join(line if line.startswith(" ") else wrap_line(line, width) for line in lines)
 
@@ -124,6 +155,11 @@ def warn(messages: Iterable[str], file: str = "") -> None:
     """Write each warning once; locations in `file` are kept."""
     for message in dict.fromkeys(_drop_location(message, file) for message in messages):
         _say(_wrap_message(f"warning: {message}"))
+
+
+def note(message: str) -> None:
+    """Write a note, which does not keep anything from being done."""
+    _say(_wrap_message(f"note: {message}"))
 
 
 def exit_quietly() -> int:

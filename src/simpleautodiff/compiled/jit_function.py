@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 import threading
 import warnings
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.patch_scipy import patch_scipy
+from simpleautodiff.compiled.finish_results import copy_array, dtype_of_result, find_finish
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, native
 from simpleautodiff.compiled.running.batched_function import record_batched
@@ -24,7 +24,13 @@ from simpleautodiff.compiled.signature import CallSignature, NotComparedError, l
 from simpleautodiff.compiled.tiers import make_program
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import unwrapped
-from simpleautodiff.errors import ArgumentError, DomainError, PathLimitError, TraceError
+from simpleautodiff.errors import (
+    ArgumentError,
+    DomainError,
+    NotCompiledWarning,
+    TraceError,
+    warn_user,
+)
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.transforms.results import check_open
 from simpleautodiff.values.pytree import flatten, map_leaves
@@ -86,6 +92,7 @@ class JitFunction:
         self.known: dict[Hashable, Specialization] = {}
         self.not_compared: dict[str, int] = {}  # why calls have no signature, and how many
         self.on_path: Callable[[Path, CallSignature, Any], None] = lambda *_: None
+        self.has_warned = False  # that something is not compiled
         self._recording = threading.RLock()
 
     @cached_property
@@ -165,13 +172,14 @@ class JitFunction:
         """Run the function, and record the way it went for the calls to come."""
         if branch and len(found.paths()) >= self.options.max_paths:
             guard = branch[0].recorded.guards[branch[1]]
-            raise PathLimitError(
-                f"{name_of(self.f)} has gone {self.options.max_paths} different ways through its "
-                f"code; the last decision was made{guard.line or ' there'}. Let the decision not "
-                "depend on numbers (np.where chooses between arrays), or allow more: "
-                "jit(f, max_paths=...)"
+            self._say_not_compiled(
+                f"it has gone {self.options.max_paths} different ways through its code; the last "
+                f"decision was made{guard.line or ' there'}. Let the decision not depend on "
+                "numbers (np.where chooses between arrays), or allow more: jit(f, max_paths=...)",
+                "Calls that go another way",
             )
-        before = [_copy_array(leaf) for leaf in described.leaves]
+            return self._run_plainly(args, kwargs)
+        before = [copy_array(leaf) for leaf in described.leaves]
         result = self._run_plainly(args, kwargs)
         if not self._recording.acquire(blocking=False):
             return result  # another thread is recording, and this function may be what it waits for
@@ -182,8 +190,11 @@ class JitFunction:
             reason = str(error) or type(error).__name__
             if branch is None:
                 found.reason = reason
+                self._say_not_compiled(reason)
             else:
                 branch[0].as_is[branch[1]] = reason
+                guard = branch[0].recorded.guards[branch[1]]
+                self._say_not_compiled(reason, f"Calls that decide otherwise{guard.line}")
             return result
         finally:
             self._recording.release()
@@ -191,6 +202,15 @@ class JitFunction:
             self.on_path(path, described, result)
             path.program.prepare()
         return result
+
+    def _say_not_compiled(self, reason: str, which: str = "Calls like this one") -> None:
+        """Warn, once for each function, that it is run as it is, and why."""
+        if not self.has_warned:
+            self.has_warned = True
+            warn_user(
+                f"{which} run {name_of(self.f)} as it is, without machine code: {reason}",
+                NotCompiledWarning,
+            )
 
     def _record_path(
         self,
@@ -232,11 +252,11 @@ class JitFunction:
                 leaves[i] = level.input(_as_input(leaves[i]))
             some, more = rebuild(iter(leaves))
             outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
-            finish = _finisher(outputs, result, name_of(self.f))
+            finish = find_finish(outputs, result, name_of(self.f))
             if level.captured:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
-        results = [_result_dtype(leaf) for leaf in flatten(result)[0]]
+        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
         return Path(recorded, make_program(recorded, self.options), finish, results)
 
 
@@ -329,72 +349,3 @@ def _is_as_before(old: Any, new: Any) -> bool:
 def _as_input(leaf: Any) -> Any:
     leaf = native(leaf)
     return leaf[()] if isinstance(leaf, np.ndarray) and not leaf.ndim else leaf
-
-
-def _finisher(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
-    """Return how numbers become the result: of the structure and the types that `result` has.
-
-    The outputs that were recorded have to be those numbers: a function that gives other ones when
-    it is called again cannot be compiled.
-    """
-    leaves, rebuild = flatten(result)
-    if len(leaves) != len(outputs):
-        raise TraceError(f"{name} returned another structure when it was run again")
-    makers: list[Any] = []
-    for leaf, output in zip(leaves, outputs, strict=True):
-        number = getattr(output, "concrete", output)
-        if not _agree(leaf, number):
-            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
-        makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
-    fixed = [
-        None if maker else _copy_array(leaf) for maker, leaf in zip(makers, leaves, strict=True)
-    ]
-
-    def finish(numbers: list[Any]) -> Any:
-        new = iter(numbers)
-        parts = [maker(next(new)) if maker else _copy_array(leaf)
-                 for maker, leaf in zip(makers, fixed, strict=True)]  # fmt: skip
-        return rebuild(iter(parts))
-
-    return finish
-
-
-def _result_dtype(leaf: Any) -> Any:
-    is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
-    return np.asarray(leaf).dtype if is_number else None
-
-
-def _copy_array(leaf: Any) -> Any:
-    """Return a result that nobody else may write to."""
-    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
-
-
-def _maker(leaf: Any) -> Any:
-    """Return what makes a number or an array like `leaf`."""
-    if isinstance(leaf, np.ndarray):
-        dtype, shape = leaf.dtype, leaf.shape
-        return lambda x: np.asarray(x, dtype).reshape(shape)
-    if isinstance(leaf, np.integer):
-        return lambda x: _to_integer(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
-    if isinstance(leaf, np.generic):
-        return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
-    kind = _to_integer if type(leaf) is int else type(leaf)
-    return lambda x: kind(np.asarray(x).reshape(())[()])
-
-
-def _to_integer(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
-    """Return a number without a fraction as a whole one; the floor of nan is nan."""
-    largest = math.inf if whole is int else 2.0**63  # of NumPy's integers
-    return whole(number) if abs(number) < largest else otherwise(number)
-
-
-def _agree(leaf: Any, number: Any) -> bool:
-    """Tell whether two results are one, but for rounding."""
-    if not isinstance(leaf, (float, int, complex, np.generic, np.ndarray)):
-        return leaf is number or bool(leaf == number)
-    a, b = np.asarray(leaf), np.asarray(number)
-    if a.shape != b.shape or a.dtype.kind not in "biufc":
-        return False
-    scale = np.max(np.abs(a[np.isfinite(a)]), initial=0.0)
-    loose = 1e-3 if a.dtype.itemsize <= 4 else 1e-6
-    return bool(np.allclose(a, b, rtol=loose, atol=loose * float(scale), equal_nan=True))

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from simpleautodiff.core.engine import engine
-from simpleautodiff.core.linear import PartialAdjoint
+from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Hand, Node
 from simpleautodiff.core.order import connected, execution_order, topological_order
 from simpleautodiff.core.primitive import Primitive
@@ -115,9 +115,7 @@ def _begin(
             raise ArgumentError("the nodes a sweep starts from belong to different graphs")
     seeds: dict[Node, Any] = {}
     for node in nodes:
-        given = seed if nodes is not root else root[node]
-        number = isinstance(given, (int, float))
-        accumulate(seeds, node, given if number else check_value(given, "a seed"))
+        accumulate(seeds, node, check_value(seed if nodes is not root else root[node], "a seed"))
     order = find_order(*seeds)
     for node in order:
         if node.primitive is not None:
@@ -148,10 +146,7 @@ def check_unchanged(node: Node, primitive: Primitive) -> None:
 
 def _remember(mode: str, order: list[Node], seeds: dict[Node, Any], found: Any) -> Sweep:
     """Let the whole graph know what a sweep has found, and print it if a mode is named."""
-    sweep = Sweep()
-    for node, derivative in found.items():
-        partly = isinstance(derivative, PartialAdjoint)
-        sweep[node] = derivative.filled() if partly else derivative
+    sweep = Sweep({node: filled(derivative) for node, derivative in found.items()})
     for node in connected(order):
         node.partial_derivative = sweep.get(node, 0)
     if mode:

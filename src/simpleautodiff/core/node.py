@@ -31,7 +31,8 @@ def _forget(link: KeyedRef[int, Any]) -> None:
 class Node(Traced):
     """A value that remembers which primitive made it, and from which parents.
 
-    `Node(2)` starts a graph; the wrapping functions and operators grow it.
+    `Node(2)` starts a graph, `Node(2, name="w")` with a name of yours; the wrapping functions and
+    operators grow it.
 
     Examples
     --------
@@ -51,18 +52,21 @@ class Node(Traced):
         if not cls.__module__.startswith("simpleautodiff."):
             raise TypeError("Node cannot be subclassed; keep your own data beside it")
 
-    def __init__(self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "") -> None:
-        number = isinstance(value, (int, float))
-        self.value = value if number else check_value(value, "the value of a Node")
+    def __init__(
+        self, value: Any, parent_nodes: Iterable[Node] = (), operator: str = "input", name: str = ""
+    ) -> None:
+        self.value = check_value(value, "the value of a Node")
         self.args = tuple(parent_nodes)
-        self.primitive = stated(operator, ()) if operator or self.args else None
+        self.primitive = stated(operator, ()) if operator != "input" or self.args else None
         self.level = hand_above(value.level) if isinstance(value, Traced) else HAND
         self.index = None
+        if name:
+            engine.label(self, name)
 
     @property
     def operator(self) -> str:
-        """The name of the primitive that made this node; empty for an input."""
-        return self.primitive.name if self.primitive else ""
+        """The name of the primitive that made this node; "input" if none did."""
+        return self.primitive.name if self.primitive else "input"
 
     @property
     def parent_nodes(self) -> list[Node]:
@@ -118,15 +122,15 @@ class Node(Traced):
 
     @property
     def partial_derivative(self) -> Any:
-        """What the last `forward` or `reverse` over this graph found for this node; 0 at first."""
-        return LAST_SWEEP.get(id(self), (None, 0))[1]
+        """What the last `forward` or `reverse` over this graph found for this node."""
+        return (LAST_SWEEP.get(id(self)) or engine.unswept(self))[1]
 
     @partial_derivative.setter
     def partial_derivative(self, derivative: Any) -> None:
         LAST_SWEEP[id(self)] = KeyedRef(self, _forget, id(self)), derivative
 
     def __repr__(self) -> str:
-        operator = f", operator={self.operator!r}" if self.operator else ""
+        operator = f", operator={self.operator!r}" if self.primitive else ""
         return f"Node({self.value!r}{operator})"
 
 

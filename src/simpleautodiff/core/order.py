@@ -24,7 +24,7 @@ def topological_order(*roots: Node) -> list[Node]:
     >>> x1, x2 = Node(2), Node(5)
     >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
     >>> [node.operator for node in topological_order(x1)]
-    ['', 'mul', 'log', 'add', 'sub']
+    ['input', 'mul', 'log', 'add', 'sub']
     """
     ordering: list[Node] = []
     visited: set[Node] = set()

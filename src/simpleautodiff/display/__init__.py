@@ -11,7 +11,7 @@ from typing import Any
 from simpleautodiff.display.code.source import Source, source
 from simpleautodiff.display.explorer.page import explore
 from simpleautodiff.display.figures.figure import figure
-from simpleautodiff.display.figures.fold import Folded
+from simpleautodiff.display.folding.fold import Folded
 from simpleautodiff.display.notation.explain import explain
 from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.display.stepper.terminal import interact

@@ -16,6 +16,7 @@ from simpleautodiff.errors import ArgumentError, AutodiffError, DomainWarning
 from simpleautodiff.program.check_grad import is_analytic
 from simpleautodiff.program.memory import KeptValue, find_kept
 from simpleautodiff.program.program import record
+from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.finite_difference import complex_step, estimate_derivative
 from simpleautodiff.transforms.grad import jvp, vjp
@@ -119,6 +120,7 @@ def compare(f: F, *args: Any) -> Comparison:
     >>> c.mode, c.why
     ('reverse', 'it needs 1 sweep for 1 result, forward mode 2 for 2 inputs')
     """
+    f, args = as_function(f, args)
     check_function(f)
     point = ComparisonPoint(f, args)
     ways = (_forward, _reverse, _symbolic, _complex, _differences)

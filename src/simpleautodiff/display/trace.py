@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.display.tables.tables import (
     Table,
@@ -13,8 +14,11 @@ from simpleautodiff.display.tables.tables import (
     tangents_table,
     values_table,
 )
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.formula import Formula
+from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program, record
+from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import name_of
 
 
@@ -40,23 +44,43 @@ class Trace(Program):
     def __repr__(self) -> str:
         return f"<Trace of {name_of(self.f)}, {len(self)} steps>"
 
-    def values(self) -> Table:
-        """Return the table of values."""
-        return values_table(self)
+    def values(self, digits: int | None = None, unfold: bool = False) -> Table:
+        """Return the table of values; results have three decimals, or as many as `digits` says.
 
-    def tangents(self, wrt: str = "") -> Table:
+        Inputs are written as they were typed. The numbers on the left of a result have as many
+        digits as make the line true. In this and the other tables a long program is folded, unless
+        `unfold` is true: a loop is its first and its last pass, with one row for all between.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.trace(lambda x: ad.sin(x) * x, 1e5).values(digits=5))
+        x                                   = 100000
+        ───────────────────────────────────────────────
+        v1  = sin(x) = sin(100000)          = 0.035749
+        v2  = v1 × x = 0.035748798 × 100000 = 3574.8798
+        ───────────────────────────────────────────────
+        y   = v2                            = 3574.8798
+        """
+        with use_digits(digits):
+            return values_table(self, unfold)
+
+    def tangents(self, wrt: str = "", digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
         One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
         """
-        return tangents_table(self, self.proper(wrt) if wrt else self.names[self.inputs[0]])
+        start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
+        with use_digits(digits):
+            return tangents_table(self, start, unfold)
 
-    def adjoints(self, output: str = "") -> Table:
+    def adjoints(self, output: str = "", digits: int | None = None, unfold: bool = False) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
         """
-        return adjoints_table(self, self.proper(output) if output else "")
+        with use_digits(digits):
+            return adjoints_table(self, self.proper(output) if output else "", unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
@@ -65,7 +89,7 @@ class Trace(Program):
 
 
 def trace(
-    f: Callable[..., Any],
+    f: Callable[..., Any] | Node,
     *args: Any,
     numbering: str = "paper",
     names: Sequence[str] | None = None,
@@ -75,7 +99,8 @@ def trace(
     Parameters
     ----------
     f, args
-        The function and the point; arrays and nested structures are inputs, too.
+        The function and the point; arrays and nested structures are inputs, too. Or a node typed by
+        hand, for the graph that it was computed by.
     numbering
         `"paper"` numbers the steps by their distance from the inputs, as the paper's tables do;
         `"execution"` numbers them as they happened.
@@ -93,13 +118,33 @@ def trace(
     [('v1', 'product')]
     >>> t.adjoints()["x1"]
     5.5
+    >>> x1, x2 = ad.Node(2), ad.Node(5)
+    >>> ad.trace(ad.sub(ad.add(ad.log(x1), ad.mul(x1, x2)), ad.sin(x2))).adjoints()["x1"]
+    5.5
     """
+    if isinstance(f, Node):
+        return _trace_graph(f, args, numbering, names)
     found = record(f, args, names)
     variables = variables_of(found.nodes, found.instructions)
     traced = Trace(
         found.nodes, numbering, found.names, found.lines, found.outputs, variables, found.calls
     )
     traced.f, traced.args, traced.compared = f, args, found.compared
+    return traced
+
+
+def _trace_graph(
+    node: Node, args: tuple[Any, ...], numbering: str, names: Sequence[str] | None
+) -> Trace:
+    """Return the graph of a node as it was typed."""
+    function, point = as_function(node, args)
+    nodes = execution_order(node)
+    inputs = [each for each in nodes if each.primitive is None]
+    if names is not None and len(names) != len(inputs):
+        raise ArgumentError(f"the graph has {len(inputs)} inputs, so names is a list of as many")
+    own = None if names is None else dict(zip(inputs, names, strict=True))
+    traced = Trace(nodes, numbering, own)
+    traced.f, traced.args = function, point
     return traced
 
 

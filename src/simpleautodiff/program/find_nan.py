@@ -31,7 +31,7 @@ _SINGULAR = "the matrix is close to singular: add a little to its diagonal, or u
 _DETERMINANT = "use np.linalg.slogdet, which gives the logarithm and does not overflow"
 _INSIDE = "keep the argument a little inside of its ends: np.clip(x, -1 + tiny, 1 - tiny)"
 _POLE = "keep the argument from the poles at 0, -1, -2, ...: np.maximum(x, tiny)"
-_OVERFLOW = "add logarithms in place of multiplying, or scale the factors first"
+_OVERFLOW = "add logarithms instead of multiplying, or scale the factors first"
 _ADVICE_BY_OPERATOR = {
     "sqrt": "where the argument may be 0, write np.where(x > 0, np.sqrt(np.where(x > 0, x, 1)), 0);"
     " np.linalg.norm, for the root of a sum of squares, does so",
@@ -206,7 +206,7 @@ def _report(
     return BadNumber(
         phase,
         program.names[node],
-        node.operator,
+        "" if node.primitive is None else node.operator,
         unwrap_foreign(value),
         _find_first_bad(value) or (),
         tuple(map(unwrap_foreign, factors)),

@@ -20,6 +20,7 @@ from typing import Any
 
 from simpleautodiff.core.level import apply
 from simpleautodiff.errors import FormulaError
+from simpleautodiff.program.formula_hints import MEANINGS, REFUSALS, SPELLINGS
 from simpleautodiff.rules.row import TABLE
 
 MAX_CHARACTERS = 10_000
@@ -50,17 +51,11 @@ FORMULA_FUNCTIONS = sorted(
 )
 _CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_ASCII_SIGNS = str.maketrans("×·⋅∗÷−–", "****/--")
+_ASCII_SIGNS: dict[int, int | str] = {**str.maketrans("×·⋅∗÷−–", "****/--"), ord("^"): "**"}
 
-_SPELLINGS = {
-    **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
-    **{"π": "write pi", "√": "write sqrt(...)", "∞": "there is no infinity in a formula"},
-    **{"“": "a formula has no quotes", "”": "a formula has no quotes", "½": "write 1/2"},
-}
 _CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
 _KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))
 _HINTS = [
-    (re.compile(r"\^"), "use ** for powers"),
     (re.compile(rf"\b({_CALL_PATTERN})\s+[\w.]"), r"write \1(...)"),
     (re.compile(rf"\b({_KEYWORD_PATTERN})\b"), r"\1 is a word of Python: choose another name"),
     (re.compile(r"(?<![\w.])[\d.]+\s*[A-Za-z_]"), "write * between factors, as in 2*x"),
@@ -68,26 +63,6 @@ _HINTS = [
     (re.compile(r"\|"), "write abs(x) for |x|"),
     (re.compile(r"!"), "write gamma(x + 1) for x!"),
 ]
-_REFUSALS: dict[type[ast.AST], str] = {
-    ast.Attribute: "a formula has no dots in its names",
-    ast.Subscript: "a formula has no square brackets",
-    ast.List: "a formula has no square brackets",
-    ast.Tuple: "a formula has one result; the decimal point is a dot",
-    ast.Compare: "a formula is a number: it compares nothing; see maximum and minimum",
-    ast.IfExp: "a formula has no conditions; see maximum and minimum",
-    ast.BoolOp: "a formula has no conditions; see maximum and minimum",
-    ast.Lambda: "a formula defines no functions",
-    ast.Constant: "only real numbers are read",
-    ast.Import: "a formula imports nothing",
-    ast.ImportFrom: "a formula imports nothing",
-    ast.For: "a formula has no loops; a function in a file may have them",
-    ast.While: "a formula has no loops; a function in a file may have them",
-    ast.If: "a formula has no conditions; see maximum and minimum",
-    ast.Assign: "one name stands before each =",
-    ast.BinOp: "this operator is not read",
-    ast.UnaryOp: "this operator is not read",
-}
-
 Instruction = tuple[str, Any, int]  # the operation, its argument, its line
 
 
@@ -209,10 +184,10 @@ class _Reader:
 
     def _parse(self) -> list[ast.stmt]:
         for place, character in enumerate(self.text):
-            if character in _SPELLINGS:
+            if character in SPELLINGS:
                 line = self.text.count("\n", 0, place) + 1
                 column = place - (self.text.rfind("\n", 0, place) + 1)
-                raise self._error_in_line(line, column, f"{character}: {_SPELLINGS[character]}")
+                raise self._error_in_line(line, column, f"{character}: {SPELLINGS[character]}")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of the parser, about what is rejected below
@@ -370,6 +345,8 @@ class _Reader:
         if len(args) != arity:
             plural = "s" * (arity != 1)
             message = f"{function.id} takes {arity} argument{plural}, not {len(args)}"
+            if name == "log" and len(args) == 2:
+                message += "; for the logarithm to another base write log(x)/log(b)"
             raise self._error(function, message)
         return name
 
@@ -377,14 +354,13 @@ class _Reader:
         name = function.id
         if name in CONSTANTS or name in self.names or name in self._given or len(name) == 1:
             return f"; for a product write {name}*(...)"
+        if name.lower() in MEANINGS:
+            return f"; write {MEANINGS[name.lower()]}"
         near = difflib.get_close_matches(name.lower(), _CALLABLE_NAMES, 1, cutoff=0.6)
         return f"; did you mean {near[0]}?" if near else ""
 
     def _refusal(self, node: ast.expr | ast.stmt) -> FormulaError:
         match node:
-            case ast.BinOp(op=ast.BitXor(), left=left):
-                column = self.text.encode().find(b"^", left.end_col_offset or 0)
-                return self._error(node, "use ** for powers, not ^", column)
             case ast.BinOp(op=ast.BitOr()):
                 return self._error(node, "write abs(x) for |x|")
             case ast.Call(func=ast.Name()):
@@ -393,9 +369,12 @@ class _Reader:
                 return self._error(node, "write * between factors", factor.end_col_offset)
             case ast.Call(func=function):
                 return self._refusal(function)
+            case ast.Lambda(body=body):
+                own = ast.get_source_segment(self.text, body)
+                return self._error(node, f"a formula stands alone, without lambda: write {own}")
             case ast.Attribute(value=ast.Name(id=module), attr=name) if name in _CALLABLE_NAMES:
                 return self._error(node, f"write {name}(...), not {module}.{name}(...)")
-        return self._error(node, _REFUSALS.get(type(node), "this is no part of a formula"))
+        return self._error(node, REFUSALS.get(type(node), "this is no part of a formula"))
 
     def _error(self, node: Any, message: str, column: int | None = None) -> FormulaError:
         """Return an error that points at a node, whose column counts bytes."""

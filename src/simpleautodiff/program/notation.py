@@ -8,19 +8,55 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.primitive import CALL, PRODUCT, SIGN, SUM, Primitive
+from simpleautodiff.errors import ArgumentError
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import register_number
 
+_DIGITS: ContextVar[int] = ContextVar("digits", default=3)
+MAX_DIGITS = 17  # with so many, every float is written exactly
+_TYPED = 12  # a float that needs more digits was computed, not typed
 
-def write_short(number: Any, decimals: int = 3) -> str:
-    """Write a number in a few digits, as the paper does, but never a small one as 0.
+
+@contextmanager
+def use_digits(digits: int | None) -> Iterator[None]:
+    """Write numbers with so many decimals, and at least as many significant digits.
+
+    Examples
+    --------
+    >>> with use_digits(6):
+    ...     write_short(11.652071)
+    '11.652071'
+    """
+    if digits is None:
+        yield
+        return
+    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
+        raise ArgumentError(f"digits is a whole number from 1 to {MAX_DIGITS}; got {digits!r}")
+    token = _DIGITS.set(digits)
+    try:
+        yield
+    finally:
+        _DIGITS.reset(token)
+
+
+def current_digits() -> int:
+    """Return how many decimals numbers are written with."""
+    return _DIGITS.get()
+
+
+def write_short(number: Any) -> str:
+    """Write a number in a few digits, as the paper does: three decimals, or those of `use_digits`.
+
+    A small number has as many significant digits instead, and is never written as 0.
 
     Examples
     --------
@@ -28,25 +64,13 @@ def write_short(number: Any, decimals: int = 3) -> str:
     ('11.652', '10', '1e-05', '-0.284')
     """
     if isinstance(number, (float, np.floating)):
-        number = float(number)
-        if number == 0 or abs(number) >= 10**-decimals:
-            rounded = f"{number:.{decimals}f}" if abs(number) < 1e7 else f"{number:.7g}"
-            return (
-                rounded.rstrip("0").rstrip(".")
-                if "." in rounded and "e" not in rounded
-                else rounded
-            )
-        return f"{number:.{decimals}g}"
+        return _write_float(float(number), _DIGITS.get())
     if isinstance(number, (complex, np.complexfloating)):
         sign = "-" if number.imag < 0 else "+"
-        real, imaginary = (write_short(x, decimals) for x in (number.real, abs(number.imag)))
+        real, imaginary = (write_short(x) for x in (number.real, abs(number.imag)))
         return f"{real} {sign} {imaginary}i"
     if isinstance(number, np.ndarray):
-        return (
-            _write_short_array(number, decimals)
-            if number.ndim
-            else write_short(number[()], decimals)
-        )
+        return _write_short_array(number) if number.ndim else write_short(number[()])
     if isinstance(number, tuple):
         return f"({', '.join(map(write_short, number))}{',' * (len(number) == 1)})"
     if isinstance(number, slice):
@@ -54,15 +78,44 @@ def write_short(number: Any, decimals: int = 3) -> str:
     return str(number)
 
 
+def _write_float(number: float, digits: int) -> str:
+    size = abs(number)
+    if number == 0 or 0.1 <= size < 1e7:
+        text = _strip(f"{number:.{digits}f}")
+    else:
+        text = f"{number:.{digits if size < 1 else max(digits, 7)}g}"
+    return min(text, _strip(repr(number)), key=len) if float(text) == number else text
+
+
+def _strip(text: str) -> str:
+    """Leave out zeros at the end, after the point."""
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
+def write_typed(number: Any) -> str:
+    """Write a number as it was typed; one that nobody typed, of 13 digits or more, in a few digits.
+
+    Examples
+    --------
+    >>> write_typed(1.0001), write_typed(2.0), write_typed(100000.0), write_typed(1 / 3)
+    ('1.0001', '2', '100000', '0.333')
+    """
+    if not isinstance(number, (float, np.floating)):
+        return write_short(number)
+    text = _strip(str(number))
+    digits = sum(map(str.isdigit, text.partition("e")[0].lstrip("-0.")))
+    return text if digits <= _TYPED else write_short(number)
+
+
 _SLICE = 3  # how many elements of an axis are shown
 
 
-def _write_short_array(array: Any, decimals: int) -> str:
+def _write_short_array(array: Any) -> str:
     """Write the first few elements along each axis: ``[[1, 2, 3, …], …]``."""
     if array.ndim == 0:
-        return write_short(array[()], decimals)
+        return write_short(array[()])
     few = _SLICE if array.ndim == 1 or len(array) <= _SLICE else 1
-    parts = [_write_short_array(np.asarray(part), decimals) for part in array[:few]]
+    parts = [_write_short_array(np.asarray(part)) for part in array[:few]]
     return f"[{', '.join(parts + ['…'] * (len(array) > few))}]"
 
 
@@ -122,10 +175,11 @@ def latex_number(text: str) -> str:
 class Term:
     """A formula that acts as a number: its text, LaTeX, precedence, and the value behind it.
 
-    LaTeX is written on demand: `latex` may be a function.
+    `said` is what its text says: the value computed from the digits that are written. LaTeX is
+    written on demand: `latex` may be a function.
     """
 
-    __slots__ = ("_latex", "binds", "divides", "text", "value")
+    __slots__ = ("_latex", "binds", "divides", "said", "text", "value")
 
     def __init__(
         self,
@@ -134,11 +188,13 @@ class Term:
         value: Any = None,
         divides: Any = None,
         latex: str | Callable[[], str] | None = None,
+        said: Any = None,
     ) -> None:
         named = isinstance(text, str)
         self.text = text if named else write_short(text)
         self.binds = binds if named else _binds(text, self.text)
         self.value = value if named else text
+        self.said = said if named else _read(text, write_short)
         self.divides = divides  # the y of 1 / y
         if latex is None:
             latex = lambda: latex_name(self.text) if named else latex_number(self.text)  # noqa: E731
@@ -195,13 +251,18 @@ class Term:
 
     def __neg__(self) -> Term:
         binds = CALL if self.binds == SIGN else PRODUCT
-        value = _try(operator.neg, self.value)
+        value, said = _try(operator.neg, self.value), _try(operator.neg, self.said)
         return Term(
-            f"-{self.inside(binds)}", SIGN, value, latex=lambda: f"-{self.latex_inside(binds)}"
+            f"-{self.inside(binds)}",
+            SIGN,
+            value,
+            latex=lambda: f"-{self.latex_inside(binds)}",
+            said=said,
         )
 
     def __abs__(self) -> Term:
-        return Term(f"|{self.text}|", CALL, _try(abs, self.value), latex=lambda: f"|{self.latex}|")
+        value, said = _try(abs, self.value), _try(abs, self.said)
+        return Term(f"|{self.text}|", CALL, value, latex=lambda: f"|{self.latex}|", said=said)
 
     def __floordiv__(self, other: Any) -> Term:
         return _infix("floor_divide", self, as_term(other), PRODUCT, SIGN)
@@ -246,8 +307,30 @@ class Term:
 
 
 def as_term(number: Any) -> Term:
-    """Write a constant as a term."""
-    return number if isinstance(number, Term) else Term(number)
+    """Write a constant as a term, as it was typed."""
+    if isinstance(number, Term):
+        return number
+    if isinstance(number, (float, np.floating)):
+        text = write_typed(number)
+        binds, said = _binds(number, text), float(text)
+        return Term(text, binds, number, latex=lambda: latex_number(text), said=said)
+    return Term(number)
+
+
+_MOST_READ = 100  # elements of an array that are computed again from their digits
+
+
+def _read(number: Any, write: Callable[[Any], str]) -> Any:
+    """Return the number that is written; None where that cannot be computed with."""
+    if isinstance(number, (float, np.floating)):
+        return float(write(number))
+    if isinstance(number, (complex, np.complexfloating)):
+        return complex(_read(float(number.real), write), _read(float(number.imag), write))
+    if isinstance(number, np.ndarray) and number.size <= _MOST_READ and number.dtype.kind in "fc":
+        read = [_read(element, write) for element in number.ravel()]
+        return np.array(read).reshape(number.shape)
+    exact = isinstance(number, (int, Fraction, np.integer, np.ndarray))
+    return number if exact and getattr(number, "size", 1) <= _MOST_READ else None
 
 
 def _binds(number: Any, text: str) -> int:
@@ -270,7 +353,7 @@ def _try(function: Callable[..., Any], *values: Any) -> Any:
     """Return the value behind a formula, or None if there is none."""
     try:
         return None if any(value is None for value in values) else function(*values)
-    except (ArithmeticError, ValueError, TypeError):
+    except (ArithmeticError, ValueError, TypeError, IndexError):
         return None
 
 
@@ -284,6 +367,7 @@ def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
         latex=lambda: row.latex.format(
             a.latex_inside(left), b.latex if small else b.latex_inside(right)
         ),
+        said=_try(_VALUES[name], a.said, b.said),
     )
 
 
@@ -316,9 +400,13 @@ def render(row: Primitive, args: tuple[Any, ...]) -> Term:
         case "getitem", [x, _]:
             index = _index_text(args[1])
             latex = lambda: f"{x.latex_inside(CALL)}[{latex_number(index)}]"  # noqa: E731
-            return Term(f"{x.inside(CALL)}[{index}]", latex=latex)
+            said = _try(lambda array: array[args[1]], x.said)
+            return Term(f"{x.inside(CALL)}[{index}]", latex=latex, said=said)
     latex = lambda: _call_latex(row, terms, args)  # noqa: E731
-    return Term(_call_text(row, terms, args), row.binds, latex=latex)
+    given = [args[i] if i in row.settings else term.said for i, term in enumerate(terms)]
+    known = all(x is not None for i, x in enumerate(given) if i not in row.settings)
+    said = _try_call(row.compute, given) if known else None
+    return Term(_call_text(row, terms, args), row.binds, latex=latex, said=said)
 
 
 def _index_text(index: Any) -> str:

@@ -45,7 +45,7 @@ def reachable(root: Node) -> Subgraph:
     >>> x1, x2 = Node(2), Node(5)
     >>> y = mul(x1, sin(x2))
     >>> [(u.operator, v.operator) for u, v in reachable(x1).edges]
-    [('', 'mul')]
+    [('input', 'mul')]
     """
     nodes = topological_order(root)
     inside = set(nodes)
@@ -65,18 +65,35 @@ def check_order(order: Sequence[Node]) -> None:
     Traceback (most recent call last):
     simpleautodiff.errors.OrderError: not a topological order: v2 stands after its child v4
     """
+    for parent, child in find_violations(order):
+        names = paper_names(execution_order(*ends(order)))
+        raise OrderError(
+            f"not a topological order: {names[parent]} stands after its child {names[child]}"
+        )
+
+
+def find_violations(order: Sequence[Node]) -> list[tuple[Node, Node]]:
+    """Return the edges (parent, child) of which the child stands first, from left to right.
+
+    Examples
+    --------
+    >>> from simpleautodiff import Node, add, log, mul, sin, sub
+    >>> x1, x2 = Node(2), Node(5)
+    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
+    >>> [(u.operator, v.operator) for u, v in find_violations(preorder(x1))]
+    [('mul', 'add')]
+    """
     for node in order:
         check_node(node)
     position = {node: i for i, node in enumerate(order)}
     if len(position) != len(order):
         raise OrderError("not a topological order: a node stands in it twice")
-    for i, node in enumerate(order):
-        for parent in node.parent_nodes:
-            if position.get(parent, -1) > i:
-                names = paper_names(execution_order(*ends(order)))
-                raise OrderError(
-                    f"not a topological order: {names[parent]} stands after its child {names[node]}"
-                )
+    return [
+        (parent, node)
+        for i, node in enumerate(order)
+        for parent in dict.fromkeys(node.parent_nodes)
+        if position.get(parent, -1) > i
+    ]
 
 
 def all_orders(root: Node) -> Iterator[list[Node]]:
@@ -89,8 +106,8 @@ def all_orders(root: Node) -> Iterator[list[Node]]:
     >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
     >>> for order in all_orders(x1):
     ...     print([node.operator for node in order])
-    ['', 'log', 'mul', 'add', 'sub']
-    ['', 'mul', 'log', 'add', 'sub']
+    ['input', 'log', 'mul', 'add', 'sub']
+    ['input', 'mul', 'log', 'add', 'sub']
     """
     graph = reachable(root)
     waiting = {node: 0 for node in graph.nodes}

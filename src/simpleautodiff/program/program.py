@@ -22,10 +22,11 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import ends, execution_order
 from simpleautodiff.core.sweep import forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, ConstantError
+from simpleautodiff.program.node_names import label_of
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.saving import is_importable, load_nodes, save_nodes
 from simpleautodiff.rules.array.shapes import shape_of
-from simpleautodiff.transforms.arguments import Selection, call, name_of
+from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.located_tapes import CallTape, UserCall
 from simpleautodiff.transforms.results import unwrap_results
 from simpleautodiff.values.functions import check_value, has_dtype, to_type_of
@@ -119,12 +120,12 @@ class Program:
         self.nodes = [*inputs, *others]
         self.inputs = inputs
         self.outputs = list(outputs) or ends(self.nodes)
-        own = names or {}
+        own = names or _labels(inputs)
         self.names = {node: own.get(node, f"x{i}") for i, node in enumerate(inputs, 1)}
         letter = _free_letter(self.names.values())
         self.names |= {node: f"{letter}{i}" for i, node in enumerate(others, 1)}
         self.lines = lines or {}
-        self.variables = variables or {}
+        self.variables = variables or _labels(others)
         self.calls = calls or {}
         self.execution = list(execution)
         self._place = {node: i for i, node in enumerate(self.nodes)}
@@ -133,7 +134,8 @@ class Program:
     def _step(self, node: Node) -> Step:
         args = tuple(self.names[arg] if type(arg) is Node else arg for arg in node.args)
         line, variable = self.lines.get(node, ""), self.variables.get(node, "")
-        return Step(self.names[node], node.operator, args, node.value, line, variable)
+        operator = "" if node.primitive is None else node.operator
+        return Step(self.names[node], operator, args, node.value, line, variable)
 
     def renumbered(self, numbering: str) -> Self:
         """Return the same program in another numbering."""
@@ -301,6 +303,12 @@ def _load(
     return program
 
 
+def _labels(nodes: list[Node]) -> dict[Node, str]:
+    """Return the names that the user gave to nodes typed by hand; of several, the first has it."""
+    own = {name: node for node in reversed(nodes) if (name := label_of(node))}
+    return {node: name for name, node in own.items()}
+
+
 def _free_letter(taken: Iterable[str]) -> str:
     """Return v, or the next letter if inputs are named v1, v2, ... themselves."""
     used = {name[0] for name in taken if name[1:].isdigit()}
@@ -339,6 +347,7 @@ def record(
     f: Callable[..., Any], args: tuple[Any, ...], names: Sequence[str] | None = None
 ) -> Recording:
     """Run `f` once and return its recording."""
+    check_function(f)
     leaves, rebuild = flatten(args)
     tape = CallTape()
     try:

@@ -6,7 +6,7 @@ import difflib
 import inspect
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,13 @@ from simpleautodiff.arrays.writes.writable import unpromote
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.node import Node
-from simpleautodiff.errors import ArgumentError, AutodiffError, LostDerivativeError, cite_line_of
+from simpleautodiff.errors import (
+    ArgumentError,
+    AutodiffError,
+    LostDerivativeError,
+    cite_line_of,
+    short_repr,
+)
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
@@ -100,8 +106,7 @@ def _find_argument(
         return Path(found, tuple(steps)) if steps else found
     if isinstance(which, bool) or np.ndim(which) or not hasattr(which, "__index__"):
         raise ArgumentError(
-            f"argnums is a position, a parameter name, or a tuple of these; got {which!r}. What "
-            "the function is called with goes into brackets of its own: grad(f)(x)"
+            f"argnums is a position, a parameter name, or a tuple of these; got {which!r}"
         )
     position = operator.index(which)
     if -len(args) <= position < len(args):
@@ -208,13 +213,34 @@ def _explain_arity(f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any
     try:
         signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ArgumentError(f"{name_of(f)}{signature} cannot be called so: {error}") from None
+        raise ArgumentError(
+            f"{name_of(f)}{signature} does not take these arguments: {error}"
+        ) from None
 
 
 def check_function(f: Any) -> None:
     """Refuse an argument `f` that is not callable."""
     if not callable(f):
         raise ArgumentError(f"a function is needed, got {f!r}")
+
+
+def check_options(what: str, names: Sequence[str], options: Sequence[Any]) -> None:
+    """Refuse a point among the options of a transformation: grad(f, 2.0) is grad(f)(2.0)."""
+    named = zip(names, options, strict=False)
+    if any(_is_point(x) or (name == "has_aux" and not isinstance(x, bool)) for name, x in named):
+        point = ", ".join(map(short_repr, options))
+        raise ArgumentError(
+            f"{what}(f) is a function, and the point goes into brackets of its own: write "
+            f"{what}(f)({point}), not {what}(f, {point}). argnums is a position, a parameter name, "
+            "or a tuple of these"
+        )
+
+
+def _is_point(x: Any) -> bool:
+    """Tell whether an option can only be meant as the point: a float, an array, a list of them."""
+    if isinstance(x, (list, tuple)):
+        return any(map(_is_point, x))
+    return isinstance(x, (float, np.ndarray, np.floating, Traced))
 
 
 def name_of(f: Any) -> str:

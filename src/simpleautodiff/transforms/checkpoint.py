@@ -66,7 +66,7 @@ def as_one_node(f: Callable[..., Any], make_rule: Callable[..., Any]) -> Callabl
 
         values = tuple(leaves[i].value for i in inputs)
         results, rebuild_results = flatten(checkpoint(call_with)(*values))
-        if any(_is_recorded_on(result, level) for result in results):
+        if any(_is_recorded_from(result, level) for result in results):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
         replay = level.record(
@@ -97,6 +97,10 @@ def _find_highest_level(leaves: list[Any]) -> Level | None:
 
 def _is_recorded_on(leaf: Any, level: Level) -> bool:
     return isinstance(leaf, Traced) and leaf.level is level
+
+
+def _is_recorded_from(leaf: Any, level: Level) -> bool:
+    return isinstance(leaf, Traced) and leaf.level.number >= level.number
 
 
 def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:

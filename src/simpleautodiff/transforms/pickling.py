@@ -9,6 +9,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any, NamedTuple, TypeVar
 
+from simpleautodiff.transforms.arguments import check_options
+
 F = Callable[..., Any]
 T = TypeVar("T", bound=F)
 
@@ -59,9 +61,12 @@ def remember_recipe(transformation: T) -> T:
     >>> find_recipe(twice(abs)).args
     (<built-in function abs>,)
     """
+    options = list(inspect.signature(transformation).parameters)[1:]
 
     @functools.wraps(transformation)
     def transform(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 1:
+            check_options(transformation.__name__, options, args[1:])
         function = transformation(*args, **kwargs)
         made = Transformed(function)
         functools.update_wrapper(made, function)

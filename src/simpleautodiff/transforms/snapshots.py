@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from math import comb
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.errors import ArgumentError
@@ -18,7 +21,7 @@ from simpleautodiff.transforms.arguments import check_function
 from simpleautodiff.transforms.checkpoint import as_one_node
 from simpleautodiff.transforms.grad import jvp, vjp
 from simpleautodiff.transforms.recorded_call import as_number
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
 
@@ -128,55 +131,112 @@ def loop(step: F, count: int, snapshots: int) -> F:
     True
     """
     check_function(step)
-    actions = schedule(count, snapshots).actions
-
-    def run(state: Any, *args: Any) -> Any:
-        return _advance(step, 0, count, state, args)
-
-    def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
-        def rule(v: Bundle, x: Bundle) -> Linear:
-            def push(dot: Bundle) -> Bundle:
-                tangents = tuple(0 if d is ZERO else d for d in dot.entries)
-                return Bundle(tuple(flatten(jvp(call_with, x.entries, tangents)[1])[0]))
-
-            def pull(bar: Bundle) -> Bundle:
-                (state, *args), _ = arguments_of(x.entries)
-                pairs = zip(bar.entries, v.entries, strict=True)
-                seeds = iter([as_number(b, like) for b, like in pairs])
-                seed = flatten(state)[1](seeds)
-                adjoints = _sweep_back(step, actions, state, tuple(args), seed)
-                leaves = flatten(adjoints)[0]
-                return Bundle(tuple([leaves[i] for i in inputs]))
-
-            return Linear(push, pull)
-
-        return rule
-
-    return as_one_node(run, make_rule)
+    schedule(count, snapshots)  # which says what is wrong
+    steps = Steps(
+        lambda k, state, x, *args: (step(k, state, *args), None),
+        lambda k, state: k < count,
+        snapshots,
+    )
+    return lambda state, *args: steps.run(state, None, *args)[0]
 
 
-def _advance(step: F, begin: int, end: int, state: Any, args: tuple[Any, ...]) -> Any:
-    for i in range(begin, end):
-        state = step(i, state, *args)
-    return state
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A loop: ``state, y = step(k, state, x, *args)`` as long as ``goes_on(k, state)``.
+
+    x is the k-th of the x's, in the order of `places` if there is one. The y's are stacked. Without
+    `snapshots` reverse mode retains every state.
+    """
+
+    step: F
+    goes_on: F
+    snapshots: int | None
+    places: range | None = None
+
+    def run(self, state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
+        """Return the last state and the y's, None if there are none."""
+        if self.snapshots is None:
+            return self._run(state, xs, *args)[1:]
+        snapshots, count = self.snapshots, 0
+        schedule(1, snapshots)  # which says what is wrong
+
+        def run(state: Any, xs: Any, *args: Any) -> tuple[Any, Any]:
+            nonlocal count
+            count, state, ys = self._run(state, xs, *args)
+            return state, ys
+
+        def make_rule(call_with: F, arguments_of: F, inputs: list[int]) -> F:
+            plan = schedule(count, snapshots).actions if count else ()
+
+            def rule(v: Bundle, x: Bundle) -> Linear:
+                def push(dot: Bundle) -> Bundle:
+                    tangents = tuple(0 if d is ZERO else d for d in dot.entries)
+                    return Bundle(tuple(flatten(jvp(call_with, x.entries, tangents)[1])[0]))
+
+                def pull(bar: Bundle) -> Bundle:
+                    arguments, _ = arguments_of(x.entries)
+                    pairs = zip(bar.entries, v.entries, strict=True)
+                    seeds = [as_number(b, like) for b, like in pairs]
+                    leaves = flatten(self._sweep_back(plan, seeds, *arguments))[0]
+                    return Bundle(tuple([leaves[i] for i in inputs]))
+
+                return Linear(push, pull)
+
+            return rule
+
+        state, ys = as_one_node(run, make_rule)(state, xs, *args)
+        return state, ys
+
+    def _run(self, state: Any, xs: Any, *args: Any) -> tuple[int, Any, Any]:
+        """Take all steps; return how many, the last state and the y's."""
+        k, ys = 0, []
+        while self.goes_on(k, state):
+            state, y = self._advance(k, state, xs, args)
+            ys.append(y)
+            k += 1
+        places = self.places
+        return k, state, _stack(ys if places is None or places.step > 0 else ys[::-1])
+
+    def _advance(self, k: int, state: Any, xs: Any, args: tuple[Any, ...]) -> Any:
+        return self.step(k, state, self._take(k, xs), *args)
+
+    def _take(self, k: int, xs: Any) -> Any:
+        place = k if self.places is None else self.places[k]
+        return map_leaves(lambda leaf: leaf[place], xs)
+
+    def _sweep_back(
+        self, plan: tuple[Action, ...], seeds: list[Any], state: Any, xs: Any, *args: Any
+    ) -> tuple[Any, ...]:
+        """Follow a schedule; return the adjoints of the state, the x's and the arguments."""
+        size = len(flatten(state)[0])
+        bar, of_ys = flatten(state)[1](iter(seeds[:size])), seeds[size:]
+        held, at = {0: state}, (0, state)
+        of_xs: dict[int, Any] = {}
+        total, rebuild = flatten([map_leaves(lambda x: 0 * x, arg) for arg in args])
+        for kind, begin, end in plan:
+            if kind == "store":
+                held[begin] = held.get(begin, at[1])
+                continue
+            now = at[1] if at[0] == begin else held[begin]
+            if kind == "advance":
+                for k in range(begin, end):
+                    now = self._advance(k, now, xs, args)[0]
+                at = end, now
+                continue
+            (_, y), back = vjp(partial(self.step, begin), now, self._take(begin, xs), *args)
+            place = begin if self.places is None else self.places[begin]
+            seed = flatten(y)[1](iter([bars[place] for bars in of_ys]))
+            bar, of_xs[place], *more = back((bar, seed))
+            total = [a + b for a, b in zip(total, flatten(more)[0], strict=True)]
+            held.pop(begin, None)
+        stacked = _stack([of_xs[place] for place in sorted(of_xs)]) if of_xs else xs
+        return bar, stacked, *rebuild(iter(total))
 
 
-def _sweep_back(
-    step: F, actions: tuple[Action, ...], state: Any, args: tuple[Any, ...], bar: Any
-) -> tuple[Any, ...]:
-    """Follow a schedule; return the adjoints of the state and of the further arguments."""
-    held, at, total = {0: state}, (0, state), None
-    for kind, begin, end in actions:
-        if kind == "store":
-            held[begin] = held.get(begin, at[1])
-            continue
-        now = at[1] if at[0] == begin else held[begin]
-        if kind == "advance":
-            at = end, _advance(step, begin, end, now, args)
-            continue
-        _, back = vjp(lambda x, *more, i=begin: step(i, x, *more), now, *args)
-        bar, *more = back(bar)
-        leaves, rebuild = flatten(more)
-        total = leaves if total is None else [a + b for a, b in zip(total, leaves, strict=True)]
-        held.pop(begin, None)
-    return bar, *rebuild(iter(total or []))
+def _stack(ys: list[Any]) -> Any:
+    """Return one structure of stacked leaves; None where there are none."""
+    leaves = [flatten(y)[0] for y in ys]
+    if not ys or not leaves[0]:
+        return ys[0] if ys else None
+    rebuild = flatten(ys[0])[1]
+    return rebuild(iter([np.stack(column) for column in zip(*leaves, strict=True)]))

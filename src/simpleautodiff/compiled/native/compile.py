@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.native import disk_cache as disk
+from simpleautodiff.compiled.native.background import calling_llvm
 from simpleautodiff.compiled.native.external_symbols import addresses, find_declared
 
 RENEWED = 200  # runs: a pass builder slows with each (0.13 us), and leaves 1.5 kB behind at its end
@@ -87,7 +88,9 @@ class Code:
 
     def asm(self) -> str:
         """Return the instructions, in the assembly language of this machine."""
-        return str(_machine(self._level).emit_assembly(_module(self.ir, self._level)))
+        ir = self.ir
+        with calling_llvm():
+            return str(_machine(self._level).emit_assembly(_module(ir, self._level)))
 
     def _make(self, key: str | None) -> None:
         start = perf_counter()
@@ -199,19 +202,22 @@ def _pipeline(level: int, generation: int) -> tuple[Any, Any]:
 
 def _compile_object(ir: str, level: int) -> bytes:
     """Return the names that are needed from outside, on a line, and then the object."""
-    image = _machine(level).emit_object(_module(ir, level))
+    with calling_llvm():
+        image = _machine(level).emit_object(_module(ir, level))
     return json.dumps(find_declared(ir)).encode() + b"\n" + bytes(image)
 
 
 def _load_object(content: bytes, names: Sequence[str]) -> Any:
     llvm = _llvm()
     needed, _, image = content.partition(b"\n")
-    library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
-    for name, address in addresses(json.loads(needed)).items():
-        library.import_symbol(name, address)
-    for name in names:
-        library.export_symbol(name)
-    # JITLink puts code and constants side by side. The older linker may put them more than 2 GiB
-    # apart in a process with much memory, which ends it; for Windows there is no other.
-    compiler = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
-    return library.link(compiler, "code")  # which keeps its engine
+    symbols = addresses(json.loads(needed))
+    with calling_llvm():
+        library = llvm.JITLibraryBuilder().add_object_img(image).add_current_process()
+        for name, address in symbols.items():
+            library.import_symbol(name, address)
+        for name in names:
+            library.export_symbol(name)
+        # JITLink puts code and constants side by side. The older linker may put them more than
+        # 2 GiB apart in a process with much memory, which ends it; for Windows there is no other.
+        compiler = llvm.create_lljit_compiler(use_jit_link=sys.platform != "win32")
+        return library.link(compiler, "code")  # which keeps its engine

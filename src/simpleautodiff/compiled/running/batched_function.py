@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.compiled.backends.interface import BatchCall, CallForm, CompiledBatch
 from simpleautodiff.compiled.backends.targets import TARGET
-from simpleautodiff.compiled.native.background import attempt, later
+from simpleautodiff.compiled.native.background import attempt, later, one_at_a_time
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
 from simpleautodiff.compiled.recording.symbols import Symbol
@@ -48,7 +47,6 @@ class BatchedFunction(BatchedKernel):
         self.recorded = False  # before, it is run only to see what it gives
         self._run: CompiledBatch | None = None
         self._asked = False
-        self._lock = threading.Lock()
 
     def __call__(self, *leaves: Any, out: Any = None) -> tuple[Any, ...]:
         """Compute all rows; a leaf may be a pair of a table and of which of its rows to take.
@@ -73,7 +71,7 @@ class BatchedFunction(BatchedKernel):
 
     def compile(self) -> None:
         """Compile it, with an entry from Python if one is wanted."""
-        with self._lock:
+        with one_at_a_time():
             if self._run is None:
                 modes = (*self.modes, *self.layouts)
                 form, arguments = self.entered or (None, ())

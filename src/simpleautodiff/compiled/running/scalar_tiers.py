@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -39,7 +38,6 @@ class TieredScalarProgram(EnteredProgram):
         self.code: Code | None = None
         self.calls = 0
         self._compiled: CompiledScalar | None = None
-        self._lock = threading.Lock()
         self._asked: set[str] = set()
         self._tape: Any = None
         self._waits = False  # for the interpreter, which is compiled once in a process
@@ -87,15 +85,14 @@ class TieredScalarProgram(EnteredProgram):
             self.tier = "tape"
 
     def _compile(self, tier: str) -> None:
-        with self._lock:
-            last = (
-                tier == "optimised"
-                or self.fixed is not None
-                or len(self.kernel.program) > OPTIMISED_STEPS
-            )
-            form = self.form if last else None
-            self._compiled = TARGET.compile_scalar(self.kernel, TIERS.index(tier) - 2, form)
-            self.code, self.tier = self._compiled.code, tier
+        last = (
+            tier == "optimised"
+            or self.fixed is not None
+            or len(self.kernel.program) > OPTIMISED_STEPS
+        )
+        form = self.form if last else None
+        self._compiled = TARGET.compile_scalar(self.kernel, TIERS.index(tier) - 2, form)
+        self.code, self.tier = self._compiled.code, tier
         if form is not None:
             self.enter(self.code)
 

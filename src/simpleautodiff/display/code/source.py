@@ -26,6 +26,7 @@ from simpleautodiff.errors import ArgumentError, ResultError
 from simpleautodiff.program.notation import latex_name
 from simpleautodiff.program.program import input_names
 from simpleautodiff.program.python_code import module_text
+from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.rules.array.dtypes import astype
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of, select
 from simpleautodiff.transforms.grad import FirstDerivative, run_jets
@@ -124,6 +125,7 @@ def source(
     >>> print(ad.source(ad.grad(f), 2.0, 5.0, simplify=True).latex)
     x_{2} + \frac{1}{x_{1}}
     '''
+    function, args = as_function(function, args)
     check_function(function)
     signature = Signature(function, args or _make_point(function), names)
     return _simplify_source(signature) if simplify else _record_source(signature)

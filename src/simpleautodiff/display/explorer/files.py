@@ -6,7 +6,11 @@ import re
 from functools import cache
 from importlib import resources
 
-SCRIPTS = ("rows.js", "engine.js", "graph.js", "parts.js", "table.js", "stops.js", "explorer.js")
+SCRIPTS = (
+    *("rows.js", "engine.js", "layout.js", "graph.js", "arrays.js", "parts.js", "heading.js"),
+    *("sliders.js", "table.js", "nan.js", "stops.js", "travel.js", "stage.js", "links.js"),
+    *("find.js", "predict.js", "address.js", "explorer.js"),
+)
 
 
 @cache

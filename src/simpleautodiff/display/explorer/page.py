@@ -10,9 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import fill_template, read_asset, read_scripts
 from simpleautodiff.display.explorer.page_data import make_document, source_of
-from simpleautodiff.display.explorer.page_views import FIRST_VIEW_SIZES
+from simpleautodiff.display.explorer.page_views import FIRST_VIEW_SIZES, is_whole
 from simpleautodiff.display.trace import trace, trace_formula
 from simpleautodiff.errors import ArgumentError, FormulaError
 from simpleautodiff.program.formula import Formula, parse
@@ -21,7 +22,7 @@ from simpleautodiff.program.program import Program
 PAGE_STYLE = "html, body { margin: 0; height: 100%; }\n"
 START = """
 const data = JSON.parse(document.getElementById("program").textContent);
-window.explorer = explorer(document.getElementById("explorer"), data);
+window.explorer = explorer(document.getElementById("explorer"), data, { address: true });
 """
 
 
@@ -65,7 +66,7 @@ def _hash(text: str) -> str:
 
 
 def explore(
-    f: Callable[..., Any] | str | Program,
+    f: Callable[..., Any] | str | Program | Node,
     *args: Any,
     path: str | Path = "explorer.html",
     title: str = "",
@@ -80,8 +81,8 @@ def explore(
     Parameters
     ----------
     f
-        A function; a formula as text, whose variables take `args` in the order they appear; or a
-        program.
+        A function; a formula as text, whose variables take `args` in the order they appear; a
+        program; or a node typed by hand.
     args
         The point.
     path
@@ -89,8 +90,9 @@ def explore(
     title
         The heading: by default the formula, or the name of the function.
     numbering
-        "paper" or "execution", as `trace` takes it. By default the paper's for a small program, and
-        for a large one that of execution, in which the steps of one box are consecutive.
+        "paper" or "execution", as `trace` takes it. By default the paper's for a program that is
+        shown whole, and for a larger one that of execution, in which the steps of one box are
+        consecutive.
 
     Returns
     -------
@@ -113,13 +115,15 @@ def explore(
 
 
 def describe(
-    f: Callable[..., Any] | str | Program, args: tuple[Any, ...], numbering: str = ""
+    f: Callable[..., Any] | str | Program | Node, args: tuple[Any, ...], numbering: str = ""
 ) -> tuple[Program, str, list[str], int]:
     """Return the program of a function, a formula or a program, its title and its source."""
     if isinstance(f, Program):
         if args:
             raise ArgumentError("a program has its arguments already; explore it without any")
         return f, "", [], 1
+    if isinstance(f, Node):
+        return trace(f, *args, numbering=numbering or "paper"), "", [], 1
     if isinstance(f, str):
         formula, names = parse(f)
         if len(args) != len(names):
@@ -145,6 +149,6 @@ def describe_formula(
 
 
 def _choose_numbering(program: Program, numbering: str) -> Program:
-    """Use the paper's numbering for a small program, if none was given."""
-    small = len(program) <= FIRST_VIEW_SIZES[0]
-    return program.renumbered("paper") if small and not numbering else program
+    """Use the paper's numbering, if none was given, for a program that is shown without folds."""
+    whole = not numbering and len(program) <= FIRST_VIEW_SIZES[0] and is_whole(program)
+    return program.renumbered("paper") if whole else program

@@ -15,18 +15,17 @@ from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import find_scripted
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
-from simpleautodiff.display.notation.step_sentences import (
-    describe_value,
-    partial_symbols,
-    write_symbols,
-)
+from simpleautodiff.display.notation.formulas import value_terms
+from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.stepper.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 
 MOST_SWEEPS = 12
+MOST_ELEMENTS = 400  # of an array that is drawn as a heat map
 
 
 def make_document(
@@ -57,7 +56,9 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
-        "rows": {name: _row(name) for name in sorted({n.operator for n in program.nodes} - {""})},
+        "rows": {
+            name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
+        },
         "live": not reason,
         "why": reason,
         **views.document(index),
@@ -76,7 +77,9 @@ def find_obstacle(program: Program) -> str:
         return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
-        if name and (name not in find_scripted() or TABLE.get(name) is not node.primitive):
+        if node.primitive and (
+            name not in find_scripted() or TABLE.get(name) is not node.primitive
+        ):
             return f"The page has no formula for {name}, so its numbers stay as they were computed."
         constants = [arg for arg in node.args if type(arg) is not Node]
         if not all(_is_real(arg) for arg in constants):
@@ -88,8 +91,11 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
 
 
-def json_number(value: Any) -> Any:
-    """Return a number for JSON: a float, or text for inf, nan and everything else."""
+def json_number(value: Any, elements: bool = False) -> Any:
+    """Return a number for JSON: a float, or text for inf, nan and everything else.
+
+    With `elements`, an array that is not too large brings them along.
+    """
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
     if isinstance(value, bool | np.bool_):
@@ -100,9 +106,10 @@ def json_number(value: Any) -> Any:
         value = float(value)
         return value if math.isfinite(value) else str(value)
     return {
-        "text": describe_value(value),
-        "shape": str(shape(value) or describe_value(value)),
+        "text": write_result(value),
+        "shape": str(shape(value) or write_result(value)),
         **_sizes(value),
+        **(_elements(value) if elements else {}),
     }
 
 
@@ -118,9 +125,21 @@ def _sizes(value: Any) -> dict[str, Any]:
     }
 
 
+def _elements(value: Any) -> dict[str, Any]:
+    """Return the elements of a real array to six digits, for its heat map."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf" or not 0 < array.size <= MOST_ELEMENTS:
+        return {}
+    digits = [json_number(float(f"{number:.6g}")) for number in array.ravel()]
+    return {"dims": list(array.shape), "elements": digits}
+
+
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
     """Return the data of a node, with its formulas only if it is drawn somewhere."""
-    record: dict[str, Any] = {"name": program.names[node], "value": json_number(node.value)}
+    record: dict[str, Any] = {
+        "name": program.names[node],
+        "value": json_number(node.value, elements=drawn),
+    }
     if node.primitive is None:
         return record
     args = [index[arg] if type(arg) is Node else [_argument(arg)] for arg in node.args]
@@ -130,11 +149,11 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
     if node in program.variables:
         record["variable"] = program.variables[node]
     local = [
-        (k, derivative, partial_symbols(program, node, k, derivative))
+        (k, derivative, write_slope(program, node, k, derivative))
         for k, derivative in node.local_derivatives()
     ]
     return record | {
-        "text": write_symbols(program, node),
+        "text": value_terms(program, node)[0].text,
         "partials": {
             k: None if d is ZERO or type(d) is Linear else json_number(d) for k, d, _ in local
         },
@@ -173,12 +192,15 @@ def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], 
 def _forward(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
     search = [(kind == "place", at[node]) for kind, node in search_down(program, name)]
     tangents = Program.tangents(program, name)  # the numbers: Trace.tangents would make a table
+    small = len(program.nodes) <= MOST_DRAWN
     reached = [i for placed, i in reversed(search) if placed]
     return {
         "mode": "forward",
         "root": at[name],
         "search": [[int(placed), i] for placed, i in search],
-        "numbers": {i: json_number(tangents[program.names[program.nodes[i]]]) for i in reached},
+        "numbers": {
+            i: json_number(tangents[program.names[program.nodes[i]]], small) for i in reached
+        },
         "order": reached,
     }
 
@@ -189,10 +211,14 @@ def _reverse(program: Program, at: dict[str, int], name: str) -> dict[str, Any]:
         "root": at[name],
         "search": [[int(kind == "place"), at[node]] for kind, node in search_up(program, name)],
         "terms": [
-            [at[item.parent], at[item.child], item.index, int(item.first), json_number(item.total)]
+            [*_term(at, item), json_number(item.total, len(program.nodes) <= MOST_DRAWN)]
             for item in program.accumulations(name)
         ],
     }
+
+
+def _term(at: dict[str, int], item: Any) -> list[int]:
+    return [at[item.parent], at[item.child], item.index, int(item.first)]
 
 
 def _code(

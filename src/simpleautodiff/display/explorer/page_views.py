@@ -10,18 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from simpleautodiff.display.figures.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.display.figures.layout.layout import lay_out
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Box, Folded, describe_amount, fold
 from simpleautodiff.program.program import Program
 
 MOST_DRAWN = 60  # more boxes than this cannot be read on a screen
 FIRST_VIEW_SIZES = (32, 24, 16, 12, 8)  # boxes of the first view: as many as can be read
-READABLE = 0.7  # of the full size
+READABLE = 0.9  # of the full size
 SMALL_SCREEN = (700.0, 500.0)  # the size of a graph on a small screen
 WORK = 20_000  # about half a second of laying out
-HALF = (58.0, 31.0)  # of a box, in pixels
-TURN = (138 / 88, 62 / 116)  # how a layout is stretched when it is turned to run downwards
+HALF = (48.0, 30.0)  # of a box, in pixels
+TURN = (114 / 86, 88 / 144)  # how a layout is stretched when it is turned to run downwards
 Unfolded = frozenset[Box]
 
 
@@ -103,7 +103,7 @@ class Views:
             "box": [2 * HALF[0], 2 * HALF[1]],
             "turn": TURN,
             "order": [index[node] for node in rank],
-            "boxes": [_box(box, rank[box.nodes[0]]) for box in boxes],
+            "boxes": [_box(self.program, box, rank[box.nodes[0]]) for box in boxes],
             "views": views,
         }
 
@@ -140,6 +140,18 @@ def _find_first_view(program: Program) -> Folded:
     return best
 
 
+def is_whole(program: Program) -> bool:
+    """Return whether the page begins with every step in a box of its own.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> is_whole(ad.trace(lambda x: ad.sin(x) * x, 0.5))
+    True
+    """
+    return not _folds(_find_first_view(program))
+
+
 def _scale(folded: Folded) -> float:
     """Return the scale at which a view fits a small screen, across or down."""
     width, height = _place_boxes(folded, {box: i for i, box in enumerate(folded.boxes)}, False)[
@@ -155,16 +167,25 @@ def _folds(folded: Folded) -> list[Box]:
     return [box for box in folded.boxes if not box.single]
 
 
-def _box(box: Box, start: int) -> dict[str, Any]:
+def _box(program: Program, box: Box, start: int) -> dict[str, Any]:
     record: dict[str, Any] = {"start": start, "size": len(box.nodes)}
     if box.single:
         return record
     return record | {
         "title": box.title,
+        "name": _function_of(program, box),
         "kind": box.kind,
         "amount": describe_amount(box),
         "times": box.times,
     }
+
+
+def _function_of(program: Program, box: Box) -> str:
+    """Return the name of the innermost function that all steps of a box belong to, if known."""
+    first, last = (program.calls.get(box.nodes[i], ()) for i in (0, -1))
+    shared = [a.function for a, b in zip(first, last, strict=False) if a == b]
+    name = shared[-1] if shared and box.kind != "inputs" else ""
+    return "" if name.startswith("<") else name
 
 
 def _place_boxes(folded: Folded, number: dict[Box, int], thorough: bool) -> dict[str, Any]:
@@ -173,7 +194,7 @@ def _place_boxes(folded: Folded, number: dict[Box, int], thorough: bool) -> dict
         Vertex(name[box], TextLine(name[box]), shape="box", size=HALF) for box in folded.boxes
     )
     edges = tuple(Edge(name[tail], name[head]) for tail, head in folded.edges)
-    layout = lay_out(Picture(vertices, edges, ""), thorough)
+    layout = lay_out(Picture(vertices, edges, ""), thorough, inputs_late=True)
     return {
         "size": [round(layout.width), round(layout.height)],
         "boxes": [

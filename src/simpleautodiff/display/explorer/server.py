@@ -14,6 +14,7 @@ from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
+from urllib.parse import quote
 
 from simpleautodiff.display.explorer.files import read_asset, read_scripts
 from simpleautodiff.display.explorer.worker import Worker
@@ -22,6 +23,7 @@ HOSTS = ("127.0.0.1", "localhost")
 OWN_SITES = ("same-origin", "none")  # our own page, or an address that was typed
 MAX_BODY = 64_000
 SECONDS = 10.0
+SAFE = "*()/,=:[]!~'"  # what an address may hold as it is, after its #
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -183,7 +185,7 @@ class Server(ThreadingHTTPServer):
             print(f"simpleautodiff: a request failed: {error!r}", file=sys.stderr)
 
 
-def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
+def serve(port: int = 0, ready: Callable[[str], None] | None = None, place: str = "") -> None:
     """Serve the explorer on this machine until it is interrupted.
 
     Parameters
@@ -192,6 +194,8 @@ def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
         The port; 0 takes any free one.
     ready
         Called with the address once the page can be opened; by default the address is printed.
+    place
+        Where the page opens, as `write_place` writes it.
 
     Examples
     --------
@@ -199,8 +203,20 @@ def serve(port: int = 0, ready: Callable[[str], None] | None = None) -> None:
     http://127.0.0.1:41235/
     """
     with suppress(KeyboardInterrupt), make_server(port) as server:
-        (ready or _announce)(f"http://127.0.0.1:{server.server_address[1]}/")
+        (ready or _announce)(f"http://127.0.0.1:{server.server_address[1]}/{place}")
         server.serve_forever(poll_interval=0.2)
+
+
+def write_place(formula: str, point: dict[str, Any]) -> str:
+    """Return the end of an address that opens the page at a formula and a point.
+
+    Examples
+    --------
+    >>> write_place("x*y + 1", {"x": 2, "y": 3})
+    '#formula=x*y%20%2B%201&at=x=2,y=3'
+    """
+    at = ",".join(f"{name}={value}" for name, value in point.items())
+    return f"#formula={quote(formula, safe=SAFE)}&at={quote(at, safe=SAFE)}"
 
 
 def make_server(port: int = 0) -> Server:

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.fold import Folded
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Folded
 from simpleautodiff.display.notation import labels
-from simpleautodiff.display.notation.step_sentences import partial_symbols
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.values.functions import shape
 
@@ -100,7 +99,7 @@ def _slope(folded: Folded, tail: Node, head: Node, twin: int) -> str:
     derivative = dict(head.local_derivatives())[k]
     if derivative is ZERO:
         return "0"
-    symbols = partial_symbols(folded.program, head, k, derivative)
+    symbols = labels.write_slope(folded.program, head, k, derivative)
     if type(derivative) is Linear or shape(derivative):
         return symbols
     number = labels.write_brief(derivative)

@@ -8,25 +8,29 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures import fold as folding
 from simpleautodiff.display.figures.annotations import (
     add_derivatives,
     add_variables,
     check_annotations,
 )
 from simpleautodiff.display.figures.box_drawing import sketch
-from simpleautodiff.display.figures.fold import Folded
+from simpleautodiff.display.figures.edge_list import list_edges
 from simpleautodiff.display.figures.layout.graphviz import best_layout
 from simpleautodiff.display.figures.layout.layout import Layout
 from simpleautodiff.display.figures.picture import Picture
 from simpleautodiff.display.figures.picture_kinds import pictures
+from simpleautodiff.display.figures.render import render, stack
 from simpleautodiff.display.figures.svg import svg
-from simpleautodiff.display.figures.tikz import tikz
+from simpleautodiff.display.figures.tikz import join_frames, tikz
+from simpleautodiff.display.folding import fold as folding
+from simpleautodiff.display.folding.fold import Folded, check_program
+from simpleautodiff.display.notation.rich_text import count_columns
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
 
 FIGURE_FORMATS = ("svg", "tikz", "text")
 _ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}
+_RENDERED = (".pdf", ".png")
 
 
 class Figure:
@@ -58,9 +62,23 @@ class Figure:
         """Return the figure as a LaTeX document in the paper's style."""
         return tikz(self.picture, self.layout)
 
-    def text(self) -> str:
-        """Return the figure as text, for a terminal."""
-        return sketch(self.picture)
+    def text(self, width: int | None = None) -> str:
+        """Return the figure as text, for a terminal; as a list of arrows if `width` is too small.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.figure(ad.trace(lambda x, y: ad.sin(x) * y, 0.0, 5.0)).text(width=20))
+        x = 0 ─▶ v1
+        y = 5 ─▶ v2
+        v1 = sin(x) = sin(0) = 0 ─▶ v2
+        v2 = v1 × y = 0 × 5 = 0 ─▶ z = f(x, y)
+        z = f(x, y)
+        """
+        drawn = sketch(self.picture)
+        if width is None or max(map(count_columns, drawn.splitlines())) <= width:
+            return drawn
+        return list_edges(self.picture)
 
     def __str__(self) -> str:
         return self.text()
@@ -75,14 +93,11 @@ class Figure:
         return written
 
     def save(self, path: str | Path) -> Path:
-        """Write the figure to a file in the format of its extension: .svg, .tex or .txt."""
-        path = Path(path)
-        if path.suffix not in _ENDINGS:
-            raise ArgumentError(
-                f"the file's ending says how to draw: {', '.join(_ENDINGS)}; got {path.name!r}"
-            )
-        path.write_text(self.to(_ENDINGS[path.suffix]), encoding="utf-8")
-        return path
+        """Write the figure to a file in the format of its extension: .svg, .tex, .txt, .pdf, .png.
+
+        The last two are drawn by librsvg's `rsvg-convert`, or by a Chromium browser.
+        """
+        return Figures([self]).save(path)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"image/svg+xml": self.svg(), "text/plain": self.text()}
@@ -93,6 +108,38 @@ class Figures(list[Figure]):
 
     def __str__(self) -> str:
         return "\n\n".join(f"{figure.title}\n{figure.text()}" for figure in self)
+
+    def save(self, path: str | Path) -> Path:
+        r"""Write all figures to one file: pages of a .pdf, frames of a .tex file, others below.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import simpleautodiff as ad
+        >>> frames = ad.figure(ad.trace(lambda x: ad.sin(x) * x, 2.0), "construction")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     frames.save(f"{folder}/frames.tex").read_text().count(r"\begin{tikzpicture}")
+        3
+        """
+        path = Path(path)
+        ending = path.suffix.lower()
+        if ending in _RENDERED:
+            render([figure.svg() for figure in self], path)
+            return path
+        if ending not in _ENDINGS:
+            known = ", ".join((*_ENDINGS, *_RENDERED))
+            raise ArgumentError(f"the file's ending says how to draw: {known}; got {path.name!r}")
+        path.write_text(self.to(_ENDINGS[ending]), encoding="utf-8")
+        return path
+
+    def to(self, format: str) -> str:
+        """Write all figures as one text: "svg", "tikz" or "text"."""
+        if len(self) == 1:
+            return self[0].to(format)
+        written = [figure.to(format) for figure in self]
+        if format == "tikz":
+            return join_frames(written, self[-1].layout)
+        return stack(written) if format == "svg" else str(self)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         return {"text/html": "\n".join(f.svg() for f in self), "text/plain": str(self)}
@@ -167,4 +214,5 @@ def _fold(program: Program | Folded | Node, by: str | None) -> Folded:
         return program
     if isinstance(program, Node):
         program = Program(execution_order(program))
+    check_program(program, "figure")
     return folding.unfold_all(program) if by is None else folding.fold(program, by)

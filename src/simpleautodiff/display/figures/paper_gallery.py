@@ -1,4 +1,4 @@
-"""All tables and figures of the paper, written into a folder: text, SVG and LaTeX."""
+"""All tables, figures and listings of the paper, in a folder: text, SVG, LaTeX, and a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from pathlib import Path
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.figure import Figure, figure
+from simpleautodiff.display.figures.figure import Figure, Figures, figure
+from simpleautodiff.display.figures.paper_index import write_index
+from simpleautodiff.display.figures.paper_listings import listings
 from simpleautodiff.display.notation import labels
 from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 from simpleautodiff.display.tables.tables import adjoints_table, tangents_table, values_table
@@ -48,7 +50,9 @@ def example() -> Program:
 
 
 def gallery(folder: str | Path) -> list[Path]:
-    """Write every table and figure of the paper into a folder, and return the files.
+    """Write every table, figure and listing of the paper into a folder, and return the files.
+
+    `index.html` shows them all.
 
     Examples
     --------
@@ -65,14 +69,24 @@ def gallery(folder: str | Path) -> list[Path]:
     for name, drawing in figures(program):
         stem = folder / f"figure-{name}"
         files += [drawing.save(stem.with_suffix(ending)) for ending in (".txt", ".svg", ".tex")]
-    return files
+    for number, listing in enumerate(listings(program), 1):
+        stem = folder / f"listing-{number}-{listing.name}"
+        for ending, write in (
+            (".txt", listing.text),
+            (".svg", listing.svg),
+            (".tex", listing.tikz),
+        ):
+            files.append(_write(stem.with_suffix(ending), write()))
+    return [*files, write_index(folder, files)]
 
 
-def figures(program: Program) -> Iterator[tuple[str, Figure]]:
-    """Yield the paper's figures by name; the construction has one for each step."""
+def figures(program: Program) -> Iterator[tuple[str, Figure | Figures]]:
+    """Yield the paper's figures by name; the construction whole, and each step of it."""
     for name, show in _FIGURES.items():
         yield name, figure(program, show)
-    for number, drawing in enumerate(figure(program, "construction")):
+    frames = figure(program, "construction")
+    yield "construction", frames
+    for number, drawing in enumerate(frames):
         yield f"construction-{number}", drawing
 
 

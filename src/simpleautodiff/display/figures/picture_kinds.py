@@ -12,8 +12,8 @@ from typing import Any
 
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
-from simpleautodiff.display.figures.fold import Box, Folded, describe_amount
 from simpleautodiff.display.figures.picture import Edge, Picture, TextLine, Vertex
+from simpleautodiff.display.folding.fold import Box, Folded, describe_amount
 from simpleautodiff.display.notation import labels
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.program import Program
@@ -39,10 +39,13 @@ def values(folded: Folded) -> Picture:
 
 
 def _values(folded: Folded, node: Node) -> Lines:
-    value = TextLine(f"= {labels.write_brief(node.value)}", "value")
+    value = TextLine(f"= {labels.write_brief_value(node)}", "value")
     if node.primitive is None:
         return (value,)
-    texts = (labels.write_symbolic(folded.program, node), labels.write_numeric(node))
+    texts = (
+        labels.write_symbolic(folded.program, node),
+        labels.write_numeric(folded.program, node),
+    )
     told = [TextLine(f"= {text}") for text in dict.fromkeys(texts) if text]
     return (*told, value)
 
@@ -63,7 +66,7 @@ def tangents(folded: Folded, wrt: str) -> Picture:
 
 
 def _short_values(folded: Folded, node: Node) -> Lines:
-    value = TextLine(f"= {labels.write_brief(node.value)}", "value")
+    value = TextLine(f"= {labels.write_brief_value(node)}", "value")
     if node.primitive is None:
         return (value,)
     return (TextLine(f"= {labels.write_symbolic(folded.program, node)}"), value)

@@ -3,7 +3,7 @@ r"""Figures as TikZ in the paper's style: circles of 1.2 cm, Stealth arrows, lab
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from simpleautodiff.display.figures.layout.layout import Layout, Point
 from simpleautodiff.display.figures.picture import RADIUS, Edge, Picture, TextLine, Vertex
@@ -51,6 +51,18 @@ def tikz(picture: Picture, layout: Layout) -> str:
             lines.append(_edge(edge, route))
     lines += _legend(picture, layout)
     return _HEAD + "\n".join(lines) + "\n" + _TAIL
+
+
+def join_frames(documents: Sequence[str], layout: Layout) -> str:
+    """Join documents of one figure each into one of several pages, all of the layout's size."""
+    size = _write_position((layout.width, layout.height))
+    frame = f"\\path (0,0) rectangle {size};\n\\end{{tikzpicture}}"
+    bodies = [document.partition(r"\begin{document}")[2] for document in documents]
+    drawings = [body.partition(r"\end{document}")[0].strip() for body in bodies]
+    setup = documents[0].partition(r"\begin{document}")[0]
+    setup = setup.replace("[border=6pt]{standalone}", "[border=6pt,multi=tikzpicture]{standalone}")
+    joined = "\n\n".join(drawings).replace(r"\end{tikzpicture}", frame)
+    return f"{setup}\\begin{{document}}\n{joined}\n\\end{{document}}\n"
 
 
 def _write_position(point: Point) -> str:

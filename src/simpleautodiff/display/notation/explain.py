@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import reduce
 from html import escape
 from inspect import signature
 from typing import Any
@@ -12,16 +13,19 @@ from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import SIGN, SUM, Primitive
 from simpleautodiff.display.notation.formulas import (
-    adjoint_term,
+    Pull,
     adjoint_terms,
+    chain_term,
     derivative_term,
     suppress_warnings,
     tangent_terms,
     value_terms,
     write_bar,
     write_dot,
+    write_true,
+    write_value,
 )
-from simpleautodiff.program.notation import Term, write_result, write_short
+from simpleautodiff.program.notation import Term, write_result, write_short, write_typed
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
 from simpleautodiff.transforms.kinks import is_at_kink
 
@@ -74,28 +78,61 @@ def explain(program: Program, name: str, wrt: str = "", output: str = "") -> Wor
 
 
 def _value(program: Program, node: Node) -> str:
-    name, value = program.names[node], write_result(node.value)
+    name, value = program.names[node], write_value(node)
     if node.primitive is None:
         return f"{name} = {value} is an input."
     line = program.lines.get(node, "")
     line = f" ({line})" if line and len(set(program.lines.values())) > 1 else ""
     own = f", which you call {program.variables[node]}" if node in program.variables else ""
     symbols = value_terms(program, node)[0].text
-    return f"{name} = {symbols} = {value}{own}{line}: {_reason(program, node)}."
+    return f"{name} = {symbols} = {value}{own}{line}: {write_reason(program, node)}."
 
 
-def _reason(program: Program, node: Node) -> str:
-    """Return the reason of a rule, and what its letters stand for here."""
+_OF_CONSTANTS = {  # of one argument, where the others are constants: its sentence and its letters
+    ("power", 0): (
+        "the power rule, for a constant exponent n: the derivative of x^n is n x^(n-1)",
+        ["v", "x", "n"],
+    ),
+    ("power", 1): (
+        "for a constant base b, from b^x = exp(x log b), the derivative is b^x log b",
+        ["v", "b", "x"],
+    ),
+}
+_FREE_LETTERS = "abcpqrstuwzfghkmnABCPQRSTUWZ"
+
+
+def write_reason(program: Program, node: Node) -> str:
+    """Return the reason of a rule, and what its letters stand for here.
+
+    A letter that is the name of something else here is replaced by another one.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> t = ad.trace(lambda y, x: (y / x) ** 2, 2.0, 5.0)
+    >>> write_reason(t, t.node("v1"))[:52]
+    'from v1 b = a follows dv1 b + v1 db = da: the deriva'
+    """
     assert node.primitive is not None
     row, own = node.primitive, program.names[node]
-    names = [program.names[arg] if type(arg) is Node else write_short(arg) for arg in node.args]
-    result, *letters = _letters(row) or [""]
+    live = [k for k, arg in enumerate(node.args) if type(arg) is Node]
+    special = _OF_CONSTANTS.get((row.name, live[0])) if len(live) == 1 else None
+    reason, (result, *letters) = special or (row.reason, _letters(row) or [""])
+    names = [program.names[arg] if type(arg) is Node else write_typed(arg) for arg in node.args]
+    reason = _replace(reason, result, own) if own[1:].isdigit() else reason
     meant = [
-        f"{letter} is {name}"
+        (letter, name)
         for letter, name in (*zip(letters, names, strict=False), (result, own))
-        if letter != name and _mentions(row.reason, letter)
+        if letter != name and _mentions(reason, letter)
     ]
-    return f"{row.reason}; here {_join_with_and(meant)}" if meant else row.reason
+    own_names = {*program.names.values(), *program.variables.values()}
+    for place, (letter, name) in enumerate(meant):
+        if letter in own_names:
+            taken = own_names.union(letters)
+            free = next(x for x in _FREE_LETTERS if x not in taken and not _mentions(reason, x))
+            reason, meant[place] = _replace(reason, letter, free), (free, name)
+    said = [f"{letter} is {name}" for letter, name in meant]
+    return f"{reason}; here {_join_with_and(said)}" if said else reason
 
 
 def _letters(row: Primitive) -> list[str]:
@@ -111,12 +148,18 @@ def _letters(row: Primitive) -> list[str]:
     return []
 
 
-def _mentions(reason: str, letter: str) -> bool:
-    """Tell whether a letter, or d before it, occurs in a reason; the word "a" is no letter."""
+def _pattern(letter: str) -> str:
+    """Return the pattern of a letter, or d before it, in a reason; the word "a" is no letter."""
     word = r"(?! [a-z]{2})" if letter == "a" else ""
-    return (
-        bool(letter) and re.search(rf"(?<![^\W\d_d]){letter}(?![^\W\d_]){word}", reason) is not None
-    )
+    return rf"(?<![A-Za-ce-z]){letter}(?![A-Za-z0-9]){word}"
+
+
+def _mentions(reason: str, letter: str) -> bool:
+    return bool(letter) and re.search(_pattern(letter), reason) is not None
+
+
+def _replace(reason: str, letter: str, other: str) -> str:
+    return re.sub(_pattern(letter), other, reason) if letter else reason
 
 
 def _kinks(node: Node) -> list[str]:
@@ -191,15 +234,22 @@ def _total(program: Program, node: Node, derivatives: list[tuple[int, Any]], dot
     if any(isinstance(d, Linear) for _, d in live):
         symbols = tangent_terms(program, node, dot)[0].text
         return f"{write_dot(name)} = {symbols} = {write_result(dot[name])}"
-    products = [_times(d, dot[program.names[node.args[k]]]) for k, d in live]
-    return f"{' + '.join(products)} = {write_result(dot[name])}"
+    starts = [dot[program.names[node.args[k]]] for k, _ in live]
+
+    def write() -> Term:
+        products = [_times(Term(d), Term(u)) for (_, d), u in zip(live, starts, strict=True)]
+        return reduce(_plus, products)
+
+    return f"{write_true(write, dot[name])} = {write_result(dot[name])}"
 
 
-def _times(slope: Any, derivative: Any) -> str:
-    factors = [
-        f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (Term(slope), Term(derivative))
-    ]
-    return " × ".join(factors)
+def _plus(a: Term, b: Term) -> Term:
+    return Term(f"{a.text} + {b.text}", said=None if a.said is None else a.said + b.said)
+
+
+def _times(slope: Term, derivative: Term) -> Term:
+    factors = [f"({t.text})" if t.binds in (SIGN, SUM) else t.text for t in (slope, derivative)]
+    return Term(" × ".join(factors), said=(slope * derivative).said)
 
 
 def _reverse(program: Program, node: Node, output: str) -> str:
@@ -216,17 +266,13 @@ def _reverse(program: Program, node: Node, output: str) -> str:
         return f"{head}{name} is {end}, so its adjoint is {write_result(seed)}."
     if not items:
         return f"{head}no way leads from {name} to {end} that counts, so its adjoint is 0."
-    terms = []
-    for item in items:
-        child = program.node(item.child)
-        terms.append(adjoint_terms(program, child, item.index, item.derivative, bar[item.child]))
+    pulls = [
+        Pull(program.node(item.child), item.index, item.derivative, bar[item.child])
+        for item in items
+    ]
+    symbols, numbers = adjoint_terms(program, pulls, bar[name])
     children = _join_with_and(list(dict.fromkeys(item.child for item in items)))
-    chain = " + ".join(
-        f"{adjoint_term(item.child).text} ∂{item.child}/∂{item.parent}" for item in items
-    )
-    symbols, numbers = (
-        " + ".join(term.text for term in column) for column in zip(*terms, strict=True)
-    )
+    chain = " + ".join(chain_term(item.child, item.parent).text for item in items)
     return (
         f"{head}{name} goes into {children}, so {write_bar(name)} = {chain} = {symbols} = "
         f"{numbers} = {write_result(bar[name])}."

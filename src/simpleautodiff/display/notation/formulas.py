@@ -9,21 +9,34 @@ from __future__ import annotations
 import math
 import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from simpleautodiff.core.level import Level, Traced
 from simpleautodiff.core.linear import ZERO, Linear, filled
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.core.primitive import SUM, Primitive
 from simpleautodiff.errors import AutodiffError, DomainWarning
-from simpleautodiff.program.notation import Term, as_term, latex_name, render
+from simpleautodiff.program.notation import (
+    MAX_DIGITS,
+    Term,
+    as_term,
+    current_digits,
+    latex_name,
+    render,
+    use_digits,
+    write_result,
+    write_short,
+    write_typed,
+)
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.array.shapes import fit
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.functions import shape
 
 DOT, BAR = "\u0307", "\u0304"
 _NO_FORMULA = (AutodiffError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError)
@@ -59,36 +72,105 @@ def adjoint_term(name: str, value: Any = None) -> Term:
 
 def value_terms(program: Program, node: Node) -> tuple[Term, Term]:
     """Return the right-hand side of a step in symbols, and with numbers."""
-    assert node.primitive is not None
-    symbols = render(node.primitive, tuple(_names(program, node)))
-    return symbols, render(node.primitive, tuple(_numbers(node)))
+    primitive = node.primitive
+    assert primitive is not None
+    symbols = render(primitive, tuple(_names(program, node)))
+    return symbols, write_true(lambda: render(primitive, tuple(_numbers(node))), node.value)
+
+
+def write_value(node: Node) -> str:
+    """Write the value of a node; that of an input as it was typed."""
+    return write_typed(node.value) if _is_typed(node) else write_result(node.value)
+
+
+def _is_typed(node: Node) -> bool:
+    return node.primitive is None and not shape(node.value)
+
+
+def write_true(write: Callable[[], Term], value: Any) -> Term:
+    """Write a right-hand side with so many digits that it is true: it rounds to what follows it.
+
+    What the digits on the left say, computed, is written as the value on the right is: ``0.333 +
+    0.333 = 0.667`` is not true, ``0.3333 + 0.3333 = 0.667`` is.
+
+    Examples
+    --------
+    >>> print(write_true(lambda: Term(1 / 3) + Term(1 / 3), 2 / 3))
+    0.3333 + 0.3333
+    """
+    wanted = write_short(value)
+    first = term = write()
+    for digits in range(current_digits() + 1, MAX_DIGITS + 2):
+        if term.said is None or write_short(term.said) == wanted or _equals(term.said, value):
+            return term
+        if digits <= MAX_DIGITS:
+            with use_digits(digits):
+                term = write()
+    return term if isinstance(value, float) else first  # more digits of another precision say less
+
+
+def _equals(said: Any, value: Any) -> bool:
+    return not isinstance(said, np.ndarray) and bool(said == value)
 
 
 def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
     """Return v̇ = Σ u̇ ∂v/∂u in symbols, and with numbers."""
-    symbols: list[Term] = []
-    numbers: list[Term] = []
-    for k, derivative in node.local_derivatives():
-        if derivative is ZERO:
-            continue
-        name = program.names[node.args[k]]
-        seed = fit(dot[name], node.args[k].value)  # a plain 0 for a node that was not reached
-        named = tangent_term(name, seed)
-        symbols.append(_push_formula(program, node, k, derivative, named, False))
-        numbers.append(_push_formula(program, node, k, derivative, Term(seed), True))
-    nothing = Term("0", value=0, latex="0")
-    return (_sum(symbols), _sum(numbers)) if symbols else (nothing, Term("", latex=""))
+    live = [(k, slope) for k, slope in node.local_derivatives() if slope is not ZERO]
+    if not live:
+        return Term("0", value=0, latex="0"), EMPTY
+    names = [program.names[node.args[k]] for k, _ in live]
+    seeds = [  # a plain 0 for a node that was not reached
+        fit(dot[name], node.args[k].value) for name, (k, _) in zip(names, live, strict=True)
+    ]
+
+    def write(starts: list[Term], in_numbers: bool) -> Term:
+        return _sum(
+            [
+                _push_formula(program, node, k, slope, start, in_numbers)
+                for (k, slope), start in zip(live, starts, strict=True)
+            ]
+        )
+
+    symbols = write(list(map(tangent_term, names, seeds)), False)
+    value = dot[program.names[node]]
+    return symbols, write_true(lambda: write(list(map(Term, seeds)), True), value)
+
+
+class Pull(NamedTuple):
+    """One contribution v̄ ∂v/∂u to an adjoint ū: from which child, as which argument of it."""
+
+    child: Node
+    k: int
+    derivative: Any
+    bar: Any
 
 
 def adjoint_terms(
-    program: Program, child: Node, k: int, derivative: Any, bar: Any
+    program: Program, pulls: Sequence[Pull], total: Any, before: tuple[Term, Any] | None = None
 ) -> tuple[Term, Term]:
-    """Return v̄ ∂v/∂u, a contribution to ū, in symbols and with numbers."""
-    named = adjoint_term(program.names[child], bar)
-    return (
-        _pull_formula(program, child, k, derivative, named, False),
-        _pull_formula(program, child, k, derivative, Term(bar), True),
-    )
+    """Return ū = Σ v̄ ∂v/∂u in symbols and with numbers; `before` is what ū was, and its number."""
+
+    def write(in_numbers: bool) -> Term:
+        terms = [_contribution(program, pull, in_numbers) for pull in pulls]
+        old = [] if before is None else [Term(before[1]) if in_numbers else before[0]]
+        return _sum([*old, *terms])
+
+    return write(False), write_true(lambda: write(True), total)
+
+
+def _contribution(program: Program, pull: Pull, in_numbers: bool) -> Term:
+    """Write v̄ ∂v/∂u; where u was broadcast to the shape of v, the sum over what it was given to."""
+    child, k, derivative, bar = pull
+    start = Term(bar) if in_numbers else adjoint_term(program.names[child], bar)
+    term = _pull_formula(program, child, k, derivative, start, in_numbers)
+    given, own = shape(bar), shape(child.args[k].value)
+    if isinstance(derivative, Linear) or given == own:
+        return term
+    lead = len(given) - len(own)
+    if given[lead:] != own:
+        return Term(f"sum({term.text}) to {own}", latex=lambda: rf"\textstyle\sum {term.latex}")
+    axis = None if not own else 0 if lead == 1 else tuple(range(lead))
+    return render(TABLE["sum"], (term, axis, False))
 
 
 def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Term:
@@ -96,6 +178,12 @@ def derivative_term(program: Program, node: Node, k: int, derivative: Any) -> Te
     if derivative is ZERO:
         return Term("0", value=0, latex="0")
     return as_term(_symbolic(program, node, k, derivative, False))
+
+
+def chain_term(child: str, parent: str) -> Term:
+    """Return v̄ ∂v/∂u as a term."""
+    bar, partial = adjoint_term(child), partial_name(child, parent)
+    return Term(f"{bar.text} {partial.text}", latex=lambda: f"{bar.latex} {partial.latex}")
 
 
 def partial_name(of: str, wrt: str) -> Term:
@@ -115,7 +203,12 @@ def _names(program: Program, node: Node) -> list[Any]:
 
 
 def _numbers(node: Node) -> list[Any]:
-    return [Term(arg.value) if type(arg) is Node else _constant(arg) for arg in node.args]
+    return [_number(arg) if type(arg) is Node else _constant(arg) for arg in node.args]
+
+
+def _number(node: Node) -> Term:
+    """Return the value of a node as a term; that of an input as it was typed."""
+    return as_term(node.value) if node.primitive is None else Term(node.value)
 
 
 def _constant(arg: Any) -> Any:
@@ -251,4 +344,8 @@ def join_terms(a: Term, b: Term) -> Term:
     def both(first: str, second: str) -> str:
         return f"{first} - {second[1:]}" if second.startswith("-") else f"{first} + {second}"
 
-    return Term(both(a.text, b.text), latex=lambda: both(a.latex, b.latex))
+    said = None if a.said is None or b.said is None else a.said + b.said
+    return Term(both(a.text, b.text), SUM, latex=lambda: both(a.latex, b.latex), said=said)
+
+
+EMPTY = Term("", latex="")

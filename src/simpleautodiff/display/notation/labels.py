@@ -5,9 +5,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from simpleautodiff.core.linear import Linear
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.notation.formulas import write_bar as write_bar, write_dot as write_dot
-from simpleautodiff.program.notation import Term, render, write_short
+from simpleautodiff.display.notation.formulas import (
+    derivative_term,
+    partial_name,
+    value_terms,
+    write_bar as write_bar,
+    write_dot as write_dot,
+)
+from simpleautodiff.program.notation import Term, render, write_short, write_typed
 from simpleautodiff.program.program import Program, output_names as output_names
 from simpleautodiff.values.functions import shape
 
@@ -48,6 +55,13 @@ def write_brief(value: Any) -> str:
     return f"array{_shape(value)}"
 
 
+def write_brief_value(node: Node) -> str:
+    """Write the value of a node in a few characters; that of an input as it was typed."""
+    if node.primitive is None and not shape(node.value):
+        return shorten(write_typed(node.value), 24)
+    return write_brief(node.value)
+
+
 def _shape(value: Any) -> str:
     return f"({', '.join(map(str, shape(value)))})"
 
@@ -69,12 +83,19 @@ def write_symbolic(program: Program, node: Node) -> str:
     )
 
 
-def write_numeric(node: Node) -> str:
+def write_numeric(program: Program, node: Node) -> str:
     """Write it in numbers: ``10.693 - (-0.959)``; empty if an argument is an array."""
-    if any(shape(arg.value if type(arg) is Node else arg) for arg in node.args):
+    if any(shape(value) for value in node.values()):
         return ""
-    text = _fill_in(node, [Term(arg.value) if type(arg) is Node else arg for arg in node.args])
-    return text.text if len(text.text) <= MAX_LABEL else ""
+    text = value_terms(program, node)[1].text
+    return text if len(text) <= MAX_LABEL else ""
+
+
+def write_slope(program: Program, node: Node, k: int, derivative: Any) -> str:
+    """Write ∂node/∂args[k] in names, as its rule says; for an array, the quotient itself."""
+    if isinstance(derivative, Linear) or shape(derivative):
+        return partial_name(program.names[node], program.names[node.args[k]]).text
+    return derivative_term(program, node, k, derivative).text
 
 
 def expand_all(program: Program) -> dict[Node, str]:

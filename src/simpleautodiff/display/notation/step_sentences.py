@@ -1,18 +1,23 @@
-"""Single steps in symbols and numbers: ``v4 = v1 + v2 = 0.693 + 10 = 10.693``."""
+"""Single steps as the tables write them: ``v4 = v1 + v2 = 0.693 + 10 = 10.693``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from simpleautodiff.core.linear import ZERO, Linear
-from simpleautodiff.core.node import Node
-from simpleautodiff.display.notation.formulas import write_bar, write_dot
-from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import Term, render, write_short
+from simpleautodiff.display.notation.formulas import (
+    Pull,
+    adjoint_term,
+    adjoint_terms,
+    suppress_warnings,
+    tangent_terms,
+    value_terms,
+    write_bar,
+    write_dot,
+    write_value,
+)
+from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program
-from simpleautodiff.values.functions import shape
 
 
 def write_accented(name: str, mode: str) -> str:
@@ -20,107 +25,29 @@ def write_accented(name: str, mode: str) -> str:
     return write_dot(name) if mode == "forward" else write_bar(name)
 
 
-def describe_value(number: Any) -> str:
-    """Write a number in a few digits; an array as its shape, dtype and first elements.
-
-    Examples
-    --------
-    >>> describe_value(2 / 3), describe_value(np.arange(6.0).reshape(2, 3))
-    ('0.667', '(2, 3) float64: 0, 1, 2, 3, …')
-    """
-    size = shape(number)
-    if not size:
-        return write_short(number[()] if isinstance(number, np.ndarray) else number)
-    kind = getattr(number, "dtype", type(number).__name__)
-    try:
-        first = [write_short(x) for x in np.asarray(number).ravel()[:5]]
-    except (TypeError, ValueError):
-        return f"{size} {kind}"
-    return f"{size} {kind}: {', '.join(first[:4])}{', …' * (len(first) > 4)}"
-
-
-def write_symbols(program: Program, node: Node) -> str:
-    """Write the right-hand side of a node in names."""
-    if node.primitive is None:
-        return ""
-    args = [
-        Term(program.names[arg], value=_unwrap_scalar(arg.value))
-        if type(arg) is Node
-        else _constant(arg)
-        for arg in node.args
-    ]
-    return render(node.primitive, tuple(args)).text
-
-
-def write_numbers(node: Node) -> str:
-    """Write the right-hand side of a node in numbers; empty if they are arrays."""
-    if node.primitive is None or any(shape(value) for value in node.values()):
-        return ""
-    return render(node.primitive, tuple(map(_constant, node.values()))).text
-
-
-def _unwrap_scalar(value: Any) -> Any:
-    return None if shape(value) else value
-
-
-def _constant(arg: Any) -> Any:
-    if isinstance(arg, (float, int, complex, np.number)) and not isinstance(arg, bool):
-        return arg
-    return Term(describe_value(arg) if shape(arg) else str(arg))
-
-
 def value_line(program: Program, name: str) -> str:
     """Say in one line how a value was computed."""
     node = program.node(name)
-    return " = ".join(
-        filter(
-            None,
-            (name, write_symbols(program, node), write_numbers(node), describe_value(node.value)),
-        )
-    )
+    terms = value_terms(program, node) if node.primitive is not None else ()
+    return _equate(name, *[term.text for term in terms], write_value(node))
 
 
-def partial_symbols(program: Program, node: Node, k: int, derivative: Any) -> str:
-    """Write ∂node/∂args[k] in names, as its rule says; for a linear map, the quotient itself."""
-    quotient = f"∂{program.names[node]}/∂{program.names[node.args[k]]}"
-    if isinstance(derivative, Linear) or shape(derivative) or node.primitive is None:
-        return quotient
-    args = [
-        Term(program.names[arg], value=arg.value) if type(arg) is Node else arg for arg in node.args
-    ]
-    value = Term(program.names[node], value=node.value)
-    try:
-        term = node.primitive.partial(k, value, tuple(args))
-    except (AutodiffError, TypeError, ValueError, AttributeError):
-        return quotient
-    return "0" if term is ZERO else term.text if isinstance(term, Term) else write_short(term)
-
-
-def derivative_line(program: Program, mode: str, name: str, event: Any, result: Any) -> str:
-    """Say in one line how a tangent or an adjoint was computed; a seed has no event."""
-    left = write_accented(name, mode)
-    if event is None:
-        return f"{left} = {result}, the seed"
+@suppress_warnings()
+def derivative_line(program: Program, mode: str, event: Any, found: Mapping[str, Any]) -> str:
+    """Say in one line how a tangent or an adjoint was computed; `found` are those of the sweep."""
+    left = write_accented(event.name, mode)
+    if event.kind == "seed":
+        return f"{left} = 1, the seed"
     if mode == "forward":
-        return f"{left} = {_write_tangent(program, program.node(name))} = {describe_value(result)}"
-    child = program.node(event.child)
-    derivative = dict(child.local_derivatives())[event.index]
-    before = "" if event.first else f"{left} + "
-    partial = partial_symbols(program, child, event.index, derivative)
-    product = f"{write_accented(event.child, mode)} × {_parenthesize(partial)}"
-    return f"{left} = {before}{product} = {describe_value(result)}"
+        terms = tangent_terms(program, program.node(event.name), found)
+    else:
+        child = program.node(event.child)
+        derivative = dict(child.local_derivatives())[event.index]
+        pull = Pull(child, event.index, derivative, found[event.child])
+        old = None if event.first else (adjoint_term(event.name), event.before)
+        terms = adjoint_terms(program, [pull], event.number, old)
+    return _equate(left, *[term.text for term in terms], write_result(event.number))
 
 
-def _write_tangent(program: Program, node: Node) -> str:
-    terms = [
-        f"{write_accented(program.names[node.args[k]], 'forward')} × "
-        f"{_parenthesize(partial_symbols(program, node, k, derivative))}"
-        for k, derivative in node.local_derivatives()
-        if derivative is not ZERO
-    ]
-    return " + ".join(terms) or "0"
-
-
-def _parenthesize(text: str) -> str:
-    """Put a text of more than one symbol into parentheses."""
-    return f"({text})" if " " in text or text.startswith("-") else text
+def _equate(*sides: str) -> str:
+    return " = ".join(filter(None, sides))

@@ -6,22 +6,26 @@ The numbers are those of the program and its sweeps; a step only shows the next 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.core.order import execution_order
+from simpleautodiff.display.notation.formulas import write_value
 from simpleautodiff.display.notation.step_sentences import (
     derivative_line,
-    describe_value,
     value_line,
 )
 from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program, trace
+from simpleautodiff.program.typed_graphs import as_function
 
 MODES = ("forward", "reverse")
 
@@ -32,7 +36,8 @@ class Event:
 
     `phase` is "build", "order" or "sweep". `kind` is "value" in the first; "visit" and "place" in
     the second; "seed", "tangent" and "accumulate" in the third. `number` is the result of the
-    step; an accumulation came from `child`, whose argument number `index` the node is.
+    step; an accumulation came from `child`, whose argument number `index` the node is, and added
+    to what was there `before`, unless it was the `first`.
     """
 
     phase: str
@@ -42,6 +47,7 @@ class Event:
     child: str = ""
     index: int = 0
     first: bool = True
+    before: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,9 +232,14 @@ class Stepper:
             case "place":
                 return f"{event.name} takes its place in the order"
             case "seed":
-                return derivative_line(self.program, self.mode, event.name, None, 1)
-        number = event.number
-        return derivative_line(self.program, self.mode, event.name, event, number)
+                return derivative_line(self.program, self.mode, event, {})
+        return derivative_line(self.program, self.mode, event, self._found)
+
+    @cached_property
+    def _found(self) -> Mapping[str, Any]:
+        """All derivatives of the sweep, by name."""
+        sweep = Program.tangents if self.mode == "forward" else Program.adjoints
+        return sweep(self.program, self.root)
 
     def __str__(self) -> str:
         """Write the state: the step, then everything known so far."""
@@ -251,8 +262,12 @@ class Stepper:
         """Return what is known so far: names, values and derivatives."""
         found = self.derivatives
         return [
-            (name, describe_value(value), describe_value(found[name]) if name in found else "")
-            for name, value in self.values.items()
+            (
+                name,
+                write_value(self.program.node(name)),
+                write_result(found[name]) if name in found else "",
+            )
+            for name in self.values
         ]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -281,10 +296,12 @@ def events(program: Program, mode: str, root: str) -> Iterator[Event]:
         for name in order[-2::-1]:
             yield Event("sweep", "tangent", name, tangents[name])
         return
+    totals: dict[str, Any] = {}
     for item in program.accumulations(root):
-        yield Event(
-            "sweep", "accumulate", item.parent, item.total, item.child, item.index, item.first
-        )
+        place = item.child, item.index, item.first
+        before = totals.get(item.parent)
+        yield Event("sweep", "accumulate", item.parent, item.total, *place, before)
+        totals[item.parent] = item.total
 
 
 def search_down(program: Program, root: str) -> Iterator[tuple[str, str]]:
@@ -332,7 +349,7 @@ def search_up(program: Program, root: str) -> Iterator[tuple[str, str]]:
 
 
 def step(
-    f: Callable[..., Any],
+    f: Callable[..., Any] | Node,
     *args: Any,
     mode: str = "forward",
     wrt: str = "",
@@ -344,7 +361,7 @@ def step(
     Parameters
     ----------
     f, args
-        A function, and the point at which to differentiate it.
+        A function, and the point at which to differentiate it; or a node typed by hand.
     mode
         "forward", with respect to the input `wrt`; or "reverse", from `output`.
     numbering
@@ -362,4 +379,7 @@ def step(
     >>> s
     <Stepper at step 0 of 13: Nothing is done yet.>
     """
+    if isinstance(f, Node):
+        as_function(f, args)  # refuses a point
+        return Stepper(Program(execution_order(f), numbering), mode, wrt, output)
     return Stepper(trace(f, *args, numbering=numbering), mode, wrt, output)

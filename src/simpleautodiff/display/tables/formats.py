@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simpleautodiff.display.notation.rich_text import latex_code, to_latex
 from simpleautodiff.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -46,8 +47,11 @@ def write_text(table: Table) -> str:
         if lines:
             lines.append(rule)
         for row in section:
-            line = _align([row.cells[i].text for i in columns], widths)
             note = next(notes_left)
+            if row.folded:
+                lines.append(f"⋮   {row.folded}")
+                continue
+            line = _align([row.cells[i].text for i in columns], widths)
             lines.append(f"{_pad(line, len(rule))}   {note}" if note else line.rstrip())
     return "\n".join(lines)
 
@@ -106,6 +110,8 @@ def write_rich(table: Table) -> str:
         cells = [_escape_brackets(row.cells[i].text) for i in columns] + [
             _escape_brackets(note)
         ] * noted
+        if row.folded:
+            cells[:2] = ["⋮", _escape_brackets(row.folded)]
         drawn.add_row(*cells, end_section=id(row) in ends)
     console = Console(file=io.StringIO(), force_terminal=True, width=_terminal_width())
     console.print(drawn)
@@ -137,6 +143,8 @@ def write_markdown(table: Table) -> str:
     ]
     for row, note in zip(table.rows, notes, strict=True):
         cells = [_escape_bars(row.cells[i].text) for i in columns]
+        if row.folded:
+            cells[:2] = ["⋮", _escape_bars(row.folded)]
         lines.append(_join_with_bars(cells + [_code(note)] * noted))
     return "\n".join(lines)
 
@@ -170,6 +178,9 @@ def write_latex(table: Table) -> str:
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
         for row in section:
+            if row.folded:
+                lines.append(rf"  \multicolumn{{{len(columns)}}}{{l}}{{{_latex_gap(row)}}} {end}")
+                continue
             cells = [row.cells[i].latex for i in columns]
             written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
             pairs = zip(written, broken, strict=True)
@@ -190,6 +201,13 @@ def _column_shapes(table: Table, columns: list[int]) -> list[str]:
     weights = [10 + width**0.5 if width > _NARROW else 0 for width in widths]
     shares = [max(room, 0.3) * weight / sum(weights) for weight in weights]
     return [rf"p{{{share:.2f}\linewidth}}" if share else "l" for share in shares]
+
+
+def _latex_gap(row: TableRow) -> str:
+    names, brace, title = row.folded.partition(" (")
+    count, _, span = names.partition(": ")
+    what = rf" \quad {latex_code(title.removesuffix(')'))}" if brace else ""
+    return rf"$\vdots$ \quad {count}: ${to_latex(span)}${what}"
 
 
 def _make_breakable(cell: str) -> str:
@@ -217,6 +235,9 @@ def write_html(table: Table) -> str:
 
 
 def _html_row(row: TableRow, columns: list[int], last: str) -> str:
+    if row.folded:
+        text = _add_subscripts(row.folded)
+        return f'<tr><th scope="row">⋮</th><td colspan="{len(columns) - 1}">{text}</td>{last}</tr>'
     texts = [_add_subscripts(row.cells[i].text) for i in columns]
     cells = [f'<th scope="row">{texts[0]}</th>']
     cells += [f"<td>{'= ' if cell else ''}{cell}</td>" for cell in texts[1:]]
@@ -233,7 +254,9 @@ def _add_subscripts(cell: str) -> str:
 def write_json(table: Table) -> str:
     """Write the table as JSON, with the full numbers; arrays by dtype, shape and a slice."""
     rows = [
-        {
+        {"folded": row.folded}
+        if row.folded
+        else {
             "node": row.node,
             "name": row.name,
             "symbolic": row.symbolic,

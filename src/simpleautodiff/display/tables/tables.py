@@ -6,22 +6,30 @@ beside them the user's own variable and source line, if they are known.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from simpleautodiff.core.node import Node
+from simpleautodiff.display.folding.fold import Box
 from simpleautodiff.display.notation.formulas import (
+    EMPTY,
+    Pull,
     adjoint_term,
     adjoint_terms,
+    chain_term,
     join_terms,
     partial_name,
     suppress_warnings,
     tangent_term,
     tangent_terms,
     value_terms,
+    write_bar,
+    write_dot,
+    write_value,
 )
 from simpleautodiff.display.tables import formats
+from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
 from simpleautodiff.program.notation import Term, latex_number, write_result
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 
@@ -39,6 +47,7 @@ class TableRow:
     node: str  # whose value or derivative this is
     line: str = ""
     variable: str = ""
+    folded: str = ""  # in place of the cells: which rows this one stands for
 
     @property
     def name(self) -> str:
@@ -124,8 +133,10 @@ class Table(Mapping[str, Any]):
         }
 
 
-def values_table(program: Program) -> Table:
+def values_table(program: Program, unfold: bool = False) -> Table:
     """Return the values: the evaluation of the function, step by step.
+
+    A long program is folded: what repeats is one row, unless `unfold` is true.
 
     Examples
     --------
@@ -143,18 +154,26 @@ def values_table(program: Program) -> Table:
     ──────────────────────────────────────────
     y   = v5                          = 11.652
     """
+    hidden = {} if unfold else hide_steps(program)
     inputs = [
-        _table_row(program, node, (Term(program.names[node]), EMPTY, EMPTY), node.value)
+        _skip_row(program, node, hidden)
+        or TableRow(
+            (Term(program.names[node]), EMPTY, EMPTY, _number_term(write_value(node), node.value)),
+            node.value,
+            program.names[node],
+        )
         for node in program.inputs
     ]
     steps = [
-        _table_row(
+        _skip_row(program, node, hidden)
+        or _table_row(
             program, node, (Term(program.names[node]), *value_terms(program, node)), node.value
         )
         for node in program.nodes[len(program.inputs) :]
     ]
     ends = [
-        TableRow(
+        _skip_row(program, node, hidden, name)
+        or TableRow(
             (Term(name), Term(program.names[node]), EMPTY, _result_term(node.value)),
             node.value,
             name,
@@ -163,17 +182,19 @@ def values_table(program: Program) -> Table:
     ]
     numbers = {program.names[node]: node.value for node in program.nodes}
     heads = ("name", "symbols", "numbers", "value")
-    return Table("Values", heads, (tuple(inputs), tuple(steps), tuple(ends)), numbers)
+    return Table("Values", heads, _close_gaps(heads, inputs, steps, ends), numbers)
 
 
 @suppress_warnings()
-def tangents_table(program: Program, wrt: str) -> Table:
+def tangents_table(program: Program, wrt: str, unfold: bool = False) -> Table:
     """Return the tangents: the forward sweep from one input."""
+    hidden = {} if unfold else hide_steps(program)
     dot = Program.tangents(program, wrt)
     whole = sweeps_all_elements(program, wrt)
     start = Term("all ones", latex=r"\text{all ones}")
     inputs = [
-        _table_row(
+        _skip_row(program, node, hidden, write_dot(name))
+        or _table_row(
             program,
             node,
             (
@@ -186,26 +207,29 @@ def tangents_table(program: Program, wrt: str) -> Table:
         for node, name in _name_nodes(program, program.inputs)
     ]
     steps = [
-        _table_row(
+        _skip_row(program, node, hidden, write_dot(name))
+        or _table_row(
             program, node, (tangent_term(name), *tangent_terms(program, node, dot)), dot[name]
         )
         for node, name in _name_nodes(program, program.nodes[len(program.inputs) :])
     ]
-    ends = []
+    ends: list[TableRow | SkippedRow] = []
     for end, node in output_names(program):
         name = program.names[node]
         cells = (tangent_term(end), tangent_term(name), EMPTY, _result_term(dot[name]))
-        ends.append(TableRow(cells, dot[name], end))
+        skipped = _skip_row(program, node, hidden, write_dot(end))
+        ends.append(skipped or TableRow(cells, dot[name], end))
     title = f"Forward mode: derivatives with respect to {wrt}"
     if whole:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
-    return Table(title, heads, (tuple(inputs), tuple(steps), tuple(ends)), dot)
+    return Table(title, heads, _close_gaps(heads, inputs, steps, ends), dot)
 
 
 @suppress_warnings()
-def adjoints_table(program: Program, output: str = "") -> Table:
+def adjoints_table(program: Program, output: str = "", unfold: bool = False) -> Table:
     """Return the adjoints: the reverse sweep from one output, each accumulation in its order."""
+    hidden = {} if unfold else hide_steps(program)
     output = output or program.names[program.outputs[0]]
     place, seed = program.seed(output)
     base = program.steps[place].name
@@ -216,37 +240,35 @@ def adjoints_table(program: Program, output: str = "") -> Table:
     )
     totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
     nodes = {name: node for node, name in program.names.items()}
-    sweep = []
+    sweep: list[TableRow | SkippedRow] = []
     for item in program.accumulations(output):
-        sweep.append(_accumulation_row(program, nodes, item, totals))
+        bar = write_bar(item.parent)
+        skipped = _skip_row(program, nodes[item.parent], hidden, bar)
+        skipped = skipped or _skip_row(program, nodes[item.child], hidden, bar)
+        sweep.append(skipped or _accumulation_row(program, nodes, item, totals))
         totals[item.parent] = item.total
-    inputs = []
+    inputs: list[TableRow | SkippedRow] = []
     for node, name in _name_nodes(program, program.inputs):
         cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
-        inputs.append(_table_row(program, node, cells, totals[name]))
+        skipped = _skip_row(program, node, hidden, write_bar(name))
+        inputs.append(skipped or _table_row(program, node, cells, totals[name]))
     title = f"Reverse mode: derivatives of {end}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
-    return Table(title, heads, ((first,), tuple(sweep), tuple(inputs)), totals)
+    return Table(title, heads, _close_gaps(heads, [first], sweep, inputs), totals)
 
 
 def _accumulation_row(
     program: Program, nodes: dict[str, Node], item: Accumulation, totals: Mapping[str, Any]
 ) -> TableRow:
     """Return the table row of one accumulation: ū = ū + v̄ ∂v/∂u."""
-    bar, old = totals[item.child], totals[item.parent]
-    partial = partial_name(item.child, item.parent)
-    symbols, numbers = adjoint_terms(program, nodes[item.child], item.index, item.derivative, bar)
-    child = adjoint_term(item.child)
-    chain = Term(f"{child.text} {partial.text}", latex=lambda: f"{child.latex} {partial.latex}")
+    pull = Pull(nodes[item.child], item.index, item.derivative, totals[item.child])
+    chain, before = chain_term(item.child, item.parent), None
     if not item.first:
-        before = adjoint_term(item.parent)
-        chain, symbols = join_terms(before, chain), join_terms(before, symbols)
-        numbers = join_terms(Term(old), numbers)
+        before = adjoint_term(item.parent), totals[item.parent]
+        chain = join_terms(before[0], chain)
+    symbols, numbers = adjoint_terms(program, [pull], item.total, before)
     cells = (adjoint_term(item.parent), chain, symbols, numbers)
     return _table_row(program, nodes[item.parent], cells, item.total)
-
-
-EMPTY = Term("", latex="")
 
 
 def _table_row(program: Program, node: Node, cells: tuple[Term, ...], value: Any) -> TableRow:
@@ -254,8 +276,28 @@ def _table_row(program: Program, node: Node, cells: tuple[Term, ...], value: Any
     return TableRow((*cells, _result_term(value)), value, program.names[node], line, variable)
 
 
+def _skip_row(
+    program: Program, node: Node, hidden: Mapping[Node, Box], name: str = ""
+) -> SkippedRow | None:
+    """Return what is left of the row of a step that is hidden; None if it is shown."""
+    return SkippedRow(name or program.names[node], hidden[node]) if node in hidden else None
+
+
+def _close_gaps(
+    heads: tuple[str, ...], *sections: Sequence[TableRow | SkippedRow]
+) -> tuple[tuple[TableRow, ...], ...]:
+    """Return the sections of a table, with one row for rows that are skipped in succession."""
+    blank = (EMPTY,) * len(heads)
+    return tuple(
+        close_gaps(rows, lambda text: TableRow(blank, None, "", folded=text)) for rows in sections
+    )
+
+
 def _result_term(value: Any) -> Term:
-    text = write_result(value)
+    return _number_term(write_result(value), value)
+
+
+def _number_term(text: str, value: Any) -> Term:
     return Term(text, value=value, latex=lambda: latex_number(text))
 
 

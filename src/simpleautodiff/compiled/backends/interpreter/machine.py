@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from simpleautodiff.compiled.backends.interpreter.bytecode import to_bytecode
 from simpleautodiff.compiled.backends.interpreter.loop import text
-from simpleautodiff.compiled.native.background import later
+from simpleautodiff.compiled.native.background import later, one_at_a_time
 from simpleautodiff.compiled.native.compile import Code, build
 from simpleautodiff.compiled.scalar.kernel import Kernel, as_leaves, empty_leaves
 
 _made: list[Code] = []  # the machine, once it is there; what was made is never let go of
-_making = threading.Lock()
 _asked = threading.Event()
 
 
@@ -46,7 +45,7 @@ def machine() -> Code:
     >>> machine().address("run") > 0
     True
     """
-    with _making:
+    with one_at_a_time():
         if not _made:
             _made.append(build(text(), level=1, names=["run"], key=text()))
     return _made[0]

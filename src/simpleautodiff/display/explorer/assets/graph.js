@@ -37,9 +37,9 @@ function nameSvg(name, mode) {
 
 // Points of a layout, which runs from left to right; or turned, so that it runs from top to bottom.
 function turned(doc, view, down) {
-  if (!down) return { at: (x, y) => [x, y], width: view.size[0], height: view.size[1] };
+  if (!down) return { at: (x, y) => [x, y], width: Math.ceil(view.size[0]), height: Math.ceil(view.size[1]) };
   const [wide, high] = doc.turn;
-  return { at: (x, y) => [y * wide, x * high], width: view.size[1] * wide, height: view.size[0] * high };
+  return { at: (x, y) => [y * wide, x * high], width: Math.ceil(view.size[1] * wide), height: Math.ceil(view.size[0] * high) };
 }
 
 const joined = (points) => points.map((point) => point.map((n) => n.toFixed(1))).join(" ");
@@ -101,20 +101,21 @@ function drawNode(doc, view, box, [x, y], svg) {
   const [left, top] = [x - width / 2, y - height / 2];
   const place = (cls, dx, dy, ...text) => make("text", { class: cls, x: (left + dx).toFixed(1), y: (top + dy).toFixed(1) }, ...text);
   const fold = doc.boxes[box].size > 1;
+  const heat = make("g", { class: "heat" });
   const parts = {
-    value: place("value", 11, fold ? 54 : 40), derivative: place("derivative", 11, fold ? 54 : 55),
-    badge: place("badge", width - 10, 55),
+    value: place("value", 8, fold ? 53 : 39), derivative: place("derivative", 8, fold ? 53 : 54),
+    badge: place("badge", width - 8, 54),
   };
-  const frame = make("rect", { x: left.toFixed(1), y: top.toFixed(1), width, height, rx: 9 });
+  const frame = make("rect", { x: left.toFixed(1), y: top.toFixed(1), width, height, rx: 8 });
   const heads = fold ? foldHeads(doc.boxes[box], place) : nodeHeads(doc, box, place);
   const able = fold && box in view.unfold;
   const group = make("g", {
     class: `node ${fold ? "fold" : kindOf(doc, box)}${able ? " able" : ""}`, tabindex: 0, "data-box": box,
     "data-node": fold ? undefined : doc.order[doc.boxes[box].start],
     role: able ? "button" : "img", "aria-expanded": able ? "false" : undefined,
-  }, frame, ...heads, ...Object.values(parts));
+  }, frame, heat, ...heads, ...Object.values(parts));
   svg.append(group);
-  return { group, ...parts };
+  return { group, ...parts, picture: { group: heat, x: left + width - 38, y: top + 29 } };
 }
 
 function kindOf(doc, box) {
@@ -122,16 +123,22 @@ function kindOf(doc, box) {
   return doc.nodes[i].op ? (doc.outputs.includes(i) ? "output" : "") : "input";
 }
 
+// The name, which for a result is "y = v5", and the operation, as far as there is room.
 function nodeHeads(doc, box, place) {
-  const node = doc.nodes[doc.order[doc.boxes[box].start]];
-  const name = place("name", 11, 22);
+  const i = doc.order[doc.boxes[box].start];
+  const node = doc.nodes[i], result = resultNames(doc).get(i);
+  const name = place("name", 8, 20);
+  if (result && result !== node.name) name.append(...nameSvg(result), make("tspan", {}, " = "));
   name.append(...nameSvg(node.name));
-  const room = Math.max(3, 13 - node.name.length);
-  return [name, place("operator", doc.box[0] - 10, 21, clipped(node.op ?? "input", room))];
+  const used = 9 + 7 * (node.name.length - 1) + (result ? 9 * result.length + 20 : 0);
+  const room = Math.floor((doc.box[0] - 20 - used) / 6.6);
+  const operator = node.op ?? "input";
+  return [name, place("operator", doc.box[0] - 8, 19, room > 2 || room >= operator.length ? clipped(operator, room) : "")];
 }
 
-function foldHeads({ title, kind, times, size }, place) {
-  const [first] = title.split("\n");
-  const count = times > 1 ? `×${times.toLocaleString("en")}` : `${size.toLocaleString("en")} ${kind === "inputs" ? "inputs" : "steps"}`;
-  return [place("title", 11, 19, clipped(first, 13)), place("amount", 11, 36, count)];
+// A folded box has the name of its function, loop or line, and how much is in it.
+function foldHeads({ title, name, kind, times, size }, place) {
+  const steps = `${size.toLocaleString("en")} ${kind === "inputs" ? "inputs" : "steps"}`;
+  const count = times > 1 ? `loop ×${times.toLocaleString("en")}` : steps;
+  return [place("title", 8, 19, clipped(name || title.split("\n")[0], 11)), place("amount", 8, 36, count)];
 }

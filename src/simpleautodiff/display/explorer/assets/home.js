@@ -6,17 +6,9 @@ const point = document.getElementById("at");
 const error = document.getElementById("error");
 let asked = 0;
 
-function values(text) {
-  const at = {};
-  for (const [, name, number] of text.matchAll(/([A-Za-z_]\w*)\s*=\s*(\S+?)(?=[\s,;]|$)/g)) {
-    at[name] = Number.isFinite(Number(number)) ? Number(number) : number; // JSON has no others
-  }
-  return at;
-}
-
 async function ask() {
   const mine = ++asked;
-  const body = JSON.stringify({ formula: field.value, at: values(point.value) });
+  const body = JSON.stringify({ formula: field.value, at: readPoint(point.value) });
   const headers = { "Content-Type": "application/json" };
   let answer;
   try {
@@ -27,7 +19,12 @@ async function ask() {
   if (mine !== asked) return;
   error.hidden = !answer.error && !answer.warnings?.length;
   error.textContent = answer.error ?? answer.warnings?.join("\n") ?? "";
-  if (!answer.error) show(answer.program);
+  if (answer.error) return;
+  // A new formula begins at its first step; the same at another point stays where it is.
+  const { formula = field.value } = readAddress();
+  const anew = formula === field.value ? {} : { phase: undefined, from: undefined, step: undefined };
+  writeAddress({ formula: field.value, at: pointText(readPoint(point.value)), ...anew }, true);
+  show(answer.program);
 }
 
 // A copy of the place of the explorer, without what listened to the one before.
@@ -42,13 +39,25 @@ function emptied() {
 function show(program) {
   const fresh = emptied();
   if (!program) return; // a constant has no graph
-  const again = (inputs) => {
-    const at = values(point.value);
-    for (const [i, value] of Object.entries(inputs)) at[program.nodes[i].name] = value;
+  const write = (at) => {
     point.value = Object.entries(at).map(([name, value]) => `${name}=${value}`).join(" ");
+  };
+  const again = (inputs) => {
+    const at = readPoint(point.value);
+    for (const [i, value] of Object.entries(inputs)) at[program.nodes[i].name] = value;
+    write(at);
     ask();
   };
-  window.explorer = explorer(fresh, program, program.live ? {} : { ask: again });
+  window.explorer = explorer(fresh, program, { address: true, moved: write, ...(program.live ? {} : { ask: again }) });
+}
+
+// The formula and the point of the address, if it has them.
+function readForm() {
+  const { formula, at } = readAddress();
+  if (formula === undefined) return;
+  field.value = formula;
+  point.value = (at ?? "").replaceAll(",", " ");
+  grow();
 }
 
 form.addEventListener("submit", (event) => {
@@ -63,4 +72,11 @@ field.addEventListener("keydown", (event) => {
 });
 const grow = () => (field.rows = Math.min(12, field.value.split("\n").length));
 field.addEventListener("input", grow);
+window.addEventListener("hashchange", () => {
+  const { formula } = readAddress();
+  if (formula === undefined || formula === field.value) return;
+  readForm();
+  ask();
+});
+readForm();
 ask();

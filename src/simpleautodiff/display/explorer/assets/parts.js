@@ -1,5 +1,6 @@
 // The parts of the page: what stands where.
 
+const SPEEDS = [0.5, 1, 2, 4, 8];
 const ICONS = {
   start: "M4 3h2v10H4zM13 3v10L6.5 8z",
   back: "M11 3v10L4.5 8z",
@@ -23,12 +24,22 @@ function skeleton(root, doc) {
     make("button", { type: "button", "aria-label": label, title: label, class: cls }, icon(shape));
   const part = {
     title: make("h1"),
+    result: make("p", { class: "outcome" }),
     theme: button("Light or dark", "theme", "plain"),
     tabs: make("div", { role: "tablist", "aria-label": "Phase" }),
     choose: make("select", { "aria-label": "Sweep" }),
     canvas: make("div", { class: "canvas", tabindex: 0, role: "region", "aria-label": "Graph" }),
     formula: make("p", { class: "formula" }),
     why: make("p", { class: "why" }),
+    arrays: make("div", { class: "arrays", hidden: true }),
+    predict: make("div", { class: "predict", hidden: true }),
+    predicting: make("button", { type: "button", class: "chip", "aria-pressed": "false", title: "Say the next number before it is shown (p)" }, "Predict"),
+    map: make("div", { class: "map", hidden: true, title: "The whole graph: press to go there" }),
+    find: make("input", { type: "text", "aria-label": "Go to", placeholder: "v4, a name, sin", spellcheck: "false", autocomplete: "off",
+      title: "A node, a name of yours, an operation, a line (g)" }),
+    found: make("div", { class: "found", hidden: true, role: "group", "aria-label": "Found" }),
+    speed: make("select", { "aria-label": "Speed", title: "Speed (< and >)" },
+      ...SPEEDS.map((speed) => make("option", { value: speed, selected: speed === 1 }, `${speed}×`))),
     live: make("p", { class: "unseen", "aria-live": "polite" }),
     sliders: make("div", { class: "sliders" }),
     table: make("div", { class: "table", tabindex: 0, role: "region", "aria-label": "Table" }),
@@ -52,20 +63,22 @@ function skeleton(root, doc) {
   root.classList.add("explorer");
   root.replaceChildren(
     make("header", {},
-      part.title,
-      make("nav", {}, part.tabs, part.choose, part.theme)),
+      make("div", { class: "heading" }, part.title, part.result),
+      make("nav", { "aria-label": "Phases" }, part.tabs, part.choose, part.theme)),
     make("main", {},
       make("section", { class: "left" },
-        make("div", { class: "stage" }, part.canvas, part.tip,
-          make("div", { class: "zoom", role: "toolbar", "aria-label": "Size of the graph" }, part.smaller, part.fit, part.larger)),
-        part.folds, part.sliders),
+        make("div", { class: "stage" }, part.canvas,
+          make("div", { class: "under" }, part.tip, part.map,
+            make("div", { class: "zoom", role: "toolbar", "aria-label": "Size of the graph" }, part.smaller, part.fit, part.larger))),
+        make("div", { class: "tools" }, make("label", { class: "find" }, "Go to", part.find), part.found, part.folds),
+        part.sliders),
       make("section", { class: "right" },
-        make("div", { class: "card" }, part.formula, part.why, part.live),
+        make("div", { class: "card" }, part.formula, part.why, part.arrays, part.predict, part.live),
         part.table, part.code)),
     make("footer", {},
       make("div", { class: "buttons", role: "toolbar", "aria-label": "Steps" },
         part.start, part.back, part.play, part.next, part.end),
-      part.range, part.count, make("label", { class: "stop" }, "Stop at", part.stop)),
+      part.speed, part.range, part.count, part.predicting, make("label", { class: "stop" }, "Stop at", part.stop)),
     part.print,
   );
   return part;
@@ -79,45 +92,6 @@ function note(doc, fold) {
     ? `${doc.nodes.length.toLocaleString("en")} nodes; ${total} of them are folded into ${folded.length === 1 ? "one box" : `${folded.length} boxes`}.`
     : `${doc.nodes.length.toLocaleString("en")} nodes, all unfolded.`;
   return make("span", { class: "note" }, text);
-}
-
-const MOST_SLIDERS = 8;
-
-function sliders(part, doc, options, move, reset) {
-  const inputs = doc.inputs.filter((i) => typeof doc.nodes[i].value === "number");
-  if (doc.why && !options.ask) part.sliders.append(make("p", { class: "note" }, doc.why));
-  if ((doc.why && !options.ask) || !inputs.length) return;
-  const pairs = inputs.slice(0, MOST_SLIDERS).map((i) => slider(doc, i, move));
-  const button = make("button", { type: "button", class: "plain" }, "Reset");
-  button.addEventListener("click", () => {
-    pairs.forEach((pair) => pair.set());
-    reset();
-  });
-  part.sliders.append(...pairs.map((pair) => pair.element), button);
-}
-
-function slider(doc, i, move) {
-  const { name, value } = doc.nodes[i];
-  const span = Math.max(1, 2 * Math.abs(value));
-  const range = make("input", { type: "range", min: value - span, max: value + span,
-    step: span / 200, value, "aria-label": `${name}, slider` });
-  const box = make("input", { type: "number", step: "any", value, "aria-label": name });
-  range.value = value;
-  range.addEventListener("input", () => {
-    box.value = String(Number(Number(range.value).toPrecision(6)));
-    move(i, Number(box.value));
-  });
-  box.addEventListener("change", () => {
-    if (!Number.isFinite(box.valueAsNumber)) return;
-    range.value = box.value;
-    move(i, box.valueAsNumber);
-  });
-  const set = () => {
-    range.value = value;
-    box.value = value;
-  };
-  const label = make("span", { class: "n", "data-node": i }, ...nameHtml(name));
-  return { element: make("label", { "data-node": i }, label, range, box), set };
 }
 
 function sourceLines(list, doc) {

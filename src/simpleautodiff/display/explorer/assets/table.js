@@ -2,12 +2,18 @@
 
 const PIECES = new Set(["relu", "maximum", "minimum", "fmax", "fmin", "clip", "where"]);
 const TITLES = { values: "Evaluation", order: "Order", forward: "Forward", reverse: "Reverse" };
+const BEGINNINGS = {
+  values: "Evaluation: each node is computed from those before it.",
+  order: "Order: in which the sweep goes through the nodes.",
+  forward: "Forward: from an input, derivatives go along the arrows.",
+  reverse: "Reverse: from the result, derivatives go back against the arrows.",
+};
 const MOST_ROWS = 80; // of a long table: those around the present step
 
 // `now()` is what the page shows: its numbers (`model`) and how it is folded (`fold`).
 function writer(doc, now) {
   const byName = new Map();
-  doc.nodes.forEach((node, i) => (node.text || !node.op) && byName.set(node.name, i));
+  doc.nodes.forEach((node, i) => (node.text || node.named || !node.op) && byName.set(node.name, i));
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const allNames = [...byName.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
   const tokens = new RegExp(`(?<![\\w.])([∂]?)(${allNames || "$^"})(?![\\w(])`, "g");
@@ -125,16 +131,19 @@ function writer(doc, now) {
       const i = first + j;
       const state = i === count - 1 ? "current" : i < count ? "" : "later";
       return make("tr", { class: state, "data-node": event.box === undefined ? event.node : undefined,
-        "data-box": event.box, "data-step": i + 1 }, ...lines[j]);
+        "data-box": event.box, "data-step": i + 1 }, ...(i < count ? lines[j] : coming(lines[j])));
     });
-    const heads = phase.id === "order" ? ["", "Step", "Path", "Order so far"]
-      : ["", "In symbols", "In numbers", "Result"];
+    const heads = phase.id === "order" ? ["Node", "Step", "Path", "Order so far"]
+      : ["Node", "In symbols", "In numbers", "Result"];
     const bare = phase.id !== "order" && lines.some((line) => line[3].classList.contains("array"));
     const rest = phase.events.length - first - events.length;
     return make("table", { class: bare ? "bare" : phase.id },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
       make("tbody", {}, more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
   }
+
+  // A row that is still to come has nothing but its name.
+  const coming = ([name, ...cells]) => [name, ...cells.map(() => make("td"))];
 
   // A row that stands for rows not shown; it brings them.
   function more(count, where, middle) {
@@ -145,7 +154,7 @@ function writer(doc, now) {
   }
 
   function rowCells({ name, symbols, numbers, result }) {
-    const [size, elements] = result.split(/: (.*)/s);
+    const [, size, elements] = /^(\w+\([\d, ]*\)) (\[.*)$/s.exec(result) ?? [];
     const last = elements === undefined ? make("td", { class: "result" }, result)
       : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, elements));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
@@ -184,7 +193,7 @@ function writer(doc, now) {
   // --- the present step -----------------------------------------------------------------------
 
   function sentence(event, phase) {
-    if (!event) return [`${TITLES[phase.id]}: press the right arrow key to take the first step.`];
+    if (!event) return [`${BEGINNINGS[phase.id]} Press Play, or → for one step.`];
     if (event.kind === "fold") return foldSentence(event, phase);
     if (event.kind === "visit") return ["Visit ", linked(nameOf(event.node)), "."];
     if (event.kind === "place") {
@@ -236,5 +245,5 @@ function writer(doc, now) {
 
   const aboutBox = ({ title, amount, kind }) => [`${kind}: ${oneLine(title)}`, amount];
 
-  return { math, linked, nameOf, table, sentence, reason, about, aboutBox };
+  return { math, linked, nameOf, numeric, row, table, sentence, reason, about, aboutBox };
 }

@@ -31,8 +31,12 @@ class Layering(NamedTuple):
             yield from pairwise(chain)
 
 
-def assign_layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, int]:
+def assign_layers(
+    vertices: Sequence[str], edges: Sequence[Link], inputs_late: bool = False
+) -> dict[str, int]:
     """Return the layer of each vertex: inputs in the first, the others as late as costs nothing.
+
+    With `inputs_late`, an input stands beside its first use.
 
     Examples
     --------
@@ -44,7 +48,9 @@ def assign_layers(vertices: Sequence[str], edges: Sequence[Link]) -> dict[str, i
     for name in vertices:
         layer[name] = max((layer[parent] + 1 for parent in parents[name]), default=0)
     for name in reversed(vertices):
-        if parents[name] and len(children[name]) >= len(parents[name]):
+        if not (parents[name] or inputs_late):
+            continue
+        if len(children[name]) >= max(len(parents[name]), 1):
             layer[name] = min(layer[child] for child in children[name]) - 1
     return layer
 
@@ -61,7 +67,10 @@ def _neighbours(
 
 
 def make_layering(
-    vertices: Sequence[str], edges: Sequence[Link], thorough: bool = True
+    vertices: Sequence[str],
+    edges: Sequence[Link],
+    thorough: bool = True,
+    inputs_late: bool = False,
 ) -> Layering:
     r"""Assign vertices to layers and order them.
 
@@ -73,7 +82,7 @@ def make_layering(
     >>> make_layering(["a", "b", "c"], [("a", "b"), ("a", "c"), ("b", "c")]).columns
     [['a'], ['b', 'a\nc\n1'], ['c']]
     """
-    layer = assign_layers(vertices, edges)
+    layer = assign_layers(vertices, edges, inputs_late)
     best, least = _arrange(layer, edges)
     better = thorough and len(vertices) <= SMALL
     while least and better:

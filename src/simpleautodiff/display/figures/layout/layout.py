@@ -33,8 +33,10 @@ class Layout:
     height: float
 
 
-def lay_out(picture: Picture, thorough: bool = True) -> Layout:
+def lay_out(picture: Picture, thorough: bool = True, inputs_late: bool = False) -> Layout:
     """Lay out a picture; if not `thorough`, quickly, with perhaps a few more crossings.
+
+    With `inputs_late`, an input stands beside its first use rather than in the first layer.
 
     Examples
     --------
@@ -46,20 +48,21 @@ def lay_out(picture: Picture, thorough: bool = True) -> Layout:
     >>> layout.positions["x1"][1] == layout.positions["v1"][1]
     True
     """
-    return _LayoutPlan(picture, thorough).layout()
+    return _LayoutPlan(picture, thorough, inputs_late).layout()
 
 
 class _LayoutPlan:
     """A layout in progress: vertices and, where an edge passes a layer, its lanes."""
 
-    def __init__(self, picture: Picture, thorough: bool) -> None:
+    def __init__(self, picture: Picture, thorough: bool, inputs_late: bool) -> None:
         self.picture = picture
         self.vertex = {vertex.name: vertex for vertex in picture.vertices}
         self.pairs = list(dict.fromkeys(_pair(edge) for edge in picture.edges))
         self.twins = {pair: 0 for pair in self.pairs}
         for edge in picture.edges:
             self.twins[_pair(edge)] += 1
-        layering = make_layering([v.name for v in picture.vertices], self.pairs, thorough)
+        names = [v.name for v in picture.vertices]
+        layering = make_layering(names, self.pairs, thorough, inputs_late)
         self.layer, self.columns, self.chains = layering
         self.links = list(layering.links())
         self.y = self._heights()

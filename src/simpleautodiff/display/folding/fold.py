@@ -12,9 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from simpleautodiff.core.node import Node
-from simpleautodiff.display.figures.find_loops import fold_passes, fold_repeats
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.core.order import execution_order
+from simpleautodiff.display.folding.find_loops import fold_passes, fold_repeats
+from simpleautodiff.errors import ArgumentError, short_repr
 from simpleautodiff.program.program import Program
+from simpleautodiff.transforms.arguments import name_of
 
 MAX_BOXES = 49  # boxes of a folded program
 DEFAULT_BOXES = 24  # boxes that are shown at once by default
@@ -150,11 +152,13 @@ def _flatten_pass(one: Box) -> tuple[Box, ...]:
     return one.parts if one.kind == "pass" else (one,)
 
 
-def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Folded:
+def fold(program: Program | Node, by: str = "auto", legible: int = DEFAULT_BOXES) -> Folded:
     """Fold a program into fewer than 50 boxes.
 
     Parameters
     ----------
+    program
+        What `trace` returns, or a node, for the graph that it depends on.
     by
         `"call"`: a box for each call of a function; `"line"`: for each source line; `"loop"`: for
         each repeated structure; `"auto"`: all of these, and a small program as it is.
@@ -173,8 +177,11 @@ def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Fo
     call@v1 (2 steps)
     call@v3 (2 steps)
     """
+    if isinstance(program, Node):
+        program = Program(execution_order(program))
     if by not in FOLDINGS:
         raise ArgumentError(f"by is one of {', '.join(map(repr, FOLDINGS))}; got {by!r}")
+    check_program(program, "fold")
     if by == "auto" and len(program) <= legible:
         return unfold_all(program)
     steps = [_step(program, node) for node in program.execution if node.primitive is not None]
@@ -183,6 +190,19 @@ def fold(program: Program, by: str = "auto", legible: int = DEFAULT_BOXES) -> Fo
     if by == "auto":
         boxes = _unfold_outer(boxes, legible - len(inputs))
     return Folded(program, [*inputs, *_limit_boxes(boxes, MAX_BOXES - len(inputs))])
+
+
+def check_program(program: Any, what: str) -> None:
+    """Refuse what is no program; of a function, say how one is made of it."""
+    if isinstance(program, Program):
+        return
+    if callable(program):
+        name = name_of(program).replace("<lambda>", "f")
+        raise ArgumentError(
+            f"{what} shows one run of {name}: write {what}(trace({name}, ...)), with the point at "
+            "which it runs in place of the dots"
+        )
+    raise ArgumentError(f"{what} takes what trace returns; got {short_repr(program)}")
 
 
 def unfold_all(program: Program) -> Folded:

@@ -1,0 +1,49 @@
+"""The list of what a formula can contain: functions, their other names, operators, constants."""
+
+from __future__ import annotations
+
+from simpleautodiff.core.primitive import REALS
+from simpleautodiff.errors import FormulaError
+from simpleautodiff.program.formula import ALIASES, CONSTANTS, FORMULA_FUNCTIONS
+from simpleautodiff.rules.row import TABLE
+
+LETTERS = ("x", "y", "z", "w")
+OPERATORS = "+ - * / // % **"
+
+
+def list_functions(word: str = "") -> str:
+    """Write each function, what is known of its derivative, and where it is defined.
+
+    With a `word`, only those whose lines contain it.
+
+    Examples
+    --------
+    >>> print(list_functions("sqrt"))
+    sqrt(x)   from v² = x follows 2 v dv = dx, so the derivative is 1/(2 √x); x ≥ 0
+    """
+    lines = [_describe(name) for name in FORMULA_FUNCTIONS]
+    found = [line for line in lines if word.lower() in f"{line[0]} {line[1]}".lower()]
+    exact = [line for line in found if word and line[0].startswith(f"{word}(")]
+    found = exact or found
+    if not found:
+        raise FormulaError(f"no function has {word!r} in its line; `functions` alone lists all")
+    width = max(len(call) for call, _ in found)
+    listed = [f"{call:{width}}   {about}" for call, about in found]
+    if word:
+        return "\n".join(listed)
+    return "\n".join(
+        [
+            *listed,
+            "",
+            f"operators: {OPERATORS}",
+            f"constants: {', '.join(CONSTANTS)}",
+        ]
+    )
+
+
+def _describe(name: str) -> tuple[str, str]:
+    row = TABLE[name]
+    others = [other for other, own in ALIASES.items() if own == name]
+    also = f"; also {', '.join(others)}" if others else ""
+    domain = f"; {row.domain.text}" if row.domain is not REALS else ""
+    return f"{name}({', '.join(LETTERS[: row.arity])})", f"{row.reason}{domain}{also}"

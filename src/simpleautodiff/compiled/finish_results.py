@@ -1,0 +1,82 @@
+"""From the numbers that a program computes to the result that the function would return."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.errors import TraceError
+from simpleautodiff.values.pytree import flatten
+
+
+def find_finish(outputs: list[Any], result: Any, name: str) -> Callable[[list[Any]], Any]:
+    """Return how numbers become the result: of the structure and the types that `result` has.
+
+    The outputs that were recorded have to be those numbers: a function that gives other ones when
+    it is called again cannot be compiled.
+    """
+    leaves, rebuild = flatten(result)
+    if len(leaves) != len(outputs):
+        raise TraceError(f"{name} returned another structure when it was run again")
+    makers: list[Any] = []
+    for leaf, output in zip(leaves, outputs, strict=True):
+        number = getattr(output, "concrete", output)
+        if not _agree(leaf, number):
+            raise TraceError(f"{name} gave {number!r} where it had given {leaf!r} before")
+        makers.append(_maker(leaf) if hasattr(output, "concrete") else None)
+    fixed = [
+        None if maker else copy_array(leaf) for maker, leaf in zip(makers, leaves, strict=True)
+    ]
+
+    def finish(numbers: list[Any]) -> Any:
+        new = iter(numbers)
+        parts = [maker(next(new)) if maker else copy_array(leaf)
+                 for maker, leaf in zip(makers, fixed, strict=True)]  # fmt: skip
+        return rebuild(iter(parts))
+
+    return finish
+
+
+def dtype_of_result(leaf: Any) -> Any:
+    """Return the dtype of a part of a result; None of what is no number."""
+    is_number = isinstance(leaf, (bool, int, float, complex, np.generic, np.ndarray))
+    return np.asarray(leaf).dtype if is_number else None
+
+
+def copy_array(leaf: Any) -> Any:
+    """Return a result that nobody else may write to."""
+    return leaf.copy() if isinstance(leaf, np.ndarray) else leaf
+
+
+def _maker(leaf: Any) -> Any:
+    """Return what makes a number or an array like `leaf`."""
+    if isinstance(leaf, np.ndarray):
+        dtype, shape = leaf.dtype, leaf.shape
+        return lambda x: np.asarray(x, dtype).reshape(shape)
+    if isinstance(leaf, np.integer):
+        return lambda x: _to_integer(np.asarray(x).reshape(())[()], leaf.dtype.type, np.float64)
+    if isinstance(leaf, np.generic):
+        return lambda x: np.asarray(x, leaf.dtype).reshape(())[()]
+    kind = _to_integer if type(leaf) is int else type(leaf)
+    return lambda x: kind(np.asarray(x).reshape(())[()])
+
+
+def _to_integer(number: Any, whole: Any = int, otherwise: Any = float) -> Any:
+    """Return a number without a fraction as a whole one; the floor of nan is nan."""
+    largest = math.inf if whole is int else 2.0**63  # of NumPy's integers
+    return whole(number) if abs(number) < largest else otherwise(number)
+
+
+def _agree(leaf: Any, number: Any) -> bool:
+    """Tell whether two results are one, but for rounding."""
+    if not isinstance(leaf, (float, int, complex, np.generic, np.ndarray)):
+        return leaf is number or bool(leaf == number)
+    a, b = np.asarray(leaf), np.asarray(number)
+    if a.shape != b.shape or a.dtype.kind not in "biufc":
+        return False
+    scale = np.max(np.abs(a[np.isfinite(a)]), initial=0.0)
+    loose = 1e-3 if a.dtype.itemsize <= 4 else 1e-6
+    return bool(np.allclose(a, b, rtol=loose, atol=loose * float(scale), equal_nan=True))

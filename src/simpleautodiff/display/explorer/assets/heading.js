@@ -1,0 +1,131 @@
+// The heading: the formula as it is written on paper, and the names of the results.
+
+const MATHML = "http://www.w3.org/1998/Math/MathML";
+const GREEK = { alpha: "α", beta: "β", gamma: "γ", delta: "δ", epsilon: "ε", theta: "θ", lambda: "λ", mu: "μ", pi: "π", sigma: "σ", tau: "τ", phi: "φ", omega: "ω" };
+
+// The results are called y, or the next letter that no input begins with; several are y1, y2, ...
+function resultNames(doc) {
+  const taken = new Set(doc.inputs.map((i) => doc.nodes[i].name[0]));
+  const letter = [..."yzfgh"].find((one) => !taken.has(one)) ?? "result";
+  const several = doc.outputs.length > 1;
+  return new Map(doc.outputs.map((i, j) => [i, several ? `${letter}${j + 1}` : letter]));
+}
+
+function mathml(tag, attributes, ...children) {
+  const element = document.createElementNS(MATHML, tag);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
+
+// A formula in MathML; null if it is more than arithmetic and calls. `nodeOf` finds the node of a name.
+function typeset(text, nodeOf) {
+  const tokens = text.match(/\s+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+|[A-Za-z_]\w*|\*\*|[-+*/(),]|./g) ?? [];
+  const words = tokens.filter((token) => token.trim());
+  let at = 0;
+  const accept = (...wanted) => (wanted.includes(words[at]) ? words[at++] : undefined);
+  const operator = (sign) => mathml("mo", {}, sign);
+  const row = (...parts) => mathml("mrow", {}, ...parts);
+  const fence = (sign) => mathml("mo", { lspace: "0", rspace: "0", stretchy: "false" }, sign);
+  const fenced = (inner) => row(fence("("), inner, fence(")"));
+
+  function name(word) {
+    const [, base, digits] = /^(.*?)_?(\d*)$/.exec(word);
+    const letter = mathml("mi", base.length > 1 && !GREEK[base] ? { mathvariant: "normal" } : {}, GREEK[base] ?? base);
+    const node = nodeOf(word);
+    const linked = node === undefined ? {} : { class: "n", "data-node": node };
+    return digits ? mathml("msub", linked, letter, mathml("mn", {}, digits)) : row(letter);
+  }
+
+  // Parts carry how tightly they bind: 1 a sum, 2 a product, 3 a sign, 4 a power, 5 an atom.
+  const tight = ({ part, binds }, least) => (binds < least ? fenced(part) : part);
+
+  function sum() {
+    let left = product();
+    for (let sign; (sign = accept("+", "-")); ) {
+      const right = tight(product(), 2);
+      left = { part: row(left.part, operator(sign === "-" ? "−" : "+"), right), binds: 1 };
+    }
+    return left;
+  }
+
+  function product() {
+    let left = signed();
+    for (let sign; (sign = accept("*", "/")); ) {
+      const right = signed();
+      left = sign === "/" ? { part: mathml("mfrac", {}, left.part, right.part), binds: 4.5 }
+        : { part: row(tight(left, 2), operator("×"), tight(right, 3.5)), binds: 2 };
+    }
+    return left;
+  }
+
+  function signed() {
+    const sign = accept("-", "+");
+    if (!sign) return power();
+    return { part: row(operator(sign === "-" ? "−" : "+"), tight(signed(), 2)), binds: 3 };
+  }
+
+  function power() {
+    const base = atom();
+    if (!accept("**")) return base;
+    return { part: mathml("msup", {}, tight(base, 5), signed().part), binds: 4 };
+  }
+
+  function atom() {
+    if (accept("(")) {
+      const inner = sum();
+      if (!accept(")")) throw new SyntaxError(text);
+      return inner;
+    }
+    const word = words[at++] ?? "";
+    if (/^[\d.]/.test(word)) return { part: mathml("mn", {}, word), binds: 5 };
+    if (!/^[A-Za-z_]/.test(word)) throw new SyntaxError(text);
+    return accept("(") ? called(word) : { part: name(word), binds: 5 };
+  }
+
+  function called(word) {
+    const args = [sum()];
+    while (accept(",")) args.push(sum());
+    if (!accept(")")) throw new SyntaxError(text);
+    const inner = row(...args.flatMap(({ part }, k) => (k ? [operator(","), part] : [part])));
+    if (word === "sqrt") return { part: mathml("msqrt", {}, inner), binds: 5 };
+    if (word === "abs") return { part: row(operator("|"), inner, operator("|")), binds: 5 };
+    return { part: row(mathml("mi", { mathvariant: "normal" }, word), fenced(inner)), binds: 4.5 };
+  }
+
+  try {
+    const { part } = sum();
+    return at === words.length ? part : null;
+  } catch {
+    return null;
+  }
+}
+
+// "y = log(x1) + x1 × x2 − sin(x2)"; of a function its name and its arguments; else the title.
+function heading(doc, write) {
+  const index = new Map(doc.nodes.map((node, i) => [node.name, i]));
+  const inputs = doc.inputs.map((i) => doc.nodes[i].name);
+  const bare = /^[A-Za-z_]\w*$/.test(doc.title) && !index.has(doc.title);
+  const listed = inputs.length > 6 ? [...inputs.slice(0, 3), "…", inputs.at(-1)] : inputs;
+  const text = bare ? `${doc.title}(${listed.join(", ")})` : doc.title;
+  const names = resultNames(doc);
+  const part = bare && inputs.some((name) => !/^\w+$/.test(name)) ? null : typeset(text.replace("…", "dots"), (name) => index.get(name));
+  if (!part || names.size !== 1) return [write.math(text)];
+  for (const letter of part.querySelectorAll("mi")) if (letter.textContent === "dots") letter.textContent = "…";
+  const [[output, name]] = names;
+  const left = mathml("mi", { class: "n", "data-node": output }, name);
+  return [mathml("math", { alttext: `${name} = ${text}` }, mathml("mrow", {}, left, mathml("mo", {}, "="), part))];
+}
+
+// "y = v5", and its number as soon as it is known.
+function resultLine(doc, model, has) {
+  const parts = [];
+  for (const [i, name] of resultNames(doc)) {
+    if (parts.length) parts.push(", ");
+    const own = doc.nodes[i].name;
+    parts.push(make("span", { class: "n", "data-node": i }, ...nameHtml(name)));
+    if (own !== name) parts.push(" = ", make("span", { class: "n", "data-node": i }, ...nameHtml(own)));
+    if (has(i)) parts.push(` = ${model.values[i]?.text ?? short(model.values[i])}`);
+  }
+  return parts;
+}

@@ -1,0 +1,1 @@
+"""Large programs in few boxes: calls, source lines and loops that can be unfolded."""

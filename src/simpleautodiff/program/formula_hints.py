@@ -1,0 +1,66 @@
+"""What to write instead: names, signs and parts of Python that a formula does not have."""
+
+from __future__ import annotations
+
+import ast
+
+SPELLINGS = {
+    **dict.fromkeys("²³⁴⁵⁶⁷⁸⁹⁰¹ⁿˣ", "use ** for powers"),
+    **{"π": "write pi", "√": "write sqrt(...)", "∞": "there is no infinity in a formula"},
+    **{"“": "a formula has no quotes", "”": "a formula has no quotes", "½": "write 1/2"},
+}
+MEANINGS = {  # functions by the names of other fields and languages -> the same in a formula
+    **dict.fromkeys(("cot", "ctg", "cotan", "cotg"), "1/tan(x)"),
+    **dict.fromkeys(("csc", "cosec"), "1/sin(x)"),
+    **dict.fromkeys(("coth", "cth"), "1/tanh(x)"),
+    **dict.fromkeys(("arccot", "acot", "arcctg", "arccotan"), "atan(1/x)"),
+    **dict.fromkeys(("arcsec", "asec"), "acos(1/x)"),
+    **dict.fromkeys(("arccsc", "acsc"), "asin(1/x)"),
+    **dict.fromkeys(("arctg", "atg"), "atan(x)"),
+    **dict.fromkeys(("arsinh", "arsh"), "asinh(x)"),
+    **dict.fromkeys(("arcosh", "arch"), "acosh(x)"),
+    **dict.fromkeys(("artanh", "arth"), "atanh(x)"),
+    **dict.fromkeys(("sen", "seno"), "sin(x)"),
+    "sqr": "x**2",
+    **dict.fromkeys(("heaviside", "step", "unitstep"), "(1 + sign(x))/2"),
+    **dict.fromkeys(("factorial", "fact"), "gamma(x + 1)"),
+    **dict.fromkeys(("root", "sqroot", "racine"), "sqrt(x)"),
+    **dict.fromkeys(("round", "rnd"), "rint(x)"),
+    **dict.fromkeys(("int", "integer", "fix"), "trunc(x)"),
+    **dict.fromkeys(("norm", "length"), "hypot(x, y)"),
+    "cosinus": "cos(x)",
+    "cube": "x**3",
+    "fabs": "abs(x)",
+    "lb": "log2(x)",
+    "ld": "log2(x)",
+    "lg": "log10(x)",
+    "nthroot": "x**(1/n)",
+    "sec": "1/cos(x)",
+    "sech": "1/cosh(x)",
+    "csch": "1/sinh(x)",
+    "sh": "sinh(x)",
+    "ch": "cosh(x)",
+    "th": "tanh(x)",
+    "sinus": "sin(x)",
+    "sum": "x + y",
+    "prod": "x*y",
+    "tangens": "tan(x)",
+}
+REFUSALS: dict[type[ast.AST], str] = {
+    ast.Attribute: "a formula has no dots in its names",
+    ast.Subscript: "a formula has no square brackets",
+    ast.List: "a formula has no square brackets",
+    ast.Tuple: "a formula has one result; the decimal point is a dot",
+    ast.Compare: "a formula is a number: it compares nothing; see maximum and minimum",
+    ast.IfExp: "a formula has no conditions; see maximum and minimum",
+    ast.BoolOp: "a formula has no conditions; see maximum and minimum",
+    ast.Constant: "only real numbers are read",
+    ast.Import: "a formula imports nothing",
+    ast.ImportFrom: "a formula imports nothing",
+    ast.For: "a formula has no loops; a function in a file may have them",
+    ast.While: "a formula has no loops; a function in a file may have them",
+    ast.If: "a formula has no conditions; see maximum and minimum",
+    ast.Assign: "one name stands before each =",
+    ast.BinOp: "this operator is not read",
+    ast.UnaryOp: "this operator is not read",
+}

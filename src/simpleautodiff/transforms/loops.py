@@ -1,0 +1,182 @@
+"""Control flow by functions, with the signatures of JAX: `scan`, `fori_loop`, `while_loop`, `cond`.
+
+They are Python's `for`, `while` and `if`, so they are differentiated in every mode, to any order;
+`while_loop` in reverse mode, too. What they add is `checkpoint`: reverse mode then retains as many
+states of the loop as it says, by the binomial schedule of `transforms/snapshots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+from simpleautodiff.core.level import unwrapped
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.transforms.arguments import check_function
+from simpleautodiff.transforms.snapshots import Steps
+from simpleautodiff.values.functions import shape
+from simpleautodiff.values.pytree import flatten, matching_leaves
+
+F = Callable[..., Any]
+
+
+def scan(
+    f: F,
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    *,
+    checkpoint: int | None = None,
+) -> tuple[Any, Any]:
+    """Carry a state along the first axis of arrays: ``carry, y = f(carry, x)`` for each x.
+
+    Parameters
+    ----------
+    f
+        Takes the carry and one x (None without `xs`); returns the next carry, of the same structure
+        and shapes, and a y (a structure, or None).
+    init
+        The first carry: numbers, arrays, or a structure of them.
+    xs
+        Arrays of the same length, or a structure of them.
+    length
+        The number of steps; needed where there are no `xs`.
+    reverse
+        Begin with the last x. Each y stands at the place of its x.
+    checkpoint
+        How many states reverse mode retains; all of them if it is not said.
+
+    Returns
+    -------
+    The last carry, and the y's, stacked.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> def step(total, x):
+    ...     return total + x, total * x
+    >>> total, products = ad.scan(step, 0.0, np.array([1.0, 2.0, 3.0]))
+    >>> print(total, products)
+    6.0 [0. 2. 9.]
+    >>> ad.grad(lambda xs: ad.scan(step, 0.0, xs)[1].sum())(np.array([1.0, 2.0, 3.0]))
+    array([5., 4., 3.])
+    """
+    check_function(f)
+    count = _count_steps(xs, length)
+    places = range(count)[::-1] if reverse else range(count)
+
+    def step(k: int, carry: Any, x: Any) -> tuple[Any, Any]:
+        made = f(carry, x)
+        if not isinstance(made, tuple) or len(made) != 2:
+            raise ArgumentError(
+                f"the function of a scan returns (carry, y), got {made!r}; without a y write "
+                "return carry, None"
+            )
+        return _check_carry(made[0], init, "the carry of a scan"), made[1]
+
+    return Steps(step, lambda k, carry: k < count, checkpoint, places).run(init, xs)
+
+
+def fori_loop(
+    lower: int, upper: int, body_fun: F, init_val: Any, *, checkpoint: int | None = None
+) -> Any:
+    """Compute ``val = body_fun(i, val)`` for i from `lower` to `upper` - 1.
+
+    With `checkpoint`, reverse mode retains so many states and computes the others again.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> power = lambda x: ad.fori_loop(0, 5, lambda i, v: v * x, 1.0)
+    >>> ad.grad(power)(2.0), ad.grad(ad.grad(power))(2.0)  # 5 x⁴, 20 x³
+    (80.0, 160.0)
+    """
+    check_function(body_fun)
+    try:
+        begin, end = index(lower), index(upper)
+    except TypeError as error:
+        raise ArgumentError(
+            f"fori_loop counts from an integer to another, got {lower!r} and {upper!r}; while_loop "
+            "ends when a condition on numbers says so"
+        ) from error
+
+    def step(k: int, state: Any, x: None) -> tuple[Any, None]:
+        made = body_fun(begin + k, state)
+        return _check_carry(made, init_val, "the value of a fori_loop"), None
+
+    return Steps(step, lambda k, state: begin + k < end, checkpoint).run(init_val, None)[0]
+
+
+def while_loop(cond_fun: F, body_fun: F, init_val: Any, *, checkpoint: int | None = None) -> Any:
+    """Compute ``val = body_fun(val)`` as long as ``cond_fun(val)`` holds.
+
+    It can be reversed: the number of steps is that of the computation of the value. With
+    `checkpoint`, reverse mode retains so many states and computes the others again.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def root(a):  # Newton's method
+    ...     far = lambda x: abs(x * x - a) > 1e-12
+    ...     return ad.while_loop(far, lambda x: (x + a / x) / 2, a)
+    >>> root(2.0), round(ad.grad(root)(2.0), 6)
+    (1.414213562373095, 0.353553)
+    """
+    check_function(cond_fun)
+    check_function(body_fun)
+
+    def step(k: int, state: Any, x: None) -> tuple[Any, None]:
+        return _check_carry(body_fun(state), init_val, "the value of a while_loop"), None
+
+    return Steps(step, lambda k, state: cond_fun(state), checkpoint).run(init_val, None)[0]
+
+
+def cond(pred: Any, true_fun: F, false_fun: F, *operands: Any) -> Any:
+    """Compute ``true_fun(*operands)`` if `pred` holds, and ``false_fun(*operands)`` if not.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> f = lambda x: ad.cond(x > 0, lambda x: x * x, lambda x: -x, x)
+    >>> ad.grad(f)(3.0), ad.grad(f)(-3.0)
+    (6.0, -1.0)
+    """
+    check_function(true_fun)
+    check_function(false_fun)
+    return true_fun(*operands) if pred else false_fun(*operands)
+
+
+def _count_steps(xs: Any, length: int | None) -> int:
+    """Return the common length of the arrays, or the one that was said."""
+    leaves = flatten(xs)[0] if xs is not None else []
+    for leaf in leaves:
+        if not shape(unwrapped(leaf)):
+            raise ArgumentError(
+                f"a scan goes along the first axis of arrays; {leaf!r} has none. What is the same "
+                "in every step is used by the function without being among xs"
+            )
+    lengths = {shape(unwrapped(leaf))[0] for leaf in leaves}
+    if length is not None:
+        lengths.add(index(length))
+    if len(lengths) != 1:
+        found = f"lengths {sorted(lengths)}" if lengths else "neither"
+        raise ArgumentError(f"a scan needs xs of one length, or length=...; got {found}")
+    count = lengths.pop()
+    if count < 0:
+        raise ArgumentError(f"a scan has no less than 0 steps, got {count}")
+    return int(count)
+
+
+def _check_carry(made: Any, init: Any, what: str) -> Any:
+    """Refuse a state that is not like the first one, as a loop that is compiled has to."""
+    leaves = matching_leaves(made, init, what)
+    for leaf, first in zip(leaves, flatten(init)[0], strict=True):
+        if shape(unwrapped(leaf)) != shape(unwrapped(first)):
+            raise ArgumentError(
+                f"{what} keeps its shape: it began as {shape(unwrapped(first))} and became "
+                f"{shape(unwrapped(leaf))}"
+            )
+    return made

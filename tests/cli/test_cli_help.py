@@ -1,0 +1,134 @@
+"""Help, lists and completion of the command line, and what files and values mean."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from simpleautodiff.cli import main
+from simpleautodiff.cli.options import COMMANDS
+from simpleautodiff.program.formula import FORMULA_FUNCTIONS, parse
+
+
+def help_of(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    return stop.value.code, capsys.readouterr()
+
+
+def test_help_is_a_command(capsys):
+    assert help_of(["help"], capsys) == help_of(["--help"], capsys)
+    for command in COMMANDS:
+        assert help_of(["help", command], capsys) == help_of([command, "--help"], capsys)
+    code, written = help_of(["help", "tabel"], capsys)
+    assert code == 2
+    assert "there is no command 'tabel'; did you mean table?" in written.err
+
+
+def test_functions_lists_what_can_be_written(capsys):
+    assert main(["functions"]) == 0
+    out = capsys.readouterr().out
+    calls = re.findall(r"^(\w+)\(([\w, ]+)\)", out, re.MULTILINE)
+    assert [name for name, _ in calls] == FORMULA_FUNCTIONS
+    for name, letters in calls:
+        assert parse(f"{name}({letters})")[1] == letters.split(", ")
+    assert main(["functions", "asin"]) == 0
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("-1 ≤ x ≤ 1; also arcsin")
+    assert main(["functions", "nothing like it"]) == 2
+
+
+def complete_in_bash(script, words, place):
+    quoted = " ".join(f"'{word}'" for word in words)
+    run = f"COMP_WORDS=({quoted}); COMP_CWORD={place}; _simpleautodiff; echo ${{COMPREPLY[@]}}"
+    done = subprocess.run(
+        ["bash", "-c", f"{script}\n{run}"], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_completion_in_bash(capsys):
+    assert main(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    assert complete_in_bash(script, ["simpleautodiff", ""], 1) == list(COMMANDS)
+    assert complete_in_bash(script, ["simpleautodiff", "gra"], 1) == ["grad", "graph"]
+    assert complete_in_bash(script, ["simpleautodiff", "table", "--unf"], 2) == ["--unfold"]
+    shown = complete_in_bash(script, ["simpleautodiff", "grad", "x", "x=1", "--format", ""], 5)
+    assert shown == list(COMMANDS["grad"].formats)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_every_command_and_is_read_by_its_shell(shell, capsys, tmp_path):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(re.search(rf"\b{command}\b", script) for command in COMMANDS)
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(script)
+        subprocess.run([shell, "-n", str(tmp_path / "script")], check=True)
+
+
+def test_a_value_that_the_formula_lacks_is_a_note(capsys):
+    assert main(["grad", "y", "x=2", "y=5", "--wrt", "x"]) == 0
+    written = capsys.readouterr()
+    assert written.out == "0\n"
+    assert written.err.startswith("note: x is not in the formula")
+    assert main(["grad", "x*y", "x=2", "y=5", "q=1"]) == 0
+    assert capsys.readouterr().out == "∂z/∂x = 5\n∂z/∂y = 2\n∂z/∂q = 0\n"
+    assert main(["explain", "x**2", "x=3", "q=1"]) == 0
+    assert "∂y/∂q" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        (["x=2", "yy=5"], "did you mean y?"),  # y has no value: yy is misspelt
+        (["x=2", "y=1", "pi=3"], "'pi' is a constant"),
+        (["x=2", "y=1", "sin=3"], "'sin' is not in the formula"),
+        (["x=2", "y=1", "q=1", "q=2"], "q has two values"),
+    ],
+)
+def test_mistaken_values_stay_errors(point, message, capsys):
+    assert main(["grad", "x*y", *point]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (["graph", "x*x", "x=2", "--output", "e.svg"], "<svg"),
+        (["explain", "x*x", "x=2", "--output", "e.svg"], "<svg"),
+        (["graph", "x*x", "x=2", "--output", "e.tex"], r"\documentclass"),
+        (["explain", "x*x", "x=2", "--output", "e.json"], "{"),
+        (["explain", "x*x", "x=2", "--output", "e.html"], "<!doctype html>"),
+        (["source", "x*x", "x=2", "--output", "e.py"], "def "),
+        (["grad", "x*x", "x=2", "--output", "answer"], "4"),
+        (["grad", "x*x", "x=2", "--output", "e.v2.json"], "{"),
+        (["explore", "x*x", "x=2", "--output", "e.html"], "<!doctype html>"),
+    ],
+)
+def test_a_file_is_what_its_name_says(arguments, start, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 0
+    (file,) = tmp_path.iterdir()
+    assert start in file.read_text()[:120]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["table", "x*x", "x=2", "--output", "e.svg"],
+        ["grad", "x*x", "x=2", "--output", "e.tex"],
+        ["explore", "x*x", "x=2", "--output", "e.svg"],
+        ["graph", "x*x", "x=2", "--output", "e.foo"],
+        ["grad", "x*x", "x=2", "--output", "e.out"],
+        ["graph", "x*x", "x=2", "--output", "e.svg", "--format", "text"],
+    ],
+)
+def test_other_names_are_refused(arguments, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    code, written = help_of(arguments, capsys)
+    assert code == 2
+    assert arguments[4] in written.err
+    assert not list(tmp_path.iterdir())

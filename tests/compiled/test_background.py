@@ -1,0 +1,120 @@
+"""Nobody waits for the thread that compiles: neither the end of a program nor a fork."""
+
+import math
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff.compiled.native.background import attempt, later, wait
+
+LONG = 60  # seconds: as a function of thousands of lines would take
+
+
+def run(code):
+    start = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=2 * LONG
+    )
+    return ended, time.monotonic() - start
+
+
+BUSY = f"""
+import sys, threading, time
+from simpleautodiff.compiled.native.background import later
+began = threading.Event()
+later(lambda: (began.set(), time.sleep({LONG})), print)
+later(lambda: print("never"), print)
+began.wait()
+"""
+
+
+@pytest.mark.parametrize("end", ["", "sys.exit(3)", "raise KeyboardInterrupt"])
+def test_the_end_of_a_program_waits_for_no_compiler(end):
+    ended, took = run(BUSY + end)
+    assert ended.returncode == {"": 0, "sys.exit(3)": 3}.get(end, ended.returncode)
+    assert "never" not in ended.stdout
+    assert "Fatal" not in ended.stderr
+    assert took < LONG / 2
+
+
+def test_what_llvm_has_begun_is_ended_first():
+    code = """
+import threading, time
+from simpleautodiff.compiled.native.background import calling_llvm, later
+began = threading.Event()
+def call_llvm():
+    with calling_llvm():
+        began.set()
+        time.sleep(0.3)
+        print("done", flush=True)
+    with calling_llvm():
+        print("never", flush=True)
+later(call_llvm, str)
+began.wait()
+"""
+    ended, _ = run(code)
+    assert ended.stdout == "done\n"
+    assert ended.returncode == 0
+
+
+def test_programs_that_end_while_llvm_is_at_work_do_not_crash():
+    code = """
+import threading, time
+import numpy as np
+import simpleautodiff as ad
+from simpleautodiff.compiled.native import compile
+emit, began = compile._compile_object, threading.Event()
+def emit_and_tell(ir, level):
+    began.set()
+    return emit(ir, level)
+compile._compile_object = emit_and_tell
+def f(x):
+    for i in range(60):
+        x = np.tanh(x * 0.9 + 0.01 * i)
+    return np.sum(x)
+g = ad.jit(ad.grad(f))
+for _ in range(3):
+    g(np.linspace(0.0, 1.0, 14))
+began.wait()
+time.sleep(0.01)  # less than it takes
+"""
+    ended, _ = run(f"import os\nos.environ['SIMPLEAUTODIFF_CACHE'] = 'off'{code}")
+    assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_in_the_midst_of_a_task_goes_on_without_it():
+    began, go_on, done = threading.Event(), threading.Event(), []
+    later(lambda: (began.set(), go_on.wait(), done.append("parent")), done.append)
+    began.wait()
+    pid = os.fork()
+    if pid == 0:  # the lock of the task is not held here
+        go_on.set()
+        attempt(lambda: done.append("child"), done.append)
+        wait()  # for the task of the parent, done again
+        os._exit(0 if done == ["child", "parent"] else 1)
+    go_on.set()
+    wait()
+    assert os.waitpid(pid, 0)[1] == 0
+    assert done == ["parent"]
+
+
+def test_a_task_that_fails_says_why_and_the_next_one_is_done():
+    said = []
+    later(lambda: 1 / 0, said.append)
+    later(lambda: said.append("next"), said.append)
+    wait()
+    assert said == ["division by zero", "next"]
+
+
+def test_a_function_compiles_in_the_background_as_ever():
+    f = ad.jit(ad.grad(lambda x: ad.sin(x) * x))
+    numbers = [f(0.5) for _ in range(100)]
+    f.wait()
+    assert "tier optimised" in f.explain()
+    assert numbers[-1] == pytest.approx(math.sin(0.5) + 0.5 * math.cos(0.5), rel=1e-15)

@@ -1,0 +1,426 @@
+"""The explorer's page as a learner meets it: legible, played, found, predicted, linked, printed."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import simpleautodiff as ad
+from browsing import PHASES, formula, open_page, phase, position, text_sizes
+
+pytestmark = pytest.mark.browser
+SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
+FORMULA = "log(x1) + x1*x2 - sin(x2)"
+
+
+def neuron(w, x, b):
+    total = b
+    for wi, xi in zip(w, x, strict=True):
+        total = total + wi * xi
+    return ad.tanh(total)
+
+
+def network(w1, w2, w3, w4, w5, w6, b1, b2, b3, x1, x2):
+    first = neuron([w1, w2], [x1, x2], b1)
+    second = neuron([w3, w4], [x1, x2], b2)
+    return neuron([w5, w6], [first, second], b3)
+
+
+WEIGHTS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 2.0)
+
+
+def newton(x):
+    y = x
+    for _ in range(5000):
+        y = 0.5 * (y + x / y)
+    return y
+
+
+def where(tab):
+    return tab.evaluate("() => { const { id, count } = explorer.state(); return [id, count]; }")
+
+
+# --- legible ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_no_text_is_smaller_than_eleven_pixels(tab, tmp_path, size):
+    tab.set_viewport_size({"width": size[0], "height": size[1]})
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    tab.click("text=Unfold all")
+    assert tab.locator("g.node").count() == 26
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        assert min(text_sizes(tab)) >= 11
+        assert tab.evaluate("() => document.documentElement.scrollWidth") <= size[0]
+
+
+def test_a_graph_larger_than_its_window_has_a_map_and_is_dragged(tab, tmp_path):
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    tab.click("text=Unfold all")
+    tab.keyboard.press("Home")
+    assert tab.locator(".map").is_visible()
+    place = (
+        "() => { const c = document.querySelector('.canvas'); return [c.scrollLeft, c.scrollTop]; }"
+    )
+    tab.evaluate("() => document.querySelector('.canvas').scrollTo(0, 0)")
+    box = tab.locator(".map svg").bounding_box()
+    tab.mouse.click(box["x"] + box["width"] - 4, box["y"] + box["height"] - 4)
+    left, top = tab.evaluate(place)
+    assert left + top > 0
+    canvas = tab.locator(".canvas").bounding_box()
+    middle = canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2
+    tab.mouse.move(*middle)
+    tab.mouse.down()
+    tab.mouse.move(middle[0] + 60, middle[1] + 40, steps=4)
+    tab.mouse.up()
+    assert sum(tab.evaluate(place)) < left + top
+
+
+def test_a_weight_stands_beside_its_use(tab, tmp_path):
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    tab.click("text=Unfold all")
+
+    def box(name):
+        return tab.locator(f"g.node[aria-label^='{name},'] > rect").bounding_box()
+
+    w1, b3 = box("w1"), box("b3")
+    assert max(b3["x"] - w1["x"], b3["y"] - w1["y"]) > 200  # used late, and drawn there
+
+
+def test_boxes_carry_the_name_of_their_function(tab, tmp_path):
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    titles = tab.eval_on_selector_all("g.fold .title", "all => all.map(t => t.textContent)")
+    assert titles[:2] == ["neuron", "neuron"]
+    open_page(tab, tmp_path, newton, 2.0)
+    assert tab.text_content("g.fold .title") == "newton"
+    assert tab.text_content("g.fold .amount") == "loop ×5,000"
+
+
+# --- found ------------------------------------------------------------------------------------
+
+
+def name_of_current(tab):
+    return tab.get_attribute("g.current", "aria-label").split(" =")[0]
+
+
+@pytest.mark.parametrize("name", ["v1", "v300", "v7501", "v15000"])
+def test_one_goes_to_any_node_of_a_long_program(tab, tmp_path, name):
+    open_page(tab, tmp_path, newton, 2.0)
+    tab.keyboard.press("g")
+    tab.keyboard.type(name)
+    tab.keyboard.press("Enter")
+    assert name_of_current(tab) == name
+    assert tab.locator("g.node").count() < 30
+    index = int(name[1:])
+    value = tab.evaluate(f"() => explorer.state().model.values[{index}]")
+    assert f"{value:.3f}".rstrip("0").rstrip(".") in formula(tab)
+    for other in ("forward", "reverse"):  # the derivatives of what was in the box are there, too
+        phase(tab, other)
+        tab.fill(".find input", name)
+        tab.press(".find input", "Enter")
+        assert name_of_current(tab) == name
+        assert min(text_sizes(tab)) >= 11
+
+
+def test_a_node_is_found_by_its_operation_and_by_the_users_name(tab, tmp_path):
+    def f(x):
+        for _ in range(8):
+            x = ad.sin(x) * x
+        energy = ad.exp(x) + 1
+        return energy * 2
+
+    open_page(tab, tmp_path, f, 0.5)
+    tab.fill(".find input", "energy")
+    tab.press(".find input", "Enter")
+    assert "energy" in tab.get_attribute("g.current", "aria-label")
+    tab.fill(".find input", "sin")
+    assert tab.locator(".found .chip").count() == 8
+    tab.locator(".found .chip").nth(2).click()
+    assert "sin(" in tab.get_attribute("g.current", "aria-label")
+    tab.fill(".find input", "nothing")
+    assert tab.get_attribute(".find input", "aria-invalid") == "true"
+
+
+def test_a_stop_unfolds_what_it_stops_at(tab, tmp_path):
+    open_page(tab, tmp_path, newton, 2.0)
+    tab.fill(".stop input", "v300")
+    tab.press(".stop input", "Enter")
+    assert name_of_current(tab) == "v300"
+    assert where(tab)[0] == "values"
+    tab.press(".stop input", "Enter")
+    assert where(tab)[0] == "order"
+
+
+def test_everything_is_unfolded(tab, tmp_path):
+    def f(x):
+        for i in range(60):
+            x = ad.sin(x) * x + i
+        return x
+
+    open_page(tab, tmp_path, f, 0.5)
+    assert tab.locator("g.node").count() < 30
+    tab.click("text=Unfold all")
+    assert tab.locator("g.node").count() == 181
+    places = tab.eval_on_selector_all(
+        "g.node > rect", "all => all.map(r => [r.x.baseVal.value, r.y.baseVal.value])"
+    )
+    for i, (x, y) in enumerate(places):
+        assert all(abs(x - a) >= 96 or abs(y - b) >= 60 for a, b in places[:i])
+    assert tab.locator(".map").is_visible()
+
+
+# --- played -----------------------------------------------------------------------------------
+
+
+def test_it_opens_at_the_beginning_with_the_formula_and_the_result(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    assert where(tab) == ["values", 0]
+    assert tab.get_attribute("h1 math", "alttext") == f"y = {FORMULA}"
+    assert tab.locator("h1 msub").count() == 4
+    assert tab.inner_text(".outcome").replace("\n", "") == "y = v5"
+    tab.keyboard.press("End")
+    assert tab.inner_text(".outcome").replace("\n", "") == "y = v5 = 11.652"
+    assert tab.locator("g.output .name").text_content().replace("\u200b", "") == "y = v5"
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("x**2 / (1 + x)", {"mfrac": 1, "msup": 1}),
+        ("sqrt(x**2 + 1)", {"msqrt": 1, "msup": 1}),
+        ("(x + 1)*x", {"mfrac": 0}),
+    ],
+)
+def test_a_formula_is_typeset(tab, tmp_path, text, parts):
+    open_page(tab, tmp_path, text, 2.0)
+    assert {tag: tab.locator(f"h1 {tag}").count() for tag in parts} == parts
+    fences = tab.text_content("h1").count("(")
+    assert fences == (1 if text.startswith("(") else 0)
+
+
+def test_play_goes_through_all_phases_and_begins_again(tab, tmp_path):
+    open_page(tab, tmp_path, "x*x", 3.0)
+    tab.select_option("[aria-label=Speed]", "8")
+    tab.keyboard.press(" ")
+    seen = []
+    for _ in range(100):
+        name = where(tab)[0]
+        if not seen or seen[-1] != name:
+            seen.append(name)
+        if tab.locator("[aria-label=Play]").count():
+            break
+        tab.wait_for_timeout(60)
+    assert seen == PHASES
+    assert position(tab)[0] == position(tab)[1]
+    tab.keyboard.press(" ")
+    assert where(tab)[0] == "values"
+    tab.keyboard.press(" ")
+
+
+def test_keys_work_at_once_and_reach_every_phase(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("ArrowRight")
+    assert where(tab) == ["values", 1]
+    for key, name in zip("4321", reversed(PHASES), strict=True):
+        tab.keyboard.press(key)
+        assert where(tab)[0] == name
+    assert where(tab) == ["values", 1]  # where it was left
+    tab.keyboard.press(">")
+    assert tab.locator("[aria-label=Speed]").input_value() == "2"
+
+
+def test_tabs_stay_where_they_are(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    places = []
+    for name in PHASES:
+        phase(tab, name)
+        tab.keyboard.press("End")
+        places.append([tab.locator("[role=tab]").nth(i).bounding_box()["x"] for i in range(4)])
+    assert places == [places[0]] * 4
+
+
+def test_every_input_has_its_slider(tab, tmp_path):
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    assert tab.locator(".sliders input[type=range]").count() == 8
+    tab.click("text=All 11 inputs")
+    assert tab.locator(".sliders input[type=range]").count() == 11
+    box = tab.locator(".sliders input[type=number]").nth(10)
+    box.fill("-1.5")
+    box.press("Enter")
+    expected = network(*WEIGHTS[:-1], -1.5)
+    assert tab.evaluate("() => explorer.state().model.values.at(-1)") == pytest.approx(expected)
+
+
+def test_a_nan_is_explained_where_it_arises(tab, tmp_path):
+    with pytest.warns(RuntimeWarning):
+        open_page(tab, tmp_path, "log(x) * y", -1.0, 2.0)
+    for _ in range(3):
+        tab.keyboard.press("ArrowRight")
+    assert "nan arises here: log(-1)" in tab.inner_text(".why")
+    tab.keyboard.press("ArrowRight")
+    assert tab.inner_text(".why") == "nan comes from v1."
+
+
+def test_a_nan_of_a_sweep_is_explained_by_its_factors(tab, tmp_path):
+    open_page(tab, tmp_path, "sqrt(x) * 0", 1.0)
+    box = tab.locator(".sliders input[type=number]")
+    box.fill("0")
+    box.press("Enter")
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    assert tab.inner_text(".why") == "nan arises here: 0 × inf is not a number."
+
+
+def test_numbers_travel_along_the_edges_unless_less_motion_is_wanted(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    phase(tab, "forward")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator(".traveller").count() == 1  # from x1; x2 does not depend on it
+    tab.wait_for_selector(".traveller", state="detached")
+    tab.emulate_media(reduced_motion="reduce")
+    tab.keyboard.press("ArrowRight")
+    assert tab.locator(".traveller").count() == 0
+
+
+# --- arrays -----------------------------------------------------------------------------------
+
+MATRIX = np.array([[0.5, -0.25, 1.0], [0.125, 2.0, -1.5]])
+
+
+def test_arrays_are_heat_maps_with_value_and_gradient_side_by_side(tab, tmp_path):
+    open_page(tab, tmp_path, lambda w: np.sum(w**3), MATRIX)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    maps = tab.locator("figure.heat")
+    assert maps.count() == 2
+    assert abs(maps.nth(0).bounding_box()["y"] - maps.nth(1).bounding_box()["y"]) < 5
+    tab.locator("figure.heat").nth(0).locator("[data-element='4']").hover()
+    said = re.findall(r"\[1, 1\] = (\S+)", tab.inner_text(".readout"))
+    assert [float(number) for number in said] == [MATRIX[1, 1], 3 * MATRIX[1, 1] ** 2]
+    assert tab.locator("g.node .heat .cell").count() > 0
+
+
+def test_an_index_is_written_as_numpy_takes_it(tab, tmp_path):
+    open_page(tab, tmp_path, lambda w: np.sum(w[:, 0]) + w[1, 2] + np.sum(w[..., ::2]), MATRIX)
+    tab.keyboard.press("End")
+    rows = tab.eval_on_selector_all("tbody td:nth-child(2)", "all => all.map(c => c.textContent)")
+    assert {"w[:, 0]", "w[1, 2]", "w[..., ::2]"} <= set(rows)
+
+
+# --- predicted --------------------------------------------------------------------------------
+
+
+def predict(tab, text):
+    tab.fill(".predict input", text)
+    tab.keyboard.press("Enter")
+    return tab.inner_text(".verdict")
+
+
+def test_the_next_number_is_predicted_and_counted(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("p")
+    assert "0.693" not in tab.inner_text(".table")
+    assert predict(tab, "0.301") == "The logarithm is the natural one."
+    assert predict(tab, "0.69") == "Right."
+    assert predict(tab, "7") == "This is the sum of the two numbers."
+    assert predict(tab, "10") == "Right."
+    assert predict(tab, "0.087") == "The angle is in radians, not in degrees."
+    assert predict(tab, "0.959") == "The sign is wrong."
+    assert predict(tab, "-0.959") == "Right."
+    assert predict(tab, "10.693") == "Right."
+    assert tab.inner_text(".score") == "1 of 4 right"
+    tab.keyboard.press("Escape")
+
+
+def test_a_wrong_derivative_is_diagnosed(tab, tmp_path):
+    open_page(tab, tmp_path, "x*y + x", 3.0, 5.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("p")
+    assert predict(tab, "1") == "Right."  # the seed
+    assert predict(tab, "1") == "Right."  # v1
+    assert predict(tab, "1") == "Right."  # x, by the sum
+    assert "A term is missing" in predict(tab, "5")  # what arrives, without what was there
+    assert predict(tab, "1").startswith("Nothing was added")
+    assert "the other argument" in predict(tab, "4")  # 1 + 3
+    assert predict(tab, "6") == "Right."
+    assert predict(tab, "-3") == "The sign is wrong."
+    assert predict(tab, "1").startswith("A factor is missing")
+    tab.click("text=Show it")
+    assert tab.inner_text(".verdict") == "It was 3."
+
+
+def test_an_arrow_key_waits_for_the_answer(tab, tmp_path):
+    open_page(tab, tmp_path, "x*x", 3.0)
+    tab.keyboard.press("ArrowRight")
+    tab.keyboard.press("p")
+    tab.locator(".canvas").focus()
+    tab.keyboard.press("ArrowRight")
+    assert where(tab) == ["values", 1]
+    assert tab.evaluate("() => document.activeElement.ariaLabel") == "Your prediction"
+
+
+# --- for everyone -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("forced", ["none", "active"])
+def test_axe_finds_nothing(tab, tmp_path, scheme, forced):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core").Axe
+    tab.emulate_media(color_scheme=scheme, forced_colors=forced)
+    open_page(tab, tmp_path, network, *WEIGHTS)
+    tab.keyboard.press("p")
+    for name in PHASES:
+        phase(tab, name)
+        for _ in range(3):
+            tab.evaluate("() => explorer.on()")
+        found = axe().run(tab, context="#explorer").response["violations"]
+        told = [(one["id"], node["html"][:120]) for one in found for node in one["nodes"]]
+        assert told == [], name
+
+
+def test_in_forced_colours_the_step_is_told_from_the_others(tab, tmp_path):
+    tab.emulate_media(forced_colors="active")
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tab.keyboard.press("ArrowRight")
+    stroke = "rect => getComputedStyle(rect).stroke"
+    now = tab.eval_on_selector("g.current > rect", stroke)
+    assert now != tab.eval_on_selector("g.node:not(.current) > rect", stroke)
+
+
+def test_a_phone_shows_graph_and_table_before_the_sliders(tab, tmp_path):
+    tab.set_viewport_size({"width": 360, "height": 740})
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    tops = [tab.locator(part).bounding_box()["y"] for part in (".canvas", ".table", ".sliders")]
+    assert tops == sorted(tops)
+
+
+def test_a_small_program_prints_on_one_page(tab, tmp_path):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    pdf = tab.pdf(format="A4")
+    assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
+
+
+@pytest.mark.parametrize("name", PHASES)
+def test_a_link_opens_at_its_point_phase_and_step(tab, tmp_path, name):
+    open_page(tab, tmp_path, FORMULA, 2, 5)
+    box = tab.locator(".sliders input[type=number]").first
+    box.fill("3")
+    box.press("Enter")
+    phase(tab, name)
+    for _ in range(3):
+        tab.evaluate("() => explorer.on()")
+    tab.wait_for_function("() => location.hash.includes('step=3')")
+    link, before = tab.url, (where(tab), formula(tab))
+    assert "at=x1=3,x2=5" in link
+    tab.goto("about:blank")
+    tab.goto(link)
+    assert (where(tab), formula(tab)) == before
+    assert tab.locator(".sliders input[type=number]").first.input_value() == "3"
+    value = tab.evaluate("() => explorer.state().model.values.at(-1)")
+    assert value == pytest.approx(math.log(3) + 15 - math.sin(5))

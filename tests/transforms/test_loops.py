@@ -1,0 +1,226 @@
+"""`scan`, `fori_loop`, `while_loop`, `cond`: as Python's loops and JAX's, in every mode."""
+
+import functools
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import simpleautodiff as ad
+
+XS = np.array([0.3, -0.8, 1.1, 0.4, 0.9])
+CHECKPOINTS = [None, 1, 2, 5]
+
+
+def step(carry, x):
+    """Compute a step of a small recurrent network, with a structure as its carry."""
+    state, count = carry["state"], carry["count"]
+    state = np.tanh(state * 0.7 + x)
+    return {"state": state, "count": count + x * x}, (state, np.sum(state) * x)
+
+
+def by_hand(w, xs, backwards=False):
+    """Compute the same in plain NumPy."""
+    state, count, first, second = w, 0.0, [], []
+    for x in reversed(list(xs)) if backwards else xs:
+        state = np.tanh(state * 0.7 + x)
+        count = count + x * x
+        first.append(state)
+        second.append(np.sum(state) * x)
+    if backwards:
+        first, second = first[::-1], second[::-1]
+    return state, count, np.stack(first), np.stack(second)
+
+
+def total(w, xs, f):
+    state, count, first, second = f(w, xs)
+    weights = np.linspace(1.0, 2.0, len(XS))
+    return np.sum(state**2) + count + np.sum(first[1] * first[3]) + np.sum(second * weights)
+
+
+def scanned(checkpoint, reverse=False):
+    def f(w, xs):
+        init = {"state": w, "count": 0.0}
+        carry, (first, second) = ad.scan(step, init, xs, reverse=reverse, checkpoint=checkpoint)
+        return carry["state"], carry["count"], first, second
+
+    return f
+
+
+W = np.array([0.2, -0.5])
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+class TestScan:
+    """Against the same loop, written by hand."""
+
+    def test_values(self, checkpoint, reverse):
+        for got, expected in zip(
+            scanned(checkpoint, reverse)(W, XS), by_hand(W, XS, reverse), strict=True
+        ):
+            np.testing.assert_array_equal(got, expected)
+
+    def test_derivatives(self, checkpoint, reverse):
+        ours = lambda w, xs: total(w, xs, scanned(checkpoint, reverse))
+        plain = lambda w, xs: total(w, xs, lambda w, xs: by_hand(w, xs, reverse))
+        for got, expected in zip(
+            ad.grad(ours, (0, 1))(W, XS), ad.grad(plain, (0, 1))(W, XS), strict=True
+        ):
+            np.testing.assert_allclose(got, expected, rtol=1e-14)
+        np.testing.assert_allclose(
+            ad.jvp(ours, (W, XS), (W * 0 + 1, XS))[1],
+            ad.jvp(plain, (W, XS), (W * 0 + 1, XS))[1],
+            rtol=1e-14,
+        )
+        np.testing.assert_allclose(
+            ad.hessian(lambda xs: ours(W, xs))(XS),
+            ad.hessian(lambda xs: plain(W, xs))(XS),
+            rtol=1e-12,
+            atol=1e-13,
+        )
+
+    def test_differences(self, checkpoint, reverse):
+        ours = lambda xs: total(W, xs, scanned(checkpoint, reverse))
+        assert ad.check_grad(ours, XS)
+
+    def test_batches(self, checkpoint, reverse):
+        ours = ad.grad(lambda xs: total(W, xs, scanned(checkpoint, reverse)))
+        batch = np.stack([XS, XS * 0.5, -XS])
+        np.testing.assert_allclose(ad.vmap(ours)(batch), [ours(xs) for xs in batch], rtol=1e-13)
+
+    def test_compiled(self, checkpoint, reverse):
+        ours = ad.grad(lambda xs: total(W, xs, scanned(checkpoint, reverse)))
+        compiled = ad.jit(ours, tier="numpy")
+        for xs in (XS, XS, XS * 0.5):
+            np.testing.assert_allclose(compiled(xs), ours(xs), rtol=1e-13)
+
+
+def test_scan_is_jaxs():
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    jnp = jax.numpy
+
+    def with_library(scan, np):
+        def f(xs):
+            body = lambda c, x: (np.sin(c) * x + c, c * c)
+            carry, ys = scan(body, 0.5, xs, reverse=True)
+            return carry + np.sum(ys * np.arange(len(xs)))
+
+        return f
+
+    expected = jax.grad(with_library(jax.lax.scan, jnp))(XS)
+    for checkpoint in CHECKPOINTS:
+        scan = functools.partial(ad.scan, checkpoint=checkpoint)
+        np.testing.assert_allclose(ad.grad(with_library(scan, np))(XS), expected, rtol=1e-14)
+
+
+def test_scan_without_xs_and_without_ys():
+    double = lambda x: ad.scan(lambda c, _: (c * 2, None), x, length=10)
+    assert double(1.5) == (1.5 * 2**10, None)
+    assert ad.grad(lambda x: double(x)[0])(1.5) == 2.0**10
+    assert ad.grad(lambda x: ad.scan(lambda c, _: (c * 2, None), x, length=0)[0])(1.5) == 1.0
+    f = lambda x: ad.scan(lambda c, _: (c * x, None), 1.0, length=0, checkpoint=2)[0] + x
+    assert ad.grad(f)(1.5) == 1.0
+
+
+@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+def test_what_a_loop_uses_without_being_given_it(checkpoint):
+    def f(a, x):
+        return ad.fori_loop(0, 6, lambda i, v: v * a + i, x, checkpoint=checkpoint)
+
+    a, x = 0.7, 1.3  # x a⁶ + Σ i a^(5 - i)
+    in_a = 6 * x * a**5 + sum(i * (5 - i) * a ** (4 - i) for i in range(6))
+    assert ad.grad(f, (0, 1))(a, x) == pytest.approx((in_a, a**6), rel=1e-13)
+
+
+@pytest.mark.parametrize("checkpoint", CHECKPOINTS)
+def test_while_loops_go_back_as_well(checkpoint):
+    def root(a):
+        far = lambda x: abs(x * x - a) > 1e-14 * a
+        return ad.while_loop(far, lambda x: (x + a / x) / 2, a, checkpoint=checkpoint)
+
+    for a in (2.0, 30.0):
+        assert root(a) == pytest.approx(a**0.5, rel=1e-14)
+        assert ad.grad(root)(a) == pytest.approx(0.5 * a**-0.5, rel=1e-13)
+        assert ad.grad(ad.grad(root))(a) == pytest.approx(-0.25 * a**-1.5, rel=1e-12)
+        assert ad.jvp(root, (a,), (1.0,))[1] == pytest.approx(0.5 * a**-0.5, rel=1e-13)
+
+
+def test_a_while_loop_may_take_no_step():
+    f = lambda x: ad.while_loop(lambda v: v < 0, lambda v: v * v, x, checkpoint=1)
+    assert ad.grad(f)(3.0) == 1.0
+
+
+def test_fewer_snapshots_retain_less():
+    def f(x, checkpoint):
+        return np.sum(
+            ad.fori_loop(0, 256, lambda i, v: np.sin(v) * 0.9 + x, x, checkpoint=checkpoint)
+        )
+
+    x = np.linspace(0.1, 1.0, 50)
+    expected = ad.grad(lambda x: f(x, None))(x)
+    runs = itertools.count()
+
+    def counted(i, v, x):
+        next(runs)
+        return np.sin(v) * 0.9 + x
+
+    loop = ad.loop(counted, 256, snapshots=8)
+    np.testing.assert_allclose(ad.grad(lambda x: np.sum(loop(x, x)))(x), expected, rtol=1e-13)
+    steps = next(runs)  # the value, what is computed again, and each step once more to record it
+    assert steps == 256 + ad.schedule(256, 8).evaluations + 256
+
+
+def test_cond_takes_one_branch():
+    def never(x):
+        raise AssertionError
+
+    f = lambda x: ad.cond(x > 0, lambda x: x**3, never, x)
+    assert ad.grad(f)(2.0) == 12.0
+    assert ad.cond(False, never, lambda a, b: a - b, 5, 3) == 2
+
+
+@given(
+    st.lists(st.floats(-2, 2), min_size=1, max_size=12),
+    st.sampled_from(CHECKPOINTS),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_sums_and_products(xs, checkpoint, reverse):
+    xs = np.array(xs)
+    f = lambda xs: ad.scan(
+        lambda c, x: ((c[0] + x, c[1] * x), c[0]), (0.0, 1.0), xs,
+        reverse=reverse, checkpoint=checkpoint,
+    )  # fmt: skip
+    (added, product), before = f(xs)
+    along = xs[::-1] if reverse else xs
+    sums = np.concatenate([[0.0], np.cumsum(along)[:-1]])
+    np.testing.assert_allclose(added, np.sum(xs), rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(product, np.prod(xs), rtol=1e-13)
+    np.testing.assert_allclose(before, sums[::-1] if reverse else sums, rtol=1e-12, atol=1e-13)
+    others = [np.prod(np.delete(xs, i)) for i in range(len(xs))]
+    np.testing.assert_allclose(ad.grad(lambda xs: f(xs)[0][1])(xs), others, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ad.scan(lambda c, x: c, 0.0, XS), r"returns \(carry, y\).*return carry, None"),
+        (lambda: ad.scan(lambda c, x: (c, x), 0.0, 3.0), "first axis of arrays; 3.0 has none"),
+        (lambda: ad.scan(lambda c, x: (c, x), 0.0), "xs of one length, or length"),
+        (lambda: ad.scan(lambda c, x: (c, x), 0.0, XS, length=4), r"lengths \[4, 5\]"),
+        (lambda: ad.scan(lambda c, x: (c, x), 0.0, length=-1), "no less than 0 steps"),
+        (lambda: ad.scan(lambda c, x: (XS, x), 0.0, XS), r"began as \(\) and became \(5,\)"),
+        (lambda: ad.scan(lambda c, x: ((c, c), x), 0.0, XS), "structure"),
+        (lambda: ad.scan(lambda c, x: (c, x), 0.0, XS, checkpoint=0), "a snapshot at least"),
+        (lambda: ad.fori_loop(0, 2.5, lambda i, v: v, 1.0), "while_loop ends"),
+        (lambda: ad.fori_loop(0, 3, lambda i, v: (v, v), 1.0), "structure"),
+        (lambda: ad.while_loop(1, lambda v: v, 1.0), "function"),
+        (lambda: ad.cond(True, 1.0, lambda: 2.0), "function"),
+    ],
+)
+def test_what_is_refused(call, message):
+    with pytest.raises(ad.ArgumentError, match=message):
+        call()
