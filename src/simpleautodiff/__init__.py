@@ -195,6 +195,10 @@ if typing.TYPE_CHECKING:
         black_box as black_box,
     )
     from simpleautodiff.transforms.checkpoint import checkpoint as checkpoint
+    from simpleautodiff.transforms.checkpoint_policies import (
+        checkpoint_name as checkpoint_name,
+        checkpoint_policies as checkpoint_policies,
+    )
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
     from simpleautodiff.transforms.grad import (
         derivative as derivative,

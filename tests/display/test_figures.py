@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
+from simpleautodiff.display.explorer.files import read_asset
 from simpleautodiff.display.figures.box_drawing import sketch
 from simpleautodiff.display.figures.figure import Figure, figure
 from simpleautodiff.display.figures.layout import graphviz
@@ -660,3 +661,19 @@ def test_derivatives_of_a_long_loop_are_drawn_folded():
         drawn = ad.figure(traced, show).svg()
         assert "0.354" in drawn  # the derivative of the square root at 2
         assert len(drawn) < 20_000  # a few boxes for 15,001 nodes
+
+
+def test_a_figure_can_show_both_sweeps():
+    """Values, tangents and adjoints of the paper's example, at each node."""
+    drawn = below(figure(example(), "both").picture)
+    assert drawn["v4"] == ["= v1 + v2", "= 10.693", "v̇4 = 5.5", "v̄4 = 1"]
+    assert drawn["x2"] == ["= 5", "ẋ2 = 0", "x̄2 = 1.716"]
+    assert "= 10.693147" in below(figure(example(), digits=6).picture)["v4"]
+
+
+def test_page_and_figures_have_one_colour_for_each_sweep():
+    style, drawn = read_asset("explorer.css"), figure(example(), "both").svg()
+    for sweep, tone in (("forward", "tangent"), ("reverse", "adjoint")):
+        light, dark = re.findall(rf"--{sweep}: (#\w+);", style)[:2]
+        assert re.search(rf"{tone}[^}}]*{light}", drawn), tone
+        assert re.search(rf"{tone}[^}}]*{dark}", drawn), tone

@@ -29,7 +29,7 @@ def test_forward_order_is_the_papers_depth_first_search():
     x1, x2 = ad.Node(2), ad.Node(5)
     y = ad.sub(ad.add(ad.log(x1), ad.mul(x1, x2)), ad.sin(x2))
     names = s.program.names
-    by_operator = {node.operator: name for node, name in names.items() if node.operator}
+    by_operator = {node.operator: name for node, name in names.items() if node.primitive}
     expected = [by_operator.get(node.operator, "x1") for node in ad.topological_order(x1)]
     assert s.order == expected == ["x1", "v2", "v1", "v4", "v5"]
     assert y.value == s.values["v5"]

@@ -22,7 +22,7 @@ SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml
 MODES = ("forward", "reverse")
 SHAPES = ("node", "value", "tape", "grad", "dual")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
-SHOWS = ("plain", "values", "tangents", "adjoints", "construction", "reachable", "order")
+SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
 
 @dataclass(frozen=True)

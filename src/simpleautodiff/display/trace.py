@@ -8,10 +8,12 @@ from typing import Any
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.order import execution_order
 from simpleautodiff.display.notation.variables import variables_of
+from simpleautodiff.display.tables.side_by_side import SideBySide, side_by_side
 from simpleautodiff.display.tables.tables import (
     Table,
     adjoints_table,
     tangents_table,
+    turn_upward,
     values_table,
 )
 from simpleautodiff.errors import ArgumentError
@@ -20,6 +22,7 @@ from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program, record
 from simpleautodiff.program.typed_graphs import as_function
 from simpleautodiff.transforms.arguments import name_of
+from simpleautodiff.values.functions import check_value
 
 
 class Trace(Program):
@@ -65,27 +68,79 @@ class Trace(Program):
         with use_digits(digits):
             return values_table(self, unfold)
 
-    def tangents(self, wrt: str = "", digits: int | None = None, unfold: bool = False) -> Table:
+    def tangents(
+        self, wrt: str = "", seed: Any = 1, *, digits: int | None = None, unfold: bool = False
+    ) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
-        One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together.
+        One element of an array can be selected: ``"w[0, 2]"``; otherwise all change together. The
+        sweep starts with the tangent `seed`.
         """
         start = self.proper(wrt) if wrt else self.names[self.inputs[0]]
         with use_digits(digits):
-            return tangents_table(self, start, unfold)
+            return tangents_table(self, start, unfold, check_value(seed, "a seed"))
 
-    def adjoints(self, output: str = "", digits: int | None = None, unfold: bool = False) -> Table:
+    def adjoints(
+        self,
+        output: str = "",
+        seed: Any = 1,
+        *,
+        digits: int | None = None,
+        unfold: bool = False,
+        style: str = "steps",
+    ) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
         One element of an array can be selected: ``"v5[0]"``; otherwise the sum is differentiated.
+        With ``style="paper"`` it is printed as in the paper: upwards, and without the numbers. The
+        sweep starts with the adjoint `seed`.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.trace(lambda x: ad.sin(x) * x, 2.0).adjoints(style="paper"))
+        x̄   = ∂y/∂x                           = 0.077
+        ─────────────────────────────────────────────
+        x̄   = x̄ + v̄1 ∂v1/∂x = x̄ + v̄1 × cos(x) = 0.077
+        x̄   = v̄2 ∂v2/∂x     = v̄2 × v1         = 0.909
+        v̄1  = v̄2 ∂v2/∂v1    = v̄2 × x          = 2
+        ─────────────────────────────────────────────
+        v̄2  = ȳ                               = 1
+        """
+        if style not in ("steps", "paper"):
+            raise ArgumentError(f"style is 'steps' or 'paper'; got {style!r}")
+        with use_digits(digits):
+            end = self.proper(output) if output else ""
+            table = adjoints_table(self, end, unfold, check_value(seed, "a seed"))
+        return turn_upward(table) if style == "paper" else table
+
+    def side_by_side(
+        self, mode: str = "forward", wrt: str = "", output: str = "", digits: int | None = None
+    ) -> SideBySide:
+        """Return the values beside a sweep, with inputs v₋₁, v₀, as Baydin et al. print them.
+
+        Examples
+        --------
+        >>> import simpleautodiff as ad
+        >>> print(ad.trace(lambda x1, x2: ad.log(x1) * x2, 2.0, 5.0).side_by_side())
+        v₋₁  = x1                    = 2       v̇₋₁  = ẋ1                                      = 1
+        v₀   = x2                    = 5       v̇₀   = ẋ2                                      = 0
+        ────────────────────────────────────   ────────────────────────────────────────────────────
+        v₁   = log(v₋₁) = log(2)     = 0.693   v̇₁   = v̇₋₁ / v₋₁         = 1 / 2               = 0.5
+        v₂   = v₁ × v₀  = 0.6931 × 5 = 3.466   v̇₂   = v̇₁ × v₀ + v̇₀ × v₁ = 0.5 × 5 + 0 × 0.693 = 2.5
+        ────────────────────────────────────   ────────────────────────────────────────────────────
+        y    = v₂                    = 3.466   ẏ    = v̇₂                                      = 2.5
         """
         with use_digits(digits):
-            return adjoints_table(self, self.proper(output) if output else "", unfold)
+            return side_by_side(
+                self, mode, self.proper(wrt) if wrt else "", self.proper(output) if output else ""
+            )
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
         drawn = self.figure().svg()
-        return {"text/html": f"{drawn}\n{table.to('html')}", "text/plain": str(table)}
+        shown = table._repr_mimebundle_()["text/html"]
+        return {"text/html": f"{drawn}\n{shown}", "text/plain": str(table)}
 
 
 def trace(

@@ -51,7 +51,7 @@ FORMULA_FUNCTIONS = sorted(
 )
 _CALLABLE_NAMES = {*FORMULA_FUNCTIONS, *ALIASES}
 _GREEK_NAMES = {"beta", "gamma", "zeta"}  # variables, too, if they are not called
-_ASCII_SIGNS: dict[int, int | str] = {**str.maketrans("×·⋅∗÷−–", "****/--"), ord("^"): "**"}
+_ASCII_SIGNS = str.maketrans(dict(zip("×·⋅∗÷−–", "****/--", strict=True), **{"^": "**"}))
 
 _CALL_PATTERN = "|".join(sorted(_CALLABLE_NAMES, key=len, reverse=True))
 _KEYWORD_PATTERN = "|".join(word for word in keyword.kwlist if word not in ("def", "return"))

@@ -138,6 +138,9 @@ def write_result(number: Any) -> str:
     return write_short(number)
 
 
+_PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉₋", "0123456789-")
+
+
 def latex_name(name: str, accent: str = "") -> str:
     r"""Write a name in LaTeX, with an accent over its letter: ``\dot{x}_{1}``.
 
@@ -146,7 +149,7 @@ def latex_name(name: str, accent: str = "") -> str:
     >>> print(latex_name("x1"), latex_name("v12", "bar"), latex_name("rate"))
     x_{1} \bar{v}_{12} \mathit{rate}
     """
-    match = re.fullmatch(r"([^\W\d_])(\d*)", name)
+    match = re.fullmatch(r"([^\W\d_])(-?\d*)", name.translate(_PLAIN_DIGITS))
     if match is None:
         plain = name.isidentifier() and name.isascii()
         body = (

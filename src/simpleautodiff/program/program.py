@@ -146,6 +146,14 @@ class Program:
         Program.__init__(other, self.execution, numbering, own, *known)
         return other
 
+    def renamed(self, names: Mapping[Node, str]) -> Self:
+        """Return the same program with other names of its nodes."""
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        other.names = dict(names)
+        other.steps = [other._step(node) for node in other.nodes]
+        return other
+
     def __len__(self) -> int:
         return len(self.steps)
 
@@ -254,17 +262,17 @@ class Program:
         except (ValueError, SyntaxError):
             raise ArgumentError(f"an element is chosen by integers; got {name!r}") from None
 
-    def tangents(self, wrt: str) -> Mapping[str, Any]:
+    def tangents(self, wrt: str, seed: Any = 1) -> Mapping[str, Any]:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
-        position, seed = self.seed(wrt)
-        dot = {self.nodes[position]: seed}
+        position, unit = self.seed(wrt)
+        dot = {self.nodes[position]: unit * seed}
         forward_sweep(self.nodes, dot)
         return {self.names[node]: filled(dot.get(node, 0)) for node in self.nodes}
 
-    def accumulations(self, output: str = "") -> list[Accumulation]:
+    def accumulations(self, output: str = "", seed: Any = 1) -> list[Accumulation]:
         """Sweep back from one output and return each accumulation, in the order it happens."""
-        position, seed = self.seed(output or self.names[self.outputs[0]])
-        bar = {self.nodes[position]: seed}
+        position, unit = self.seed(output or self.names[self.outputs[0]])
+        bar = {self.nodes[position]: unit * seed}
         reached = set(bar)
         result = []
         for child, k, derivative, total in reverse_sweep(self.nodes, bar):

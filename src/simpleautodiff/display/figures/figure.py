@@ -26,6 +26,7 @@ from simpleautodiff.display.folding import fold as folding
 from simpleautodiff.display.folding.fold import Folded, check_program
 from simpleautodiff.display.notation.rich_text import count_columns
 from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program
 
 FIGURE_FORMATS = ("svg", "tikz", "text")
@@ -154,6 +155,7 @@ def figure(
     fold: str | None = "auto",
     names: str = "numbered",
     edges: str = "plain",
+    digits: int | None = None,
 ) -> Any:
     """Draw a program, as the paper draws its example.
 
@@ -163,9 +165,10 @@ def figure(
         What `trace` or `fold` returns, or a node, for the graph that it depends on.
     show
         `"plain"`: names alone; `"values"`; `"tangents"`: values and derivatives with respect to
-        `wrt`; `"adjoints"`: derivatives of `output`, with dashed edges back; `"construction"`: a
-        list of figures, one for each step, the new node in red; `"reachable"`: what can be reached
-        from `wrt`; `"order"`: the order of the forward sweep and the first path of its search.
+        `wrt`; `"adjoints"`: values and derivatives of `output`, with dashed edges back; `"both"`:
+        tangents and adjoints; `"construction"`: a list of figures, one for each step, the new node
+        in red; `"reachable"`: what can be reached from `wrt`; `"order"`: the order of the forward
+        sweep and the first path of its search.
     wrt, output
         Names of nodes; the first input and the first output if not given.
     fold
@@ -174,6 +177,8 @@ def figure(
         `"numbered"`: v1, v2, ...; `"both"`: with them your own names of variables.
     edges
         `"plain"`, or `"derivatives"`: on each edge between two steps its local derivative.
+    digits
+        Decimals of the numbers; three if not given.
 
     Returns
     -------
@@ -198,11 +203,12 @@ def figure(
     """
     check_annotations(names, edges)
     folded = _fold(program, fold)
-    found = pictures(folded, show, wrt, output)
-    if names == "both":
-        found = [add_variables(picture, folded) for picture in found]
-    if edges == "derivatives":
-        found = [add_derivatives(picture, folded) for picture in found]
+    with use_digits(digits):
+        found = pictures(folded, show, wrt, output)
+        if names == "both":
+            found = [add_variables(picture, folded) for picture in found]
+        if edges == "derivatives":
+            found = [add_derivatives(picture, folded) for picture in found]
     if show != "construction":
         return Figure(found[0])
     whole = best_layout(found[-1])

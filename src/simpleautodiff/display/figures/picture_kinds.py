@@ -72,23 +72,31 @@ def _short_values(folded: Folded, node: Node) -> Lines:
     return (TextLine(f"= {labels.write_symbolic(folded.program, node)}"), value)
 
 
-def adjoints(folded: Folded, output: str = "") -> Picture:
-    """Show the derivative of one output with respect to every step, and dashed edges back."""
+def adjoints(folded: Folded, output: str = "", wrt: str = "") -> Picture:
+    """Show values, the derivative of one output with respect to every step, and dashed edges back.
+
+    With `wrt`, the derivatives of every step with respect to that one as well.
+    """
     program = folded.program
     output = program.proper(output) if output else ""
     bar = Program.adjoints(program, output)
+    dot = Program.tangents(program, wrt) if wrt else {}
 
     def below(node: Node) -> Lines:
         name = program.names[node]
-        told = _short_values(folded, node)[:1]
-        return (
-            *told,
-            TextLine(f"{labels.write_bar(name)} = {labels.write_brief(bar[name])}", "adjoint"),
-        )
+        found = [(labels.write_dot, dot, "tangent")] * bool(wrt)
+        found += [(labels.write_bar, bar, "adjoint")]
+        told = [
+            TextLine(f"{accent(name)} = {labels.write_brief(numbers[name])}", tone)
+            for accent, numbers, tone in found
+        ]
+        return (*_short_values(folded, node), *told)
 
     wanted = output or program.names[program.outputs[0]]
     named = {program.names[node]: name for name, node in labels.output_names(program)}
-    picture = _picture(folded, below, f"Derivatives of {named.get(wanted, wanted)}")
+    title = f"Derivatives of {named.get(wanted, wanted)}"
+    title += f" and with respect to {wrt}" if wrt else ""
+    picture = _picture(folded, below, title)
     counts = _find_ancestors(folded, wanted)
     real = {vertex.name for vertex in picture.vertices if vertex.shape != "none"}
     back = tuple(
@@ -311,6 +319,7 @@ def pictures(folded: Folded, show: str, wrt: str | None, output: str) -> list[Pi
         "values": lambda: [values(folded)],
         "tangents": lambda: [tangents(folded, choose_input(folded, wrt))],
         "adjoints": lambda: [adjoints(folded, output)],
+        "both": lambda: [adjoints(folded, output, choose_input(folded, wrt))],
         "construction": lambda: construction(folded),
         "reachable": lambda: [reachable(folded, choose_input(folded, wrt))],
         "order": lambda: [order(folded, choose_input(folded, wrt))],

@@ -170,10 +170,11 @@ def write_latex(table: Table) -> str:
     columns = _columns(table)
     shapes = _column_shapes(table, columns)
     broken = [shape != "l" for shape in shapes]
-    lines = [r"$\left\downarrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
+    arrow = "up" if table.upward else "down"
+    lines = [rf"$\left\{arrow}arrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
     end = r"\tabularnewline" if any(broken) else r"\\"
-    if any(broken):
-        lines.insert(0, r"{\footnotesize\renewcommand{\arraystretch}{1.3}")
+    if any(broken):  # after an = sign only where it must be
+        lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
     for number, section in enumerate(table.sections):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
@@ -182,13 +183,15 @@ def write_latex(table: Table) -> str:
                 lines.append(rf"  \multicolumn{{{len(columns)}}}{{l}}{{{_latex_gap(row)}}} {end}")
                 continue
             cells = [row.cells[i].latex for i in columns]
+            room = _STRUT if any(r"\frac" in cell for cell in cells) else ""
             written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
             pairs = zip(written, broken, strict=True)
             cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
-            lines.append(f"  {' & '.join(cells)} {end}")
+            lines.append(f"  {' & '.join(cells)}{room} {end}")
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
 
 
+_STRUT = r" \rule[-1.6ex]{0pt}{4.5ex}"  # which keeps fractions in rows above each other apart
 _WIDE, _NARROW = 84, 18  # characters that fit in a line; in a column that is never broken
 
 
@@ -213,6 +216,15 @@ def _latex_gap(row: TableRow) -> str:
 def _make_breakable(cell: str) -> str:
     """Let a formula be broken after its commas, and not be stretched."""
     return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+
+
+NOTEBOOK_STYLE = """<style>
+table.simpleautodiff th, table.simpleautodiff td { text-align: left !important; }
+table.simpleautodiff th, table.simpleautodiff td { white-space: nowrap; }
+table.simpleautodiff caption { text-align: left; font-weight: 600; }
+table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
+</style>
+"""  # notebooks align cells at the right, where = signs would not stand below each other
 
 
 def write_html(table: Table) -> str:
@@ -245,10 +257,15 @@ def _html_row(row: TableRow, columns: list[int], last: str) -> str:
 
 
 def _add_subscripts(cell: str) -> str:
-    """Write x1 as x with a subscript; longer names, such as log2, stay as they are."""
-    return re.sub(
+    """Write x1 as x with a subscript, a power as one, and a real minus sign.
+
+    Longer names, such as log2, stay as they are.
+    """
+    text = re.sub(
         r"(?<![^\W_])([^\W\d_][\u0300-\u036f]?)(\d+)(?!\w)", r"\1<sub>\2</sub>", html.escape(cell)
     )
+    text = re.sub(r"\^(\([^()]*\)|-?[\w.]+(?:<sub>\d+</sub>)?)", r"<sup>\1</sup>", text)
+    return re.sub(r"(?<![\w.])-|(?<= )-(?= )|(?<=e)-(?=\d)", "−", text)
 
 
 def write_json(table: Table) -> str:

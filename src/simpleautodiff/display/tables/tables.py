@@ -7,7 +7,7 @@ beside them the user's own variable and source line, if they are known.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from simpleautodiff.core.node import Node
@@ -30,7 +30,7 @@ from simpleautodiff.display.notation.formulas import (
 )
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
-from simpleautodiff.program.notation import Term, latex_number, write_result
+from simpleautodiff.program.notation import Term, latex_number, write_result, write_short
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
 
 
@@ -93,7 +93,9 @@ class Table(Mapping[str, Any]):
         heads: tuple[str, ...],
         sections: tuple[tuple[TableRow, ...], ...],
         numbers: Mapping[str, Any],
+        upward: bool = False,
     ) -> None:
+        self.upward = upward  # whether it is read from its end
         self.title = title
         self.heads = heads
         self.sections = sections
@@ -127,7 +129,7 @@ class Table(Mapping[str, Any]):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {
             "text/plain": self.to("text"),
-            "text/html": self.to("html"),
+            "text/html": formats.NOTEBOOK_STYLE + self.to("html"),
             "text/markdown": self.to("markdown"),
             "text/latex": self.to("latex"),
         }
@@ -186,12 +188,13 @@ def values_table(program: Program, unfold: bool = False) -> Table:
 
 
 @suppress_warnings()
-def tangents_table(program: Program, wrt: str, unfold: bool = False) -> Table:
+def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any = 1) -> Table:
     """Return the tangents: the forward sweep from one input."""
     hidden = {} if unfold else hide_steps(program)
-    dot = Program.tangents(program, wrt)
-    whole = sweeps_all_elements(program, wrt)
-    start = Term("all ones", latex=r"\text{all ones}")
+    dot = Program.tangents(program, wrt, seed)
+    seeded = not isinstance(seed, int) or seed != 1
+    whole = sweeps_all_elements(program, wrt) or seeded
+    start = _words("the seed" if seeded else "all ones")
     inputs = [
         _skip_row(program, node, hidden, write_dot(name))
         or _table_row(
@@ -220,28 +223,33 @@ def tangents_table(program: Program, wrt: str, unfold: bool = False) -> Table:
         skipped = _skip_row(program, node, hidden, write_dot(end))
         ends.append(skipped or TableRow(cells, dot[name], end))
     title = f"Forward mode: derivatives with respect to {wrt}"
-    if whole:
+    if seeded:
+        title += f", times {write_short(seed)}"
+    elif whole:
         title = f"Forward mode: derivatives in one direction, all elements of {wrt} together"
     heads = ("name", "symbols", "numbers", "tangent")
     return Table(title, heads, _close_gaps(heads, inputs, steps, ends), dot)
 
 
 @suppress_warnings()
-def adjoints_table(program: Program, output: str = "", unfold: bool = False) -> Table:
+def adjoints_table(
+    program: Program, output: str = "", unfold: bool = False, seed: Any = 1
+) -> Table:
     """Return the adjoints: the reverse sweep from one output, each accumulation in its order."""
     hidden = {} if unfold else hide_steps(program)
     output = output or program.names[program.outputs[0]]
-    place, seed = program.seed(output)
+    place, unit = program.seed(output)
+    start = unit * seed
     base = program.steps[place].name
     end = {program.names[node]: name for name, node in output_names(program)}.get(base, base)
     end += output.removeprefix(base)
     first = TableRow(
-        (adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result_term(seed)), seed, base
+        (adjoint_term(base), adjoint_term(end), EMPTY, EMPTY, _result_term(start)), start, base
     )
-    totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: seed}
+    totals: dict[str, Any] = {step.name: 0 for step in program.steps} | {base: start}
     nodes = {name: node for node, name in program.names.items()}
     sweep: list[TableRow | SkippedRow] = []
-    for item in program.accumulations(output):
+    for item in program.accumulations(output, seed):
         bar = write_bar(item.parent)
         skipped = _skip_row(program, nodes[item.parent], hidden, bar)
         skipped = skipped or _skip_row(program, nodes[item.child], hidden, bar)
@@ -249,12 +257,52 @@ def adjoints_table(program: Program, output: str = "", unfold: bool = False) -> 
         totals[item.parent] = item.total
     inputs: list[TableRow | SkippedRow] = []
     for node, name in _name_nodes(program, program.inputs):
-        cells = (adjoint_term(name), partial_name(end, name), EMPTY, EMPTY)
+        cells = (adjoint_term(name), _times_seed(partial_name(end, name), seed), EMPTY, EMPTY)
         skipped = _skip_row(program, node, hidden, write_bar(name))
         inputs.append(skipped or _table_row(program, node, cells, totals[name]))
     title = f"Reverse mode: derivatives of {end}"
+    title += "" if isinstance(seed, int) and seed == 1 else f", times {write_short(seed)}"
     heads = ("name", "chain rule", "symbols", "numbers", "adjoint")
     return Table(title, heads, _close_gaps(heads, [first], sweep, inputs), totals)
+
+
+def _words(text: str) -> Term:
+    return Term(text, latex=rf"\text{{{text}}}")
+
+
+def _times_seed(derivative: Term, seed: Any) -> Term:
+    if isinstance(seed, int) and seed == 1:
+        return derivative
+    number = write_short(seed)
+    return Term(
+        f"{number} × {derivative.text}",
+        latex=lambda: rf"{latex_number(number)} \times {derivative.latex}",
+    )
+
+
+def turn_upward(table: Table) -> Table:
+    """Return a reverse sweep as the paper prints it: from bottom to top, without the numbers."""
+    sections = tuple(
+        tuple(
+            replace(row, cells=(*row.cells[:-2], EMPTY, row.cells[-1])) for row in reversed(section)
+        )
+        for section in reversed(table.sections)
+    )
+    first = tuple(reversed(sections[0]))  # the inputs, in their order
+    return Table(table.title, table.heads, (first, *sections[1:]), table, upward=True)
+
+
+def replace_section(
+    table: Table, number: int, symbols: Sequence[Term], names: Sequence[Term] = ()
+) -> Table:
+    """Return a table with other symbols, and other names if given, in the rows of one section."""
+    rows = []
+    for i, row in enumerate(table.sections[number]):
+        name = names[i] if names else row.cells[0]
+        rest = [EMPTY] * (len(row.cells) - 3)
+        rows.append(replace(row, cells=(name, symbols[i], *rest, row.cells[-1])))
+    sections = (*table.sections[:number], tuple(rows), *table.sections[number + 1 :])
+    return Table(table.title, table.heads, sections, table, table.upward)
 
 
 def _accumulation_row(

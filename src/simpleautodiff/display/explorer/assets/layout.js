@@ -194,18 +194,18 @@ function addView(doc, boxes) {
   return doc.views.push(view) - 1;
 }
 
-// A node that was in a box gets its formula and its local derivatives when it is first drawn.
+// A node that was in a box gets its formula and its local derivatives when it is drawn.
 function complete(doc, model, i) {
   const node = doc.nodes[i];
-  if (!node.op || node.text !== undefined) return;
+  if (!node.op || (node.partials && node.text !== undefined)) return;
   const args = node.args.map((arg) => (Array.isArray(arg) ? decode(arg[0]) : model.values[arg]));
   const names = node.args.map((arg) => (Array.isArray(arg) ? short(decode(arg[0])) : doc.nodes[arg].name));
-  node.text = (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
+  node.text ??= (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
   node.slopes = {};
-  for (const arg of node.args) if (!Array.isArray(arg)) doc.nodes[arg].named = true;
   const row = args.every((arg) => typeof arg === "number") ? ROWS[node.op] : undefined;
   node.args.forEach((arg, k) => {
     if (Array.isArray(arg)) return;
+    doc.nodes[arg].named = true;
     const d = row?.d[k];
     if (row) model.partials[i][k] ??= typeof d === "function" ? d(model.values[i], ...args) : d;
     node.slopes[k] = row && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
