@@ -50,7 +50,9 @@ def test_the_library_passes():
 
 def test_rung_0_has_the_defects_it_points_at():
     report = grade(learn.rung(0).engine)
-    assert report.mistakes == ("stale_unreached", "depth", "phantom_child", "leak")
+    assert report.mistakes == (
+        *("stale_unreached", "depth", "phantom_child", "leak", "shared_parents"),
+    )
     assert not report.ok
 
 
@@ -314,6 +316,69 @@ def test_exponential_work_is_found_by_counting(tmp_path):
     """
     report = grade_text(tmp_path, counted)
     assert report.mistakes == ("exponential", "depth")
+
+
+def test_a_default_list_that_all_nodes_share_is_named(tmp_path):
+    shared = """
+    class Node:
+        def __init__(self, value, parents=[], partials=[]):
+            self.value, self.parents, self.partials, self.grad = value, parents, partials, 0.0
+
+    def make(value, *edges):
+        node = Node(value)
+        for parent, partial in edges:
+            node.parents.append(parent)
+            node.partials.append(partial)
+        return node
+
+    def add(a, b):
+        return make(a.value + b.value, (a, 1.0), (b, 1.0))
+
+    def multiply(a, b):
+        return make(a.value * b.value, (a, b.value), (b, a.value))
+
+    def sub(a, b):
+        return make(a.value - b.value, (a, 1.0), (b, -1.0))
+
+    def backward(y):
+        order, visited = [], set()
+
+        def visit(node):
+            if node not in visited:
+                visited.add(node)
+                for parent in node.parents:
+                    visit(parent)
+                order.append(node)
+
+        visit(y)
+        for node in order:
+            node.grad = 0.0
+        y.grad = 1.0
+        for node in reversed(order):
+            for parent, partial in zip(node.parents, node.partials):
+                parent.grad += partial * node.grad
+
+    del divide, sqrt
+    """
+    assert grade_text(tmp_path, shared).mistakes == ("shared_parents",)
+
+
+def test_a_default_list_that_nobody_writes_to_is_a_trap_and_no_mistake(tmp_path):
+    report = grade_text(tmp_path, "Node.__init__.__defaults__ = ([], [])")
+    assert report.mistakes == ()  # this one takes `parents or []`
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD.replace("parents=None", "parents=[]").replace("parents or []", "parents"))
+    report = grade(str(path))
+    assert report.mistakes == ("shared_parents",)
+    assert report.ok
+
+
+def test_what_would_give_the_same_numbers_is_said():
+    engine = dict(vars(learn.bugs.load("sign_of_sub")))
+    report = grade({**engine, "__name__": "broken_sign_of_sub"}, "rules")
+    assert all(finding.others == () for finding in report.findings)
+    report = grade(learn.bugs.load("first_place"), "rules")
+    assert report.mistakes == ()
 
 
 def test_agreement_is_up_to_rounding():

@@ -65,7 +65,6 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
     *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
     *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
-    *("shared_parents",),
 )
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
@@ -107,7 +106,6 @@ class Model:
             wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
             self.rules[operation] = changes.get(VALUE, compute), wrong
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
-        self.shared: tuple[list[ModelNode], list[float]] = ([], [])
         self.made: list[ModelNode] = []
 
     def has(self, *faults: str) -> bool:
@@ -119,8 +117,6 @@ class Model:
     def input(self, value: float) -> ModelNode:
         """Make an input."""
         node = (EqualNode if self.has("equal_values") else ModelNode)(value)
-        if self.has("shared_parents"):
-            node.parents, node.partials = self.shared
         self.made.append(node)
         return node
 

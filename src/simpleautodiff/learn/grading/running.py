@@ -20,8 +20,8 @@ from simpleautodiff.learn.grading.shapes import (
 
 def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
     """Build a graph with an engine and sweep it as the case says; return all numbers found."""
-    if case.get("living"):
-        return {"living": count_living(engine)}
+    if case.get("memory"):
+        return {"living": count_living(engine), "shared": find_shared_default(engine)}
     if engine.shape == "grad":
         assert isinstance(engine, GradEngine)
         return run_grad(engine, case)
@@ -117,6 +117,15 @@ def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
             values = {name: engine.value(node) for name, node in nodes.items()}
             sweeps.append({name: engine.read(None, node) for name, node in nodes.items()})
     return {"values": values, "sweeps": sweeps}
+
+
+def find_shared_default(engine: Engine) -> str:
+    """Return the attribute in which every node has the same list: a default argument, made once."""
+    node = engine.make(0.75)
+    defaults = getattr(type(node).__init__, "__defaults__", None) or ()
+    shared = {id(default) for default in defaults if isinstance(default, (list, dict, set))}
+    held = getattr(node, "__dict__", {})
+    return next((name for name, value in held.items() if id(value) in shared), "")
 
 
 def count_living(engine: Engine) -> int:
