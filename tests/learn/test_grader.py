@@ -19,7 +19,7 @@ from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FAULTS, ORDERS, VARIANTS, predict
+from simpleautodiff.learn.grading.model import FAULTS, ORDERS, STYLES, VARIANTS, predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"
@@ -84,6 +84,49 @@ def test_every_fault_is_named(name):
     assert BUGS[name].hint in str(report)
 
 
+VISIT = """                for child in v._prev:
+                    build_topo(child)
+                topo.append(v)
+"""
+PRODUCT = "self.dual * other.real + self.real * other.dual"
+FROM_THE_END = ("derivatives[output.index] = 1.0", "derivatives[-1] = 1.0")
+WHOLE_TAPE = "range(len(self.entries) - 1,"
+NO_DEFAULT = "(id(boxes[argnum]))"
+PRE_VISIT = """                topo.append(v)
+                for child in v._prev:
+                    build_topo(child)
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "changes", "mistakes"),
+    [
+        ("value_class", [("grad +=", "grad =")], {"overwritten", "depth"}),
+        ("value_class", [("reversed(topo)", "topo")], {"unreversed", "depth"}),
+        ("value_class", [(VISIT, PRE_VISIT), ("reversed(topo)", "topo")], {"preorder", "depth"}),
+        ("value_class", [("if v not in visited:", "if True:")], {"no_visited"}),
+        ("value_class", [("        self.grad = 1.0\n", "")], {"no_seed", "depth"}),
+        ("value_class", [("1 - out.data**2", "1 - self.data**2")], {"tanh_of_input", "depth"}),
+        ("value_class", [("(out.data > 0)", "out.data")], {"relu_of_value", "depth"}),
+        ("dual_numbers", [(PRODUCT, "self.dual * other.dual")], {"product_of_derivatives"}),
+        ("dual_numbers", [("other.real - self.real", "other.real + self.real")], {"division_sign"}),
+        ("dual_numbers", [(" * x.dual", "")], {"no_chain"}),
+        ("tape_class", [("derivatives[index] +=", "derivatives[index] =")], {"overwritten"}),
+        ("tape_class", [FROM_THE_END, ("range(output.index,", WHOLE_TAPE)], {"from_the_end"}),
+        ("grad_function", [("adjoints.get(id(parent), 0.0) +", "")], {"overwritten"}),
+        ("grad_function", [("(id(boxes[argnum]), 0.0)", NO_DEFAULT)], {"none_for_zero"}),
+        ("graph_class", [("        node.grad = 0.0\n", "")], {"stale_sum"}),
+    ],
+)  # fmt: skip
+def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):
+    text = (ENGINES / f"{engine}.py").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "mine.py").write_text(text)
+    assert set(grade(str(tmp_path / "mine.py")).mistakes) == mistakes
+
+
 def test_there_are_enough_faults_on_every_rung():
     assert len(BUGS) >= 20
     assert {bug.rung for bug in BUGS.values()} == set(range(1, 9))
@@ -123,8 +166,8 @@ def test_the_model_without_faults_is_right():
     for case in cases:
         for mode in ("forward", "reverse"):
             for script in case.scripts(mode):
-                for tape in (False, True):
-                    values, sweeps = predict(case.graph, script, (), tape)
+                for style in STYLES:
+                    values, sweeps = predict(case.graph, script, (), style)
                     right_values, rights = answer(case.graph, script)
                     assert values == pytest.approx(right_values)
                     for sweep, right in zip(sweeps, rights, strict=True):

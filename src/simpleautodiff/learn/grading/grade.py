@@ -18,6 +18,7 @@ from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_TIMEOUTS = 3
+SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
 COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
 
 
@@ -84,7 +85,8 @@ def _run_bank(
     runner: Runner, task: str, depth: int, progress: Any
 ) -> tuple[list[Run], dict[str, Any]]:
     """Run every case that is within the abilities of the engine."""
-    cases = [case for case in BANK if task in ("", case.task) and _within(case, runner.abilities)]
+    chosen = [_adapt(case, runner.abilities) for case in BANK if task in ("", case.task)]
+    cases = [case for case in chosen if _within(case, runner.abilities)]
     runs: list[Run] = []
     for case in progress(cases) if progress else cases:
         runs.extend(_run_case(runner, case, depth))
@@ -94,6 +96,20 @@ def _run_bank(
     if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):
         memory = runner.run({"memory": True})
     return runs, memory
+
+
+def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
+    """Give a graph the functions that an engine has, where it is not about a function itself."""
+    known = abilities["operations"]
+    smooth = [function for function in SMOOTH if function in known]
+    if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
+        return case
+    steps = tuple(
+        (name, smooth[0] if op in SMOOTH and op not in known else op, args)
+        for name, op, args in case.graph.steps
+    )
+    graph = replace(case.graph, steps=steps)
+    return replace(case, graph=graph, name=f"{graph}, {case.way}")
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:

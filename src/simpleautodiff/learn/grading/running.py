@@ -44,6 +44,8 @@ def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
             if isinstance(engine, TapeEngine):
                 engine.inputs = inputs
             engine.reset(list(nodes.values()))
+            if engine.shape == "value" and sweeps:  # where each sweep has a graph of its own
+                nodes = {**held, **build(engine, held, case["steps"])}
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
             sweeps.append({name: engine.read(result, node) for name, node in nodes.items()})

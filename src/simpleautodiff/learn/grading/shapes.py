@@ -214,7 +214,7 @@ class ValueEngine(Engine):
         return getattr(node, self.backward)()
 
     def reset(self, nodes: list[Any]) -> None:
-        """Set the gradients to 0, as the users of this shape do."""
+        """Set the gradients to 0, as the users of this shape do before they compute anew."""
         for node in nodes:
             name = self.derivative_name
             if name and is_number(getattr(node, name, None)):
