@@ -81,6 +81,15 @@ def test_the_commands_for_lecturers_run(tmp_path, monkeypatch, capsys):
     assert all(pathlib.Path(name).exists() for name in ("FOLDER", "graph.svg", "page.html"))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_say_how_to_install_what_their_examples_import(page):
+    text = page.read_text(encoding="utf-8")
+    imported = set(re.findall(r"^>>> (?:import|from) (?:simpleautodiff\.)?(\w+)", text, re.M))
+    needed = imported & {"scipy", "sympy", "mpmath", "jax", "dask"}
+    told = " ".join(re.findall(r"`pip install (.*?)`", text))
+    assert {name for name in needed if name not in told} == set()
+
+
 @pytest.mark.slow
 def test_the_coverage_page_is_true():
     assert (ROOT / "docs" / "numpy.md").read_text(encoding="utf-8") == coverage_page.page()

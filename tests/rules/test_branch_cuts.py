@@ -82,3 +82,10 @@ def test_numbers_without_signed_zeros_have_one_side(name):
             near = min(beside, key=lambda at: abs(exact(at) - value))
             expected = mpmath.diff(exact, near, h=mpmath.mpf(10) ** -34)
             assert abs(found - expected) < 1e-4 * abs(expected)
+
+
+@pytest.mark.parametrize("kind", [complex, np.complex128])
+def test_the_cube_root_of_a_complex_number_is_the_principal_one(kind):
+    value, slope = ad.jvp(ad.cbrt, (kind(2 + 11j),), (kind(1),))
+    assert value == pytest.approx(2 + 1j, rel=1e-15)  # (2 + i)³ = 2 + 11 i
+    assert slope == pytest.approx(1 / (3 * (3 + 4j)), rel=1e-15)

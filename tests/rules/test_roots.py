@@ -251,6 +251,9 @@ ROOTS = {
     "z conj(z)": lambda x: np.sqrt(np.sum(((1 + 2j) * x * np.conj((1 + 2j) * x)).real)),
     "|x|**1.5": lambda x: np.sum((x**2) ** 0.75),
     "x**4": lambda x: np.sqrt(np.sum(x**4)),
+    "a product": lambda x: np.sqrt(np.sum(x**2) * (1 + x[1] ** 2)),
+    "a quotient": lambda x: np.sqrt(np.sum(x**2) / (1 + x[0] ** 2)),
+    "a matrix product": lambda x: np.sqrt(x**2 @ (1 + x**2)),
     "norms": lambda x: np.linalg.norm(x) + np.linalg.norm(x, 3) + np.linalg.norm(x, np.inf),
 }
 

@@ -173,12 +173,12 @@ def make_parser(name: str) -> argparse.ArgumentParser:
         default = None if name == "explore" else EXAMPLE
         parser.add_argument("formula", nargs="?", default=default, metavar="FORMULA")
         parser.add_argument("point", nargs="*", metavar="NAME=VALUE")
-    elif command.takes == "engine":
-        parser.add_argument("engine", metavar="FILE")
     elif command.takes == "word":
         parser.add_argument("word", nargs="?", default="", metavar="WORD")
     elif command.takes == "shell":
         parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, metavar="SHELL")
+    elif command.takes == "engine":
+        parser.add_argument("engine", metavar="FILE")
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:

@@ -404,6 +404,8 @@ def as_sum_of_squares(x: Any) -> Any:
 def is_sum_of_squares(x: Node) -> bool:
     """Tell whether a node is a sum of squares of real numbers, with weights that are not negative.
 
+    Products and quotients of such sums are, too: where one is 0, its derivative is 0.
+
     The graph is asked, not the numbers: what it was made by, and from what.
     """
     seen: set[int] = set()
@@ -457,9 +459,7 @@ def _terms(node: Node) -> list[Any] | None:
         assert node.primitive is not None
         return [arg for k, arg in enumerate(args) if k not in node.primitive.settings]
     if name in _MULTIPLYING:
-        factors = [arg for arg in args if not isinstance(arg, str)]
-        divided = name == "div" and type(args[1]) is Node
-        return None if divided or sum(type(x) is Node for x in factors) > 1 else factors
+        return [arg for arg in args if not isinstance(arg, str)]
     return None
 
 

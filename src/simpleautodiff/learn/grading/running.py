@@ -32,7 +32,7 @@ def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
     held = {name: engine.make(value) for name, value in case["inputs"]}
     inputs = list(held.values())
     values: dict[str, Any] = {}
-    sweeps = []
+    sweeps: list[Any] = []
     nodes: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "build":
@@ -91,7 +91,7 @@ def fail(engine: Engine, node: Any) -> None:
 def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Run a case through `grad(f)`; derivatives are those of the inputs."""
     names = [name for name, _ in case["inputs"]]
-    sweeps = []
+    sweeps: list[Any] = []
     values: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "reverse":
@@ -110,7 +110,7 @@ def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
 
 def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Run a case with dual numbers: one run for each forward sweep."""
-    sweeps = []
+    sweeps: list[Any] = []
     values: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "forward":

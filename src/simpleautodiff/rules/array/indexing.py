@@ -299,7 +299,8 @@ def make_concatenate(count: int) -> Wrapping:
             squared=(),
             restate=lambda *args: carry_root(_CONCATENATES[count].primitive, *args),
         )
-    return _CONCATENATES[count]
+    wrapping: Wrapping = _CONCATENATES[count]
+    return wrapping
 
 
 def _part_rule(k: int) -> Callable[..., Linear]:
