@@ -19,7 +19,7 @@ from simpleautodiff.learn.grading.answers import answer
 from simpleautodiff.learn.grading.bank import BANK, TASKS
 from simpleautodiff.learn.grading.diagnosis import agree
 from simpleautodiff.learn.grading.mistakes import MISTAKES
-from simpleautodiff.learn.grading.model import FAULTS, ORDERS, VARIANTS, predict
+from simpleautodiff.learn.grading.model import FAULTS, ORDERS, STYLES, VARIANTS, predict
 from simpleautodiff.learn.graphs import random_graph
 
 ENGINES = pathlib.Path(__file__).parent / "engines"
@@ -50,7 +50,9 @@ def test_the_library_passes():
 
 def test_rung_0_has_the_defects_it_points_at():
     report = grade(learn.rung(0).engine)
-    assert report.mistakes == ("stale_unreached", "depth", "phantom_child", "leak")
+    assert report.mistakes == (
+        *("stale_unreached", "depth", "phantom_child", "leak", "shared_parents"),
+    )
     assert not report.ok
 
 
@@ -80,6 +82,49 @@ def test_every_fault_is_named(name):
     assert report.mistakes == (BUGS[name].hint,)
     assert all(finding.certain for finding in report.findings)
     assert BUGS[name].hint in str(report)
+
+
+VISIT = """                for child in v._prev:
+                    build_topo(child)
+                topo.append(v)
+"""
+PRODUCT = "self.dual * other.real + self.real * other.dual"
+FROM_THE_END = ("derivatives[output.index] = 1.0", "derivatives[-1] = 1.0")
+WHOLE_TAPE = "range(len(self.entries) - 1,"
+NO_DEFAULT = "(id(boxes[argnum]))"
+PRE_VISIT = """                topo.append(v)
+                for child in v._prev:
+                    build_topo(child)
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "changes", "mistakes"),
+    [
+        ("value_class", [("grad +=", "grad =")], {"overwritten", "depth"}),
+        ("value_class", [("reversed(topo)", "topo")], {"unreversed", "depth"}),
+        ("value_class", [(VISIT, PRE_VISIT), ("reversed(topo)", "topo")], {"preorder", "depth"}),
+        ("value_class", [("if v not in visited:", "if True:")], {"no_visited"}),
+        ("value_class", [("        self.grad = 1.0\n", "")], {"no_seed", "depth"}),
+        ("value_class", [("1 - out.data**2", "1 - self.data**2")], {"tanh_of_input", "depth"}),
+        ("value_class", [("(out.data > 0)", "out.data")], {"relu_of_value", "depth"}),
+        ("dual_numbers", [(PRODUCT, "self.dual * other.dual")], {"product_of_derivatives"}),
+        ("dual_numbers", [("other.real - self.real", "other.real + self.real")], {"division_sign"}),
+        ("dual_numbers", [(" * x.dual", "")], {"no_chain"}),
+        ("tape_class", [("derivatives[index] +=", "derivatives[index] =")], {"overwritten"}),
+        ("tape_class", [FROM_THE_END, ("range(output.index,", WHOLE_TAPE)], {"from_the_end"}),
+        ("grad_function", [("adjoints.get(id(parent), 0.0) +", "")], {"overwritten"}),
+        ("grad_function", [("(id(boxes[argnum]), 0.0)", NO_DEFAULT)], {"none_for_zero"}),
+        ("graph_class", [("        node.grad = 0.0\n", "")], {"stale_sum"}),
+    ],
+)  # fmt: skip
+def test_faults_of_engines_in_published_shapes_are_named(tmp_path, engine, changes, mistakes):
+    text = (ENGINES / f"{engine}.py").read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "mine.py").write_text(text)
+    assert set(grade(str(tmp_path / "mine.py")).mistakes) == mistakes
 
 
 def test_there_are_enough_faults_on_every_rung():
@@ -121,8 +166,8 @@ def test_the_model_without_faults_is_right():
     for case in cases:
         for mode in ("forward", "reverse"):
             for script in case.scripts(mode):
-                for tape in (False, True):
-                    values, sweeps = predict(case.graph, script, (), tape)
+                for style in STYLES:
+                    values, sweeps = predict(case.graph, script, (), style)
                     right_values, rights = answer(case.graph, script)
                     assert values == pytest.approx(right_values)
                     for sweep, right in zip(sweeps, rights, strict=True):
@@ -314,6 +359,69 @@ def test_exponential_work_is_found_by_counting(tmp_path):
     """
     report = grade_text(tmp_path, counted)
     assert report.mistakes == ("exponential", "depth")
+
+
+def test_a_default_list_that_all_nodes_share_is_named(tmp_path):
+    shared = """
+    class Node:
+        def __init__(self, value, parents=[], partials=[]):
+            self.value, self.parents, self.partials, self.grad = value, parents, partials, 0.0
+
+    def make(value, *edges):
+        node = Node(value)
+        for parent, partial in edges:
+            node.parents.append(parent)
+            node.partials.append(partial)
+        return node
+
+    def add(a, b):
+        return make(a.value + b.value, (a, 1.0), (b, 1.0))
+
+    def multiply(a, b):
+        return make(a.value * b.value, (a, b.value), (b, a.value))
+
+    def sub(a, b):
+        return make(a.value - b.value, (a, 1.0), (b, -1.0))
+
+    def backward(y):
+        order, visited = [], set()
+
+        def visit(node):
+            if node not in visited:
+                visited.add(node)
+                for parent in node.parents:
+                    visit(parent)
+                order.append(node)
+
+        visit(y)
+        for node in order:
+            node.grad = 0.0
+        y.grad = 1.0
+        for node in reversed(order):
+            for parent, partial in zip(node.parents, node.partials):
+                parent.grad += partial * node.grad
+
+    del divide, sqrt
+    """
+    assert grade_text(tmp_path, shared).mistakes == ("shared_parents",)
+
+
+def test_a_default_list_that_nobody_writes_to_is_a_trap_and_no_mistake(tmp_path):
+    report = grade_text(tmp_path, "Node.__init__.__defaults__ = ([], [])")
+    assert report.mistakes == ()  # this one takes `parents or []`
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD.replace("parents=None", "parents=[]").replace("parents or []", "parents"))
+    report = grade(str(path))
+    assert report.mistakes == ("shared_parents",)
+    assert report.ok
+
+
+def test_what_would_give_the_same_numbers_is_said():
+    engine = dict(vars(learn.bugs.load("sign_of_sub")))
+    report = grade({**engine, "__name__": "broken_sign_of_sub"}, "rules")
+    assert all(finding.others == () for finding in report.findings)
+    report = grade(learn.bugs.load("first_place"), "rules")
+    assert report.mistakes == ()
 
 
 def test_agreement_is_up_to_rounding():

@@ -18,7 +18,7 @@ from simpleautodiff.cli.completion import SHELLS
 EXAMPLE = "log(x1) + x1*x2 - sin(x2)"
 EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
-SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
+SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown", "xml": "junit"}
 MODES = ("forward", "reverse")
 SHAPES = ("node", "value", "tape", "grad", "dual")
 TABLES = "values, partials, tangents, adjoints, order; some of them"
@@ -63,13 +63,13 @@ COMMANDS = {
         ("wrt", "order", "strict"),
     ),
     "grade": Command(
-        "name what is wrong with an engine of yours: mine.py, or a folder",
+        "what is wrong with an engine of yours, or with a folder of them",
         ("text", "json", "junit", "html", "csv"),
         ("task", "seed", "shape", "names"),
         "engine",
     ),
     "exercise": Command(
-        "a table with blanks; with --quiz it asks for them in this terminal",
+        "a table with blanks; --quiz asks for them in this terminal",
         ("text", "latex", "html"),
         ("about", "wrt", "seed", "answers", "quiz"),
     ),
@@ -280,4 +280,4 @@ def _choose_format(parser: argparse.ArgumentParser, options: argparse.Namespace)
     options.format = wanted or (possible or formats)[0]
 
 
-_ENDS = {"text": "txt", "latex": "tex", "tikz": "tex", "markdown": "md"}
+_ENDS = {"text": "txt", "latex": "tex", "tikz": "tex", "markdown": "md", "junit": "xml"}

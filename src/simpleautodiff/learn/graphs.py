@@ -14,7 +14,6 @@ from typing import Any
 
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "iadd": "+"}
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "pow"}
-FUNCTIONS = ("neg", "sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs", "max")
 
 Argument = str | float
 Step = tuple[str, str, tuple[Argument, ...]]  # name, operation, arguments

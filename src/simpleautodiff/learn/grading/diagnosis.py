@@ -11,7 +11,7 @@ from typing import Any
 
 from simpleautodiff.learn.grading.answers import answer, bounds
 from simpleautodiff.learn.grading.bank import Case, Script
-from simpleautodiff.learn.grading.model import FAULTS, ORDERS, predict
+from simpleautodiff.learn.grading.model import FAULTS, ORDERS, STYLES, predict
 
 Vector = list[float | None]
 _answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
@@ -79,9 +79,9 @@ class Run:
             for low, high, number in zip(pairs[0][1:], pairs[1][1:], self.found[1:], strict=True)
         )  # fmt: skip
 
-    def explained(self, faults: Collection[str], tape: bool = False) -> bool:
+    def explained(self, faults: Collection[str], style: str = "search", turned: int = 0) -> bool:
         """Tell whether an engine with these faults would find the same numbers."""
-        key = frozenset(faults), tape
+        key = frozenset(faults), style, turned
         if key not in self.predictions:
             made = _predict(self.case.graph, self.script, *key)
             self.predictions[key] = made and self.vector(*made)
@@ -121,7 +121,7 @@ def explain(runs: Sequence[Run]) -> Diagnosis:
     if found:
         return found
     modes = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
-    parts = [_exact(part) or _guess(part) for part in modes if part]
+    parts = [_exact(part) or _explain_plain(part) or _guess(part) for part in modes if part]
     faults = dict.fromkeys(fault for part in parts for fault in part.faults)
     others = tuple(other for part in parts for other in part.others)
     return Diagnosis(tuple(faults), all(part.certain for part in parts), others)
@@ -135,7 +135,7 @@ def _exact(runs: Sequence[Run]) -> Diagnosis | None:
     ordered = [*failing, *(run for run in runs if agree(run.found, run.right))]
 
     def exact(faults: tuple[str, ...]) -> bool:
-        return any(all(run.explained(faults, tape) for run in ordered) for tape in (False, True))
+        return any(all(run.explained(faults, style) for run in ordered) for style in STYLES)
 
     found: list[tuple[str, ...]] = [(fault,) for fault in FAULTS if exact((fault,))]
     if not found:
@@ -144,6 +144,36 @@ def _exact(runs: Sequence[Run]) -> Diagnosis | None:
     if not found:
         return None
     return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
+
+
+def _explain_plain(runs: Sequence[Run]) -> Diagnosis | None:
+    """Return a fault that explains the runs on sums, products and functions alone.
+
+    An engine may compute x - y as x + (-1) * y, and keep its parents in a set, whose order is any:
+    then the model's graph is another one. These runs do not depend on that.
+    """
+    plain = [run for run in runs if _is_plain(run)]
+    failing = [run for run in plain if not agree(run.found, run.right)]
+    for fault in FAULTS if len(failing) > 2 else ():
+        for style in STYLES:
+            if all(_explained_by_some_order(run, fault, style) for run in [*failing, *plain]):
+                return Diagnosis((fault,), False)
+    return None
+
+
+def _is_plain(run: Run) -> bool:
+    args = [arg for _, _, args in run.case.graph.steps for arg in args]
+    few = len(run.case.graph.steps) <= 5
+    compound = {"sub", "div", "neg", "iadd", "pow", "constant"}
+    plain = run.case.graph.operations.isdisjoint(compound)
+    return few and plain and all(isinstance(arg, str) for arg in args)
+
+
+def _explained_by_some_order(run: Run, fault: str, style: str) -> bool:
+    first = len(run.case.graph.inputs)
+    several = run.mode == "reverse" and style == "set" and fault in (*ORDERS, "overwritten")
+    turns = range(2 ** len(run.case.graph.steps)) if several else (0,)
+    return any(run.explained((fault,), style, turned << first) for turned in turns)
 
 
 def _guess(runs: Sequence[Run]) -> Diagnosis:

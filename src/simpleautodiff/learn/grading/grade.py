@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
 from simpleautodiff.learn.grading.diagnosis import Diagnosis, Run, Vector, agree, explain
-from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.mistakes import LIMIT, MISTAKES
 from simpleautodiff.learn.grading.model import VARIANTS
 from simpleautodiff.learn.grading.processes import Runner, start_runner
 from simpleautodiff.learn.grading.report import Finding, Report
@@ -17,6 +18,7 @@ from simpleautodiff.learn.grading.shrinking import shrink
 from simpleautodiff.learn.graphs import EASY, Graph, random_graph
 
 MOST_TIMEOUTS = 3
+SMOOTH = ("sin", "cos", "tanh", "exp", "log")  # functions that can stand for one another
 COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
 
 
@@ -68,10 +70,10 @@ def grade(
         raise ArgumentError(f"the tasks are {', '.join(TASKS)}; there is no {task!r}")
     runner = start_runner(engine, shape, names or {}, seconds)
     try:
-        runs, living = _run_bank(runner, task, depth, progress)
+        runs, memory = _run_bank(runner, task, depth, progress)
         if not task:
             runs += _run_programs(runner, programs, seed)
-        findings = _find(runs, living)
+        findings = _find(runs, memory)
         findings = _shrink_unknown(runner, findings)
     finally:
         runner.close()
@@ -79,18 +81,35 @@ def grade(
     return Report(str(name), runner.abilities, tuple(runs), tuple(findings), task)
 
 
-def _run_bank(runner: Runner, task: str, depth: int, progress: Any) -> tuple[list[Run], int]:
+def _run_bank(
+    runner: Runner, task: str, depth: int, progress: Any
+) -> tuple[list[Run], dict[str, Any]]:
     """Run every case that is within the abilities of the engine."""
-    cases = [case for case in BANK if task in ("", case.task) and _within(case, runner.abilities)]
+    chosen = [_adapt(case, runner.abilities) for case in BANK if task in ("", case.task)]
+    cases = [case for case in chosen if _within(case, runner.abilities)]
     runs: list[Run] = []
     for case in progress(cases) if progress else cases:
         runs.extend(_run_case(runner, case, depth))
         if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
             break
-    living = 0
-    if task in ("", "sweeps") and runner.abilities["shape"] in ("node", "value"):
-        living = runner.run({"living": True}).get("living", 0)
-    return runs, living
+    memory: dict[str, Any] = {}
+    if task in ("", "failures") and runner.abilities["shape"] in ("node", "value"):
+        memory = runner.run({"memory": True})
+    return runs, memory
+
+
+def _adapt(case: Case, abilities: dict[str, Any]) -> Case:
+    """Give a graph the functions that an engine has, where it is not about a function itself."""
+    known = abilities["operations"]
+    smooth = [function for function in SMOOTH if function in known]
+    if case.task == "rules" or not smooth or case.graph.operations <= {*known, "constant"}:
+        return case
+    steps = tuple(
+        (name, smooth[0] if op in SMOOTH and op not in known else op, args)
+        for name, op, args in case.graph.steps
+    )
+    graph = replace(case.graph, steps=steps)
+    return replace(case, graph=graph, name=f"{graph}, {case.way}")
 
 
 def _within(case: Case, abilities: dict[str, Any]) -> bool:
@@ -119,10 +138,10 @@ def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
             steps: Any = depth if case.length else case.graph.steps
             wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
             result = runner.run({**wanted, "budget": case.budget})
-            yield Run(case, mode, script, _scaled(result, depth) if case.length else result)
+            yield Run(case, mode, script, _scaled(result, depth, mode) if case.length else result)
 
 
-def _scaled(result: dict[str, Any], depth: int) -> dict[str, Any]:
+def _scaled(result: dict[str, Any], depth: int, mode: str) -> dict[str, Any]:
     """Give the result of a long chain as that of x + x: both are a multiple of x."""
     if "sweeps" not in result:
         return result
@@ -131,12 +150,10 @@ def _scaled(result: dict[str, Any], depth: int) -> dict[str, Any]:
     def scale(found: dict[str, Any], name: str) -> dict[str, Any]:
         return {**found, name: found[name] * factor if found.get(name) else found.get(name)}
 
-    mode = (
-        "x" if "x" in result["sweeps"][0] and result["sweeps"][0].get("y") in (1.0, None) else "y"
-    )
+    name = "x" if mode == "reverse" else "y"
     return {
         "values": scale(result["values"], "y"),
-        "sweeps": [scale(sweep, mode) for sweep in result["sweeps"]],
+        "sweeps": [scale(sweep, name) for sweep in result["sweeps"]],
     }
 
 
@@ -159,19 +176,37 @@ def _of_program(graph: Graph) -> Case:
 # From runs to findings. ---------------------------------------------------------------------------
 
 
-def _find(runs: list[Run], living: int) -> list[Finding]:
+def _find(runs: list[Run], memory: dict[str, Any]) -> list[Finding]:
     diagnosis = explain(runs)
     findings = [
-        Finding(MISTAKES[VARIANTS.get(fault, fault)], _smallest_run(runs, fault), diagnosis.certain)
-        for fault in diagnosis.faults
+        Finding(
+            MISTAKES[VARIANTS.get(fault, fault)],
+            _smallest_run(runs, fault),
+            diagnosis.certain,
+            others=diagnosis.others if number == 0 else (),
+        )
+        for number, fault in enumerate(diagnosis.faults)
     ]
     findings += _find_errors(runs, diagnosis)
+    living, shared = memory.get("living", 0), memory.get("shared", "")
     if living > 100:
         findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
+    if shared:
+        findings = _blame_default(findings, f"all nodes have the same {shared}")
     seen: dict[str, Finding] = {}
     for finding in findings:
         seen.setdefault(finding.mistake.name, finding)
     return list(seen.values())
+
+
+def _blame_default(findings: list[Finding], detail: str) -> list[Finding]:
+    """Name the shared default list: it explains what nothing else does, or is still a trap."""
+    unknown = [finding for finding in findings if finding.mistake.name == "unknown"]
+    mistake = MISTAKES["shared_parents"]
+    if not unknown:
+        return [*findings, Finding(replace(mistake, kind=LIMIT), None, True, detail)]
+    rest = [f for f in findings if f.mistake.name not in ("unknown", "exponential", "depth")]
+    return [Finding(mistake, unknown[0].run, True, detail), *rest]
 
 
 def _smallest_run(runs: list[Run], fault: str) -> Run | None:

@@ -65,12 +65,12 @@ FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in bui
     *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
     *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
     *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
-    *("shared_parents",),
 )
 VARIANTS = {  # the same misconception, written in another way, with other numbers
     "overwritten_by_last": "overwritten",
     "constants_shift_all": "constants_shift",
 }
+STYLES = ("search", "tape", "dual", "set")
 FAULTS = (*FLAGS, *VARIANTS, *WRONG_RULES)
 
 
@@ -97,9 +97,12 @@ class EqualNode(ModelNode):
 class Model:
     """An engine with some faults."""
 
-    def __init__(self, faults: Collection[str] = (), tape: bool = False) -> None:
+    def __init__(
+        self, faults: Collection[str] = (), style: str = "search", turned: int = 0
+    ) -> None:
         self.faults = frozenset(faults)
-        self.tape = tape  # the order in which nodes were made, in place of a search
+        self.style = style
+        self.turned = turned
         self.rules = dict(RULES)
         for name in self.faults & WRONG_RULES.keys():
             operation, changes = WRONG_RULES[name]
@@ -107,7 +110,6 @@ class Model:
             wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
             self.rules[operation] = changes.get(VALUE, compute), wrong
         self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
-        self.shared: tuple[list[ModelNode], list[float]] = ([], [])
         self.made: list[ModelNode] = []
 
     def has(self, *faults: str) -> bool:
@@ -119,8 +121,6 @@ class Model:
     def input(self, value: float) -> ModelNode:
         """Make an input."""
         node = (EqualNode if self.has("equal_values") else ModelNode)(value)
-        if self.has("shared_parents"):
-            node.parents, node.partials = self.shared
         self.made.append(node)
         return node
 
@@ -171,12 +171,12 @@ class Model:
         """List what can be reached, so that the first is done first; in a wrong order if asked."""
         seen: set[ModelNode] = set()
         listed: list[ModelNode] = []
-        if self.tape:
+        if self.style in ("tape", "dual"):
             return self.made if self.has("unreversed") else self.made[::-1]
         if self.has("breadth_first"):
             listed, seen = [start], {start}
             for node in listed:
-                for other in next_of(node):
+                for other in self.turn(node, next_of(node)):
                     if other not in seen:
                         seen.add(other)
                         listed.append(other)
@@ -191,13 +191,19 @@ class Model:
             seen.add(node)
             if early:
                 listed.append(node)
-            for other in next_of(node):
+            for other in self.turn(node, next_of(node)):
                 visit(other)
             if not early:
                 listed.append(node)
 
         visit(start)
         return listed if early or self.has("unreversed") else listed[::-1]
+
+    def turn(self, node: ModelNode, others: list[ModelNode]) -> list[ModelNode]:
+        """Return neighbours in the order in which a search meets them: in a set it is any."""
+        turns = self.turned and self.turned >> self.made.index(node) & 1
+        met = list(dict.fromkeys(others)) if self.style == "set" else others
+        return met[::-1] if turns else met
 
     # Sweeps. --------------------------------------------------------------------------------------
 
@@ -222,7 +228,7 @@ class Model:
         if self.has("dead_children"):
             return self.when_children_are_done(start, bar)
         for node in self.order(start, lambda node: node.parents):
-            if not self.tape or node in bar:
+            if self.style in ("search", "set") or node in bar:
                 self.pass_back(node, bar)
         return bar
 
@@ -267,9 +273,9 @@ class Model:
             dot.update({node: 1.0 for node in self.made if not node.operation})
         dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
         order = self.order(root, lambda node: node.children)
-        if self.tape:
-            order = order[::-1][self.made.index(root) + 1 :]
-        if self.has("all_seeded"):
+        if self.style == "tape":
+            order = self.made[self.made.index(root) + 1 :]
+        if self.style == "dual" or self.has("all_seeded"):
             order = [node for node in self.made if node.operation]
         for node in order:
             if node != root:
@@ -297,9 +303,14 @@ def predict(
     graph: Graph,
     script: Sequence[Sequence[str]],
     faults: Collection[str] = (),
-    tape: bool = False,
+    style: str = "search",
+    turned: int = 0,
 ) -> Any:
     """Return the values and the sweeps of an engine with these faults, or None if it fails.
+
+    `style` is one of `STYLES`: an order found by a search, along parents in a list or in a set; the
+    tape; or dual numbers, which compute every tangent. `turned` has a bit for each
+    node whose parents are met the other way round.
 
     Examples
     --------
@@ -310,7 +321,7 @@ def predict(
     >>> right[1][0]["x"], wrong[1][0]["x"]
     (0.0, 2.0)
     """
-    model = Model(faults, tape)
+    model = Model(faults, style, turned)
     held = {name: model.input(value) for name, value in graph.inputs}
     nodes: dict[str, Any] = {}
     sweeps = []

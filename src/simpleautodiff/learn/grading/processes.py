@@ -62,7 +62,7 @@ class ProcessRunner:
         self.abilities = self._start()
 
     def _start(self) -> dict[str, Any]:
-        command = [sys.executable, "-I", "-B", worker.__file__, *self.arguments]
+        command = [sys.executable, "-s", "-P", "-B", worker.__file__, *self.arguments]
         variables = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             command,

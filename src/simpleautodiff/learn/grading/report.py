@@ -29,6 +29,7 @@ class Finding:
     run: Run | None
     certain: bool = True
     detail: str = ""
+    others: tuple[str, ...] = ()  # what would give the same numbers
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,8 @@ def _paragraphs(finding: Finding) -> list[str]:
     """Return the words about one finding."""
     says = finding.mistake.says if finding.certain else f"Probably: {finding.mistake.says}"
     lines = [write_headline(finding.run)] if finding.run else [finding.detail]
-    return [*lines, says]
+    same = [f"The same numbers would come from: {', '.join(finding.others)}."]
+    return [*lines, says, *(same if finding.others else [])]
 
 
 def write_text(report: Report) -> str:
@@ -237,6 +239,7 @@ def to_dict(report: Report) -> dict[str, Any]:
             "kind": finding.mistake.kind,
             "certain": finding.certain,
             "says": finding.mistake.says,
+            "others": list(finding.others),
             "read": finding.mistake.read,
             "graph": str(finding.run.case.graph) if finding.run else "",
             "headline": _paragraphs(finding)[0],

@@ -20,8 +20,8 @@ from simpleautodiff.learn.grading.shapes import (
 
 def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
     """Build a graph with an engine and sweep it as the case says; return all numbers found."""
-    if case.get("living"):
-        return {"living": count_living(engine)}
+    if case.get("memory"):
+        return {"living": count_living(engine), "shared": find_shared_default(engine)}
     if engine.shape == "grad":
         assert isinstance(engine, GradEngine)
         return run_grad(engine, case)
@@ -32,7 +32,7 @@ def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
     held = {name: engine.make(value) for name, value in case["inputs"]}
     inputs = list(held.values())
     values: dict[str, Any] = {}
-    sweeps = []
+    sweeps: list[Any] = []
     nodes: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "build":
@@ -44,6 +44,8 @@ def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
             if isinstance(engine, TapeEngine):
                 engine.inputs = inputs
             engine.reset(list(nodes.values()))
+            if engine.shape == "value" and sweeps:  # where each sweep has a graph of its own
+                nodes = {**held, **build(engine, held, case["steps"])}
             root = nodes[rest[0]]
             result = engine.sweep(action, root) if not is_number(root) else {}
             sweeps.append({name: engine.read(result, node) for name, node in nodes.items()})
@@ -89,7 +91,7 @@ def fail(engine: Engine, node: Any) -> None:
 def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Run a case through `grad(f)`; derivatives are those of the inputs."""
     names = [name for name, _ in case["inputs"]]
-    sweeps = []
+    sweeps: list[Any] = []
     values: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "reverse":
@@ -108,7 +110,7 @@ def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
 
 def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
     """Run a case with dual numbers: one run for each forward sweep."""
-    sweeps = []
+    sweeps: list[Any] = []
     values: dict[str, Any] = {}
     for action, *rest in case["script"]:
         if action == "forward":
@@ -117,6 +119,15 @@ def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
             values = {name: engine.value(node) for name, node in nodes.items()}
             sweeps.append({name: engine.read(None, node) for name, node in nodes.items()})
     return {"values": values, "sweeps": sweeps}
+
+
+def find_shared_default(engine: Engine) -> str:
+    """Return the attribute in which every node has the same list: a default argument, made once."""
+    node = engine.make(0.75)
+    defaults = getattr(type(node).__init__, "__defaults__", None) or ()
+    shared = {id(default) for default in defaults if isinstance(default, (list, dict, set))}
+    held = getattr(node, "__dict__", {})
+    return next((name for name, value in held.items() if id(value) in shared), "")
 
 
 def count_living(engine: Engine) -> int:

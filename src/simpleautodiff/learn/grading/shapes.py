@@ -196,10 +196,13 @@ class ValueEngine(Engine):
         super().__init__(namespace, names)
         self.backward = names.get("backward", "")
         for self.cls in classes(namespace, names.get("node")):
-            found = [n for n in (self.backward, *BACKWARD) if n and hasattr(self.cls, n)]
-            if found and constructs(self.cls, 0.75):
-                self.backward = found[0]
-                return
+            if constructs(self.cls, 0.75):
+                node = self.cls(0.75)
+                names_of = (self.backward,) if self.backward else BACKWARD
+                found = [n for n in names_of if callable(getattr(node, n, None))]
+                if found:
+                    self.backward = found[0]
+                    return
         raise NoEngine
 
     def make(self, value: Any) -> Any:
@@ -211,7 +214,7 @@ class ValueEngine(Engine):
         return getattr(node, self.backward)()
 
     def reset(self, nodes: list[Any]) -> None:
-        """Set the gradients to 0, as the users of this shape do."""
+        """Set the gradients to 0, as the users of this shape do before they compute anew."""
         for node in nodes:
             name = self.derivative_name
             if name and is_number(getattr(node, name, None)):

@@ -102,6 +102,8 @@ def close_doors(allowed: str) -> None:
         if path
     )
 
+    realpath, fspath = os.path.realpath, os.fspath  # as they are now, whoever replaces them later
+
     def refuse(what: str) -> None:
         raise PermissionError(f"{what} is not allowed while an engine is graded")
 
@@ -110,7 +112,7 @@ def close_doors(allowed: str) -> None:
             path, mode = args[0], args[1] or "r"
             if isinstance(path, int):
                 return
-            real = os.path.realpath(os.fspath(path))
+            real = realpath(fspath(path))
             real = real.decode() if isinstance(real, bytes) else real
             flags = args[2] if isinstance(args[2], int) else 0
             writes = any(c in str(mode) for c in "wax+") or flags & (os.O_WRONLY | os.O_RDWR)

@@ -1,0 +1,70 @@
+"""The pages of exercises and reports in a browser: they check answers by themselves."""
+
+import shutil
+
+import pytest
+
+from simpleautodiff import learn
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="needs a Chromium browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def tab():
+    with sync_api.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 900, "height": 700})
+        page.errors, page.requests = [], []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("console", lambda message: page.errors.append(message.text))
+        page.on("request", lambda request: page.requests.append(request.url))
+        yield page
+        browser.close()
+
+
+def show(tab, tmp_path, text):
+    path = tmp_path / "page.html"
+    path.write_text(text, encoding="utf-8")
+    tab.goto(path.as_uri())
+
+
+def test_a_page_of_exercises_checks_and_explains(tab, tmp_path):
+    sheet = learn.exercise("x/y - x", 3, 4, about=["adjoints"], blanks=1)
+    show(tab, tmp_path, sheet.to("html"))
+
+    def answer(key, text):
+        field = tab.get_by_label(key, exact=True)
+        field.fill(text)
+        field.blur()
+        return field.get_attribute("class"), field.locator(
+            "xpath=following-sibling::span"
+        ).inner_text()
+
+    assert answer("adjoints y", "-3/16") == ("right", "right")
+    assert answer("adjoints y", "3/16")[0] == "wrong"
+    assert "the sign is missing" in answer("adjoints y", "3/16")[1]
+    assert answer("adjoints x", "-0.75") == ("right", "right")
+    assert answer("adjoints x", "17") == ("wrong", "not yet")
+    assert tab.errors == []
+    assert all(url.startswith("file:") for url in tab.requests)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_is_legible(tab, tmp_path, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    report = learn.grade(learn.bugs.load("first_place"), depth=500, programs=5)
+    show(tab, tmp_path, report.to("html"))
+    assert tab.locator("svg").count() == 1
+    assert tab.locator("tr.wrong").count() == 1
+    wide = tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert wide
+    tab.screenshot(path=tmp_path / "report.png")
+    assert tab.errors == []
