@@ -216,7 +216,7 @@ class TestUnfolding:
         for _ in range(40):
             slope *= np.cos(value)
             value = np.sin(value)
-        assert first.below[-1].text == f"x̄ = {slope:.3f}"
+        assert first.below[-1].text == f"x̄ = {slope:.3g}"
 
     def test_unfolded_keeps_the_numbering(self):
         program = LARGE["irregular"]
