@@ -195,6 +195,10 @@ if typing.TYPE_CHECKING:
         black_box as black_box,
     )
     from simpleautodiff.transforms.checkpoint import checkpoint as checkpoint
+    from simpleautodiff.transforms.checkpoint_policies import (
+        checkpoint_name as checkpoint_name,
+        checkpoint_policies as checkpoint_policies,
+    )
     from simpleautodiff.transforms.custom_primitive import primitive as primitive
     from simpleautodiff.transforms.grad import (
         derivative as derivative,
@@ -237,7 +241,7 @@ from simpleautodiff.core.engine import engine as _engine
 
 __version__ = "0.1.0"
 __path__.append(os.path.join(__path__[0], "autograd"))  # simpleautodiff.numpy, .extend, ...
-_MODULES = ("errors", "extend", "micrograd", "misc", "numpy", "plug", "scipy")
+_MODULES = ("errors", "extend", "learn", "micrograd", "misc", "numpy", "plug", "scipy")
 _AUTOGRAD_BUILTINS = ("dict", "isinstance", "list", "tuple", "type")  # `import *` leaves them out
 
 

@@ -172,6 +172,10 @@ def _is_scipy(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).startswith("scipy.")
 
 
+def _is_transformation(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).startswith("simpleautodiff.transforms.")
+
+
 def find_scipy_frames() -> list[FrameType]:
     """Return the running frames of SciPy up to the user's code, the innermost first."""
     frames = []
@@ -179,17 +183,24 @@ def find_scipy_frames() -> list[FrameType]:
     while frame is not None:
         if _is_scipy(frame):
             frames.append(frame)
-        elif is_user_frame(frame):
-            break  # what called the user's code does not matter
+        elif is_user_frame(frame) or _is_transformation(frame):
+            break  # what called the user's code, or asked for its derivative, does not matter
         frame = frame.f_back
     return frames
 
 
 def format_line(filename: str, lineno: int) -> str:
-    """Write a line of source code as ``model.py:12: y = log(x)``."""
+    """Write a line of source code as ``model.py:12: y = log(x)``, or ``Cell In[3]:2: ...``."""
     text = linecache.getline(filename, lineno).strip()
-    position = f"{os.path.basename(filename)}:{lineno}"
+    position = f"{_name_cell(filename) or os.path.basename(filename)}:{lineno}"
     return f"{position}: {text}" if text else position
+
+
+def _name_cell(filename: str) -> str:
+    """Return the name of the notebook cell that a file stands for, as IPython writes it."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    name = shell and shell.compile.format_code_name(filename)
+    return " ".join(name) if name else ""
 
 
 def cite_line() -> str:

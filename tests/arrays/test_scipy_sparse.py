@@ -1,4 +1,6 @@
-"""Sparse matrices of SciPy times nodes, by unchanged code."""
+"""Sparse matrices of SciPy times nodes, and of nodes, by unchanged code."""
+
+import pickle
 
 import numpy as np
 import pytest
@@ -111,24 +113,119 @@ def test_steps_of_a_heat_equation_in_time():
 def test_refusals():
     with pytest.raises(ad.ArgumentError, match=r"sparse matrix of shape \(5, 4\)"):
         ad.grad(lambda x: np.sum(CSR @ x))(np.ones(3))
-    with pytest.raises(ad.ValueKindError, match=r"A @ x and x @ A, alone.*toarray"):
+    with pytest.raises(ad.ValueKindError, match=r"x @ A and A \* k, alone.*csr_array.*toarray"):
         ad.grad(lambda x: np.sum(x * CSR))(np.ones(4))
-    for product in (lambda k: CSR * k, lambda k: sp.csr_matrix(DENSE) * k, CSR.multiply):
-        with pytest.raises(ad.RuleError, match=r"write k \* \(A @ x\)"):
-            ad.grad(lambda k, product=product: np.sum(product(k) @ V))(2.0)
+    with pytest.raises(ad.RuleError, match=r"write d \* \(A @ x\)"):
+        ad.grad(lambda d: np.sum(CSR.multiply(d) @ V))(np.ones(4))
+    with pytest.raises(ad.LostDerivativeError, match=r"linalg\.cg; write .*spsolve\(A, b\)"):
+        ad.grad(lambda x: np.sum(spl.cg(SYSTEM, x)[0]))(V)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda x: spl.cg(SYSTEM, x)[0], r"scipy\.sparse\.linalg\.cg; write .*spsolve\(A, b\)"),
-        (lambda x: sp.csr_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ V, r"np\.bincount\(rows"),
-        (lambda x: sp.coo_array((x, ([0, 1, 2, 3], [0, 1, 2, 3]))) @ V, r"np\.bincount\(rows"),
-    ],
-)
-def test_what_to_write_instead(call, message):
-    with pytest.raises(ad.LostDerivativeError, match=message):
-        ad.grad(lambda x: np.sum(call(x)))(V)
+# Elements that are nodes. -------------------------------------------------------------------------
+
+ROWS, COLUMNS = np.nonzero(SQUARE)
+ELEMENTS = SQUARE[ROWS, COLUMNS]
+TWICE = np.append(ROWS, ROWS[:2]), np.append(COLUMNS, COLUMNS[:2])  # two places are there twice
+
+
+def dense_of(elements):
+    return np.reshape(np.bincount(4 * ROWS + COLUMNS, elements, 16), (4, 4))
+
+
+def compressed(elements):
+    pattern = sp.csc_array(SQUARE)
+    order = np.argsort(4 * COLUMNS + ROWS)
+    return sp.csc_array((elements[order], pattern.indices, pattern.indptr))
+
+
+def made(elements, kind=sp.csr_array):
+    return kind((elements, (ROWS, COLUMNS)), shape=(4, 4))
+
+
+WITH_ELEMENTS = {  # with a sparse matrix of nodes, and the same with a dense one
+    "A @ x": (lambda e: made(e) @ V, lambda a, e: a @ V),
+    "A @ X": (lambda e: made(e) @ M, lambda a, e: a @ M),
+    "x @ A": (lambda e: V @ made(e), lambda a, e: V @ a),
+    "X @ A": (lambda e: M.T @ made(e), lambda a, e: M.T @ a),
+    "A.T @ x": (lambda e: made(e).T @ np.sin(e[:4]), lambda a, e: a.T @ np.sin(e[:4])),
+    "csc": (lambda e: compressed(e).dot(V), lambda a, e: a @ V),
+    "spsolve": (lambda e: spl.spsolve(made(e), V), lambda a, e: np.linalg.solve(a, V)),
+    "spsolve of nodes": (
+        lambda e: spl.spsolve(compressed(e), np.outer(e[:4], V)),
+        lambda a, e: np.linalg.solve(a, np.outer(e[:4], V)),
+    ),
+    "sums": (
+        lambda e: (2 * made(e) - made(e).T / 2 + sp.eye_array(4)).toarray(),
+        lambda a, e: 2 * a - a.T / 2 + np.eye(4),
+    ),
+    "A * k": (lambda e: (SYSTEM.tocsr() * e[0]) @ V, lambda a, e: SQUARE @ V * e[0]),
+    "diags": (
+        lambda e: sp.diags([e[:4], e[:3], e[3:5]], [0, 1, -2]) @ V,
+        lambda a, e: (np.diag(e[:4]) + np.diag(e[:3], 1) + np.diag(e[3:5], -2)) @ V,
+    ),
+    "one diagonal": (lambda e: sp.diags_array(e[:4]) @ V, lambda a, e: e[:4] * V),
+    "of a dense one": (lambda e: sp.csr_array(dense_of(e)) @ V, lambda a, e: a @ V),
+    "the same place twice": (
+        lambda e: sp.coo_array((np.append(e, e[:2]), TWICE), shape=(4, 4)) @ V,
+        lambda a, e: (a + dense_of(np.where(np.arange(len(ELEMENTS)) < 2, e, 0.0))) @ V,
+    ),
+    "parts": (
+        lambda e: made(e).sum(0) + made(e).sum(axis=1) * made(e).diagonal() + made(e).sum(),
+        lambda a, e: a.sum(0) + a.sum(axis=1) * np.diagonal(a) + a.sum(),
+    ),
+}
+
+
+@pytest.mark.parametrize(("f", "dense"), WITH_ELEMENTS.values(), ids=WITH_ELEMENTS)
+def test_elements_that_are_nodes(f, dense):
+    expected = lambda e: dense(dense_of(e), e)
+    for jacobian in (ad.jacfwd, ad.jacrev):
+        found = jacobian(f)(ELEMENTS)
+        np.testing.assert_allclose(found, jacobian(expected)(ELEMENTS), rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(ad.jvp(f, (ELEMENTS,), (ELEMENTS,))[0], expected(ELEMENTS))
+    total, plain = (lambda e, g=g: np.sum(np.sin(g(e))) for g in (f, expected))
+    second = ad.hessian(total)(ELEMENTS)
+    np.testing.assert_allclose(second, ad.hessian(plain)(ELEMENTS), rtol=1e-9, atol=1e-11)
+    many = np.stack([ELEMENTS, ELEMENTS + 0.1])
+    each = np.stack([ad.grad(plain)(e) for e in many])
+    np.testing.assert_allclose(ad.vmap(ad.grad(total))(many), each, rtol=1e-10, atol=1e-12)
+    compiled = ad.jit(ad.grad(total))
+    for e in (*many, *many):
+        np.testing.assert_allclose(compiled(e), ad.grad(plain)(e), rtol=1e-10, atol=1e-12)
+
+
+def test_large_matrices_are_never_dense():
+    n = 200_000
+
+    def energy(stiffness):
+        matrix = sp.diags_array([-stiffness[1:], stiffness + 3, -stiffness[1:]], offsets=[-1, 0, 1])
+        return np.sum(spl.spsolve(matrix.tocsc(), np.ones(n)))
+
+    slope = ad.grad(energy)(np.ones(n))
+    step = np.zeros(n)
+    step[n // 2] = 1e-3
+    ones = np.ones(n)
+    difference = (energy(ones + step) - energy(ones - step)) / 2e-3
+    assert slope[n // 2] == pytest.approx(difference, rel=1e-5)
+
+
+def test_what_matrices_of_nodes_refuse():
+    for call, message in (
+        (lambda e: made(e).power(2).sum(), "power of a sparse matrix"),
+        (lambda e: np.sum((made(e) @ made(e)).toarray()), r"write A @ \(B @ x\)"),
+        (lambda e: np.sum((made(e) * V).toarray()), "single numbers"),
+        (lambda e: np.sum(sp.dia_array((e, 0)) @ V), r"csr_array|dia_array\(\(data"),
+    ):
+        with pytest.raises(ad.AutodiffError, match=message):
+            ad.grad(call)(ELEMENTS)
+
+
+def test_plain_matrices_are_made_as_ever():
+    for kind in KINDS:
+        np.testing.assert_array_equal(kind(DENSE).toarray(), DENSE)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(kind(DENSE))).toarray(), DENSE)
+        assert kind((3, 2)).shape == (3, 2)
+        assert type(kind(DENSE).copy()) is kind
 
 
 def test_the_recipe_for_elements_that_are_nodes():

@@ -162,6 +162,22 @@ def test_a_link_opens_the_same_program_at_the_same_point(tab, server):
     assert {name: hash[name] for name in said} == said
 
 
+def test_a_link_opens_at_its_point_its_phase_and_its_step(tab, server):
+    said = {
+        "formula": "log(x1) + x1*x2 - sin(x2)",
+        "at": "x1=3,x2=5",
+        "phase": "reverse",
+        "step": "9",
+    }
+    tab.goto("about:blank")
+    tab.goto(f"{server.address}#{urlencode(said)}")
+    tab.wait_for_selector("g.node")
+    spoken = tab.locator("g.node[aria-label^='x1']").first.get_attribute("aria-label")
+    assert "derivative 5.333" in spoken  # x2 + 1 / x1
+    hash = dict(parse_qsl(urlsplit(tab.url).fragment))
+    assert {name: hash[name] for name in said} == said
+
+
 def test_python_that_came_by_a_link_waits_to_be_read(tab, server):
     said = {"formula": "def f(x):\n    print('run')\n    return 2 * x", "at": "x=3"}
     tab.goto("about:blank")

@@ -508,3 +508,12 @@ def test_fixed_rows_and_places_that_change_choose_elements(tier):
     for index in (np.arange(6), np.arange(6), np.array([-1, 3, 0, 0, -7, 2])):
         np.testing.assert_allclose(made(TABLE, index), ad.grad(f)(TABLE, index), rtol=1e-15)
     assert "could not" not in made.explain()
+
+
+def test_exports_of_single_numbers_take_columns_of_them(tmp_path):
+    made = ad.jit(ad.grad(lambda x: ad.sin(x) * ad.sin(x) + x**3))
+    for x in (0.3, 0.4):
+        made(x)
+    x = np.array([0.3, -2.0, 0.0])
+    found = exports.imported(tmp_path, made.to_python("f"))(x)
+    np.testing.assert_allclose(found, np.sin(2 * x) + 3 * x**2, rtol=4e-16)

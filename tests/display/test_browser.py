@@ -285,6 +285,25 @@ def test_a_formula_is_typed_and_explored(tab, address):
     assert all(url.startswith((address, "data:")) for url in tab.requests)
 
 
+def test_the_same_formula_at_another_point_stays_at_its_step(tab, address):
+    tab.goto(address + "#formula=x*y&at=x=2,y=3&phase=reverse&from=v1&step=2")
+    tab.wait_for_selector("g.node")
+    assert tab.input_value("#formula") == "x*y"
+    assert tab.input_value("#at") == "x=2 y=3"
+    tab.wait_for_function("() => explorer.state().id === 'reverse'")
+    before = position(tab)
+    tab.fill("#at", "x=2 y=7")
+    tab.press("#at", "Enter")
+    tab.wait_for_function("() => explorer.state().model.values.at(-1) === 14")
+    assert position(tab) == before
+    assert tab.locator(".sliders input[type=number]").nth(1).input_value() == "7"
+    tab.wait_for_function("() => location.hash.includes('y=7')")
+    tab.fill("#formula", "x+y")
+    tab.press("#formula", "Enter")
+    tab.wait_for_function("() => explorer.state().model.values.at(-1) === 9")
+    assert tab.evaluate("() => explorer.state().count") == 0
+
+
 def test_a_small_function_is_typed_and_its_lines_are_linked(tab, address):
     tab.goto(address)
     tab.wait_for_selector("g.node")

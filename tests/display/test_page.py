@@ -2,12 +2,14 @@
 
 import math
 import re
+import threading
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
+from simpleautodiff.display.explorer import server
 
 pytestmark = pytest.mark.browser
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
@@ -304,11 +306,69 @@ def test_arrays_are_heat_maps_with_value_and_gradient_side_by_side(tab, tmp_path
     assert tab.locator("g.node .heat .cell").count() > 0
 
 
+def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):
+    open_page(tab, tmp_path, lambda w: np.sum(np.tanh(w @ w.T)), MATRIX)
+    phase(tab, "forward")
+    tab.keyboard.press("End")
+    rows = tab.eval_on_selector_all("tbody td:nth-child(2)", "all => all.map(c => c.textContent)")
+    assert "0" not in rows
+    assert any("∂v2/∂v1" in row for row in rows)
+
+
 def test_an_index_is_written_as_numpy_takes_it(tab, tmp_path):
     open_page(tab, tmp_path, lambda w: np.sum(w[:, 0]) + w[1, 2] + np.sum(w[..., ::2]), MATRIX)
     tab.keyboard.press("End")
     rows = tab.eval_on_selector_all("tbody td:nth-child(2)", "all => all.map(c => c.textContent)")
     assert {"w[:, 0]", "w[1, 2]", "w[..., ::2]"} <= set(rows)
+
+
+def test_in_a_notebook_the_elements_of_an_array_have_sliders(tab, tmp_path):
+    pytest.importorskip("anywidget")
+    shown = ad.widget(lambda w: np.sum(w**3), MATRIX)
+    frame = tmp_path / "cell.html"
+    frame.write_text(f"<!doctype html><div id=explorer></div><style>{shown._css}</style>")
+    tab.goto(frame.as_uri())
+
+    def move(moved):
+        shown.moved = moved
+        return shown.program
+
+    tab.expose_function("python", move)
+    tab.evaluate(
+        """async ([source, program]) => {
+            const traits = { program, able: true, moved: {} }, told = {};
+            const model = { get: (name) => traits[name], on: (name, act) => (told[name] = act),
+                set: (name, value) => (traits[name] = value),
+                save_changes: async () => {
+                    traits.program = await window.python(traits.moved);
+                    told["change:program"]();
+                } };
+            const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+            const el = document.getElementById("explorer");
+            (await import(url)).default.render({ model, el });
+        }""",
+        [str(shown._esm), shown.program],
+    )
+    tab.wait_for_selector("g.node")
+    tab.click("[role=tab][data-phase=reverse]")
+    tab.click("[aria-label='To the end']")
+    tab.select_option("[aria-label='Element of w']", label="w[1, 2]")
+    box = tab.locator(".sliders input[type=number]")
+    assert box.input_value() == "-1.5"
+    box.fill("2.5")
+    box.press("Enter")
+    other = MATRIX.copy()
+    other[1, 2] = 2.5
+    tab.wait_for_function(
+        f"() => document.querySelector('.outcome').textContent.includes('{np.sum(other**3):.3f}')"
+    )
+    tab.locator("figure.heat").nth(1).locator("[data-element='5']").hover()
+    assert tab.inner_text(".readout").endswith(f"= {3 * 2.5**2:g}")
+    assert position(tab)[0] == position(tab)[1]  # still at the end
+    tab.click("text=Reset")
+    tab.wait_for_function(
+        f"() => document.querySelector('.outcome').textContent.includes('{np.sum(MATRIX**3):.3f}')"
+    )
 
 
 # --- predicted --------------------------------------------------------------------------------
@@ -368,10 +428,16 @@ def test_an_arrow_key_waits_for_the_answer(tab, tmp_path):
 # --- for everyone -----------------------------------------------------------------------------
 
 
+def complaints(tab):
+    """Return what axe-core has to say about a page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core").Axe
+    found = axe().run(tab).response["violations"]
+    return [(f["id"], n["html"][:120]) for f in found for n in f["nodes"]]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("forced", ["none", "active"])
 def test_axe_finds_nothing(tab, tmp_path, scheme, forced):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core").Axe
     tab.emulate_media(color_scheme=scheme, forced_colors=forced)
     open_page(tab, tmp_path, network, *WEIGHTS)
     tab.keyboard.press("p")
@@ -379,9 +445,30 @@ def test_axe_finds_nothing(tab, tmp_path, scheme, forced):
         phase(tab, name)
         for _ in range(3):
             tab.evaluate("() => explorer.on()")
-        found = axe().run(tab, context="#explorer").response["violations"]
-        told = [(one["id"], node["html"][:120]) for one in found for node in one["nodes"]]
-        assert told == [], name
+        assert complaints(tab) == [], name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_arrays(tab, tmp_path, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    open_page(tab, tmp_path, lambda w: np.sum(w**3), MATRIX)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    assert complaints(tab) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_where_formulas_are_typed(tab, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    with server.make_server() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        tab.goto(f"http://127.0.0.1:{running.server_address[1]}/#formula=log(x)&at=x=-1")
+        tab.wait_for_selector("g.node")
+        found = complaints(tab)
+        running.shutdown()
+        thread.join()
+    assert found == []
 
 
 def test_in_forced_colours_the_step_is_told_from_the_others(tab, tmp_path):
@@ -406,6 +493,12 @@ def test_a_small_program_prints_on_one_page(tab, tmp_path):
     assert len(re.findall(rb"/Type\s*/Page\b", pdf)) == 1
 
 
+def test_a_link_into_a_folded_loop_opens_there(tab, tmp_path):
+    open_page(tab, tmp_path, newton, 2.0, place="#phase=values&step=301")
+    assert name_of_current(tab) == "v300"
+    assert "step=301" in tab.url
+
+
 @pytest.mark.parametrize("name", PHASES)
 def test_a_link_opens_at_its_point_phase_and_step(tab, tmp_path, name):
     open_page(tab, tmp_path, FORMULA, 2, 5)
@@ -424,3 +517,55 @@ def test_a_link_opens_at_its_point_phase_and_step(tab, tmp_path, name):
     assert tab.locator(".sliders input[type=number]").first.input_value() == "3"
     value = tab.evaluate("() => explorer.state().model.values.at(-1)")
     assert value == pytest.approx(math.log(3) + 15 - math.sin(5))
+
+
+# --- of any program ---------------------------------------------------------------------------
+
+
+def compared(x, y):
+    return x * y if x > y else x + ad.sin(y)
+
+
+PROGRAMS = {
+    "several results": (lambda x, y: (x * y, x + y), (2.0, 3.0)),
+    "a list": (lambda w: w[0] * w[1] + w[2], ([1.0, 2.0, 3.0],)),
+    "a comparison": (compared, (2.0, 5.0)),
+    "complex": (lambda z: ad.exp(z) * z, (1.0 + 2.0j,)),
+    "an identity": (lambda x: x, (2.0,)),
+    "large numbers": (lambda x, y: x * 1e200 + ad.exp(y), (1e100, 300.0)),
+    "several lines": ("a = x*y\na*sin(a)", (2.0, 3.0)),
+    "an array": (lambda w: np.sum(w[:, 0] * w[0]), (np.ones((3, 3)),)),
+    "a long vector": (lambda w: np.sum(w * w), (np.linspace(-1, 1, 1000),)),
+    "a call of many": (lambda x: ad.maximum(x, 0) + ad.where(x > 1, x, 2 * x), (0.5,)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_any_program_is_played_found_and_predicted(tab, tmp_path, name):
+    f, args = PROGRAMS[name]
+    open_page(tab, tmp_path, f, *args)
+    assert tab.text_content("h1")
+    tab.keyboard.press("p")
+    for key in "1234":
+        tab.locator(".canvas").focus()
+        tab.keyboard.press(key)
+        tab.keyboard.press("Home")
+        for _ in range(30):
+            tab.evaluate("() => explorer.on()")
+        assert min(text_sizes(tab)) >= 11
+    tab.locator("g.node").first.hover()
+    tab.evaluate("() => explorer.visit(0)")
+    tab.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")
+    assert "undefined" not in tab.inner_text("body")
+    assert "NaN" not in tab.inner_text("body")
+    wide = tab.evaluate(
+        """() => [...document.querySelectorAll("g.node")].flatMap((g) => {
+            const box = (part) => g.querySelector(part)?.getBBox();
+            const right = ({ x, width }) => x + width;
+            const texts = [...g.querySelectorAll("text")].filter((text) => text.textContent);
+            const out = texts.filter((text) => right(text.getBBox()) > right(box("rect")));
+            const over = box(".operator")?.width && right(box(".name")) > box(".operator").x;
+            return [...out.map((text) => text.textContent), ...(over ? [g.textContent] : [])];
+        })"""
+    )
+    assert wide == []

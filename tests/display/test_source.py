@@ -228,7 +228,7 @@ def test_every_function_of_arrays_can_be_written_shown_and_explained(name, f, x)
     t = ad.trace(total, x)
     np.testing.assert_allclose(t.adjoints()["x"], wanted, rtol=1e-9, atol=1e-12)
     for table in (t.values(), t.tangents(), t.adjoints()):
-        assert all(row.result for row in table.rows)
+        assert all(row.result or row.folded for row in table.rows)
         assert table.to("latex").count("{") == table.to("latex").count("}")
     for step in t.steps[-3:]:
         assert t.explain(step.name).endswith(".")
@@ -513,3 +513,82 @@ def test_fourier_transforms_are_those_of_numpy():
         re.findall(r"np\.fft\.\w+\(", str(text))
     )
     np.testing.assert_array_equal(text.function()(x), ad.grad(f)(x), strict=True)
+
+
+WEIGHTS = np.array([1.0, 10.0, 100.0])
+
+# functions whose way depends on the numbers, without a comparison of single ones
+ASKING = {
+    "sort": lambda x: np.sum(np.sort(x) * WEIGHTS),
+    "argsort": lambda x: np.sum(x[np.argsort(x)] * WEIGHTS),
+    "partition": lambda x: np.sum(np.partition(x, 1)[:1] ** 2),
+    "lexsort": lambda x: np.sum(x[np.lexsort((x,))] * WEIGHTS),
+    "argmax": lambda x: x[np.argmax(x)] ** 2,
+    "method": lambda x: x[x.argmin()] ** 2,
+    "max": lambda x: np.max(x) ** 2,
+    "median": lambda x: np.median(x) ** 2,
+    "percentile": lambda x: np.percentile(x, 30) ** 2,
+    "any": lambda x: np.sum(x**2) if np.any(x < 0) else np.sum(x),
+    "all": lambda x: np.sum(x**2) if (x > 0).all() else np.sum(x),
+    "element": lambda x: np.sum(x**2) if (x > 0)[1] else np.sum(x),
+    "in": lambda x: np.sum(x**2) if 3.0 in x else np.sum(x),
+    "isclose": lambda x: np.sum(x**2) if np.isclose(x[0], 3.0) else np.sum(x),
+    "array_equal": lambda x: np.sum(x) if np.array_equal(x, [3.0, 1.0, 2.0]) else np.sum(x**2),
+    "isnan": lambda x: np.sum(x) if np.isnan(np.log(x)).any() else np.sum(x**2),
+    "nonzero": lambda x: np.sum(x[np.nonzero(x > 0)] ** 2),
+    "where": lambda x: np.sum(x[np.where(x > 0)] ** 2),
+    "extract": lambda x: np.sum(np.extract(x > 0, x) ** 2),
+    "compress": lambda x: np.sum(np.compress(x > 0, x) ** 2),
+    "mean of some": lambda x: np.mean(x[x > 0] ** 2),
+    "count": lambda x: np.sum(x) * np.count_nonzero(x > 0),
+    "sum": lambda x: np.sum(x) * np.sum(x > 0),
+    "numbers": lambda x: np.sum((x > 0).astype(float) * x),
+    "constants": lambda x: np.sum(np.where(x > 0, 1.0, 2.0) * x),
+    "factor": lambda x: np.sum((x > 0) * x),
+    "searchsorted": lambda x: np.sum(x) * np.searchsorted([0.0, 1.5], x[0]),
+    "digitize": lambda x: np.sum(x * np.digitize(x, [0.0, 1.5])),
+    "isin": lambda x: np.sum(x * np.isin(x, [3.0])),
+    "interp": lambda x: np.sum(np.interp(x, [-3.0, 0.0, 1.5, 4.0], [0.0, 1.0, 5.0, 2.0])),
+    "piecewise": lambda x: np.sum(np.piecewise(x, [x < 0, x >= 0], [np.square, np.exp])),
+    "select": lambda x: np.sum(np.select([x < 0, x > 2], [x**2, x**3], x)),
+    "clip": lambda x: np.sum(np.clip(x, -1, 2) ** 2),
+    "fmod": lambda x: np.sum(np.fmod(x, 2.5) ** 2),
+    "heaviside": lambda x: np.sum(x * np.heaviside(x, 0.5)),
+    "rank": lambda x: np.sum(x) * np.linalg.matrix_rank(np.diag(np.maximum(x, 0.0))),
+}
+
+
+def differs_elsewhere(made, function, x):
+    """Tell whether the text gives other numbers than the function does, and does not refuse."""
+    try:
+        found = made(x)
+    except ValueError as error:
+        return "another branch" not in str(error)
+    return not np.allclose(found, function(x), rtol=1e-13, atol=0, equal_nan=True)
+
+
+TIMES = {
+    "itself": lambda f: f,
+    "once": ad.grad,
+    "twice": lambda f: ad.grad(lambda x: np.sum(ad.grad(f)(x) ** 2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("times", TIMES)
+@pytest.mark.parametrize("name", ASKING)
+def test_what_numbers_decide_is_asked_again(name, times):
+    """Elsewhere the text gives the function's numbers, or refuses them; never others."""
+    function, here = TIMES[times](ASKING[name]), np.array([3.0, 1.0, 2.0])
+    made = ad.source(function, here).function()
+    np.testing.assert_array_equal(made(here), function(here))
+    for there in ([3.5, 1.25, 2.5], [1.0, -2.0, 3.5], [-1.0, 2.0, 2.0], [0.1, 0.2, 0.3]):
+        assert not differs_elsewhere(made, function, np.array(there))
+
+
+def test_the_same_way_is_taken_elsewhere():
+    for name in ("sort", "argmax", "any", "median", "mean of some", "searchsorted", "max"):
+        function = ad.grad(ASKING[name])
+        made = ad.source(function, np.array([3.0, 1.0, 2.0])).function()
+        x = np.array([3.5, 1.25, 2.5])
+        np.testing.assert_allclose(made(x), function(x), rtol=1e-13)

@@ -103,3 +103,10 @@ def test_a_tangent_of_a_choice_times_a_number_that_is_too_large():
 def test_an_infinite_slope_of_an_element_that_is_not_taken():
     f = lambda np, ad, x: ([(0.0**x)[:1] * np.ones(2)], [0.0])
     check(f, np.array([0.5, -0.0]), np.array([1.0, 2.0]))
+
+
+def test_the_sign_of_a_number_that_was_rounded_to_zero():
+    def f(np, ad, x):
+        return [1 / np.rint(x), np.arctan2(np.ceil(x), -1.0), np.copysign(x, np.trunc(x))], [0.0]
+
+    check(f, -0.5, -0.0, 0.5, kind="gradient")

@@ -23,7 +23,6 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY
 from simpleautodiff.arrays.numpy.polynomial_series import FAMILIES, Family, implementations
 from simpleautodiff.arrays.patch_scipy import MODULES, module_of
 from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, SPECIAL_UFUNCS, name_of
-from simpleautodiff.arrays.scipy.scipy_sparse import refuse
 from simpleautodiff.arrays.ufuncs import IMPLEMENTATIONS
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.primitive import Primitive
@@ -273,7 +272,7 @@ def _name(function: object) -> str:
 
 
 def _in_module(module: str) -> list[str]:
-    answered = [key for key in SCIPY if SCIPY[key] is not refuse and module_of(key) == module]
+    answered = [key for key in SCIPY if module_of(key) == module]
     keys = [key.removeprefix(f"{module}.") for key in answered]
     return sorted({re.sub("^[a-z]{3}_(array|matrix)", r"*_\1", key) for key in keys})
 

@@ -9,7 +9,7 @@ import pathlib
 SOURCE = pathlib.Path(__file__).parents[2] / "src" / "simpleautodiff"
 ORDER = (  # from what is built on nothing to what is built on all
     *("errors", "values", "core", "rules", "fast", "arrays", "transforms", "program"),
-    *("compiled", "plug", "autograd", "display", "cli"),
+    *("compiled", "plug", "autograd", "display", "learn", "cli"),
 )
 
 

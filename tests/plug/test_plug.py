@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.optimize
 import simpleautodiff.numpy as hips_np
 
 import simpleautodiff as ad
@@ -23,6 +24,14 @@ def test_minimize(method):
         rosenbrock, np.array([-1.0, 0.5, 2.0]), method=method, options={"maxiter": 2000}
     )
     np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
+
+
+def test_functions_of_scipy_are_differentiated_where_scipy_asks_for_it():
+    """The solver that runs is not taken for the function that is differentiated."""
+    rosen = scipy.optimize.rosen
+    for method in ("BFGS", "Newton-CG", "trust-exact"):
+        found = plug.minimize(rosen, np.array([-1.0, 0.5, 2.0]), method=method)
+        np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
 
 
 def test_minimize_without_derivatives_and_with_arguments():

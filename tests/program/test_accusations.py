@@ -35,6 +35,7 @@ MORE = {  # rows that no function of NumPy meets
         getattr(scipy.linalg, name)(x)
         for name in ("expm", "logm", "sqrtm", "sinm", "cosm", "sinhm", "coshm")
     ),
+    "slope of a root": lambda x: ad.jvp(scipy.linalg.sqrtm, (x,), (x @ B,))[1],
     "triangular": lambda x: scipy.linalg.solve_triangular(x, x[0]),
     "lu": lambda x: scipy.linalg.lu(x)[1],
     "sylvester": lambda x: scipy.linalg.solve_sylvester(x, x @ x, x),

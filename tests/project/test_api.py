@@ -74,11 +74,20 @@ def test_the_commands_for_lecturers_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "teach.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\|.*`(simpleautodiff .*?)`", page, re.M)
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         _, *words = shlex.split(line)
         assert words[0] == "site" or main(words) == 0, line  # the site has tests of its own
     assert all(pathlib.Path(name).exists() for name in ("FOLDER", "graph.svg", "page.html"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_say_how_to_install_what_their_examples_import(page):
+    text = page.read_text(encoding="utf-8")
+    imported = set(re.findall(r"^>>> (?:import|from) (?:simpleautodiff\.)?(\w+)", text, re.M))
+    needed = imported & {"scipy", "sympy", "mpmath", "jax", "dask"}
+    told = " ".join(re.findall(r"`pip install (.*?)`", text))
+    assert {name for name in needed if name not in told} == set()
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Squares of roots and roots of squares at 0, in every mode: expected values are mathematics."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.spatial import distance
@@ -18,6 +20,14 @@ def of_size(f):
 
 def dot_self(product):
     return of_size(lambda r: product(r, r))
+
+
+def written(a, b):
+    """Write two numbers into an array."""
+    out = np.zeros_like(np.stack([a, b]))
+    out[0] = a
+    out[1] = b
+    return out
 
 
 # name: function of two numbers, its Hessian at 0
@@ -52,6 +62,24 @@ SQUARES = {
     "a bell": (lambda x: np.exp(-(np.linalg.norm(x) ** 2)), -TWICE),
     "norm of sizes": (lambda x: np.linalg.norm(np.abs(x)) ** 2, TWICE),
     "fourth power": (lambda x: np.linalg.norm(x) ** 4 + np.linalg.norm(x) ** 2, TWICE),
+    "(2 norm)**2": (lambda x: (2 * np.linalg.norm(x)) ** 2, 4 * TWICE),
+    "(norm / 2)**2": (lambda x: (np.linalg.norm(x) / 2) ** 2, TWICE / 4),
+    "(-norm)**2": (lambda x: (-np.linalg.norm(x)) ** 2, TWICE),
+    "norm**2 / 4": (lambda x: np.linalg.norm(x) ** 2 / 4, TWICE / 4),
+    "norm**4": (lambda x: np.linalg.norm(x) ** 4, 0 * TWICE),
+    "3 norm norm": (lambda x: 3 * np.linalg.norm(x) * np.linalg.norm(x), 3 * TWICE),
+    "norm (norm / -2)": (lambda x: np.linalg.norm(x) * (np.linalg.norm(x) / -2), -TWICE / 2),
+    "four norms": (lambda x: (lambda v: v * v * v * v - 2 * v * v)(np.linalg.norm(x)), -2 * TWICE),
+    "np.square(3 abs)": (lambda x: np.sum(np.square(3 * abs(x))), 9 * TWICE),
+    "(norm (1 + x))**2": (lambda x: (np.linalg.norm(x) * (1 + x[0])) ** 2, TWICE),
+    "2 r @ 3 r": (lambda x: (2 * np.abs(x)) @ (3 * np.abs(x)), 6 * TWICE),
+    "elements of sizes": (lambda x: abs(x)[0] ** 2 + (3 * abs(x)[1]) ** 2, np.diag([2.0, 18.0])),
+    "columns": (lambda x: np.sum((2 * abs(x).reshape(2, 1).T) ** 2), 4 * TWICE),
+    "spread": (lambda x: np.sum((np.linalg.norm(x) * np.array([1.0, -2.0])) ** 2), 5 * TWICE),
+    "joined": (lambda x: np.sum(np.concatenate([abs(x), -3 * abs(x), x]) ** 2), 11 * TWICE),
+    "written": (lambda x: np.sum(written(abs(x[0]), 2 * abs(x[1])) ** 2), np.diag([2.0, 8.0])),
+    "(3 sqrt)**2": (lambda x: (3 * np.sqrt(x @ x)) ** 2, 9 * TWICE),
+    "a wide bell": (lambda x: np.exp(-((np.linalg.norm(x) / 2) ** 2)), -TWICE / 4),
     "distances": (lambda x: np.sum(distance.pdist(np.stack([x, np.zeros(2)])) ** 2), TWICE),
 }
 
@@ -111,6 +139,67 @@ def test_even_powers_of_a_single_number_to_every_order():
     assert ad.derivative(lambda x: ad.sqrt(x) ** 4, 2)(0.0) == 2.0
 
 
+def test_a_factor_of_a_root_has_its_derivatives():
+    """Of (a |x|)² = a² x² at x = 0: ∂²/∂x² = 2 a², all others are 0; at a = 0, too."""
+    for a, expected in ((3.0, 18.0), (0.0, 0.0), (1e200, np.inf)):
+        f = lambda a, x: (a * abs(x)) ** 2
+        with np.errstate(over="ignore"):
+            second = ad.grad(ad.grad(f, 1), (0, 1))(a, 0.0)
+        assert second == (0.0, expected)
+    assert ad.grad(lambda x: (1e200 * abs(x)) ** 2)(1e-200) == pytest.approx(2e200, rel=1e-15)
+    assert ad.jit(ad.grad(lambda x: (1e200 * abs(x)) ** 2))(1e-200) == pytest.approx(2e200)
+
+
+def test_forward_mode_forgets_the_factors_of_a_root():
+    def f(x):
+        y = abs(x)
+        for _ in range(2000):
+            y = y * 0.5
+        return y
+
+    tracemalloc.start()
+    assert ad.jvp(f, (0.0,), (1.0,))[1] == 0
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 200_000
+
+
+ANYWHERE = np.array([-1.0, 0.0, -0.0, 2.0, np.inf, -np.inf, np.nan])
+OUTSIDE = [np.nan, 1.0, 1.0, 1.0, np.nan, np.nan, np.nan]  # of x, where √x is a finite number
+
+
+@pytest.mark.filterwarnings("ignore::simpleautodiff.DomainWarning")
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy's own
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sqrt(x) * np.sqrt(x),
+        lambda x: np.sqrt(x) ** 2,
+        lambda x: np.square(np.sqrt(x)),
+        lambda x: (x**0.5) ** 2,
+    ],
+)
+def test_the_square_of_a_square_root_is_the_same_in_every_mode(f, factor):
+    h = lambda x: factor * f(x)
+    alone = ad.grad(h)
+    compiled = ad.jit(alone)
+    ways = {
+        "alone": [alone(float(x)) for x in ANYWHERE],
+        "array": ad.grad(lambda x: np.sum(h(x)))(ANYWHERE),
+        "array without 0": np.insert(
+            ad.grad(lambda x: np.sum(h(x)))(ANYWHERE[[0, 3, 4, 5, 6]]), [1, 1], factor
+        ),
+        "batch": ad.vmap(alone)(ANYWHERE),
+        "compiled": [compiled(float(x)) for x in ANYWHERE],
+        "forward": [ad.jvp(h, (float(x),), (1.0,))[1] for x in ANYWHERE],
+        "batch, forward": ad.vmap(lambda x: ad.jvp(h, (x,), (1.0,))[1])(ANYWHERE),
+    }
+    for way, found in ways.items():
+        wanted = factor * np.array(OUTSIDE)
+        np.testing.assert_allclose(found, wanted, rtol=4e-16, err_msg=way)
+
+
 def test_graphs_typed_by_hand_have_smooth_squares():
     x = ad.Node(0.0)
     v = ad.absolute(x)
@@ -162,6 +251,9 @@ ROOTS = {
     "z conj(z)": lambda x: np.sqrt(np.sum(((1 + 2j) * x * np.conj((1 + 2j) * x)).real)),
     "|x|**1.5": lambda x: np.sum((x**2) ** 0.75),
     "x**4": lambda x: np.sqrt(np.sum(x**4)),
+    "a product": lambda x: np.sqrt(np.sum(x**2) * (1 + x[1] ** 2)),
+    "a quotient": lambda x: np.sqrt(np.sum(x**2) / (1 + x[0] ** 2)),
+    "a matrix product": lambda x: np.sqrt(x**2 @ (1 + x**2)),
     "norms": lambda x: np.linalg.norm(x) + np.linalg.norm(x, 3) + np.linalg.norm(x, np.inf),
 }
 

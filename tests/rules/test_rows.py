@@ -453,7 +453,6 @@ def test_derivative_at_a_pole(name, x, expected):
 
 
 NUMPY_UNARY = [(row, ufunc) for row, ufunc in UFUNCS if row.arity == 1]
-WHOLE = ("floor", "ceil", "trunc", "rint")  # Python's are whole numbers, which have no inf or nan
 
 
 @pytest.mark.parametrize(("row", "ufunc"), NUMPY_UNARY, ids=[name for _, name in NUMPY_UNARY])
@@ -461,12 +460,24 @@ WHOLE = ("floor", "ceil", "trunc", "rint")  # Python's are whole numbers, which 
 def test_nan_and_inf_give_what_numpy_gives(row, ufunc, x):
     with np.errstate(all="ignore"):
         expected = float(getattr(np, ufunc)(x))
-    if row.name in WHOLE or (math.isnan(expected) and not math.isnan(x)):
+    if math.isnan(expected) and not math.isnan(x):
         with pytest.warns(ad.DomainWarning, match=rf"{row.name}\({x}\)"):
             value = WRAPPINGS[row.name](x)
     else:
         value = WRAPPINGS[row.name](x)
     np.testing.assert_equal(value, expected)
+
+
+@pytest.mark.parametrize("name", ["floor", "ceil", "trunc", "rint", "fix", "around", "round"])
+def test_whole_numbers_are_numpys_to_the_sign_of_zero(name):
+    function = getattr(np, name)
+    for x in (-0.0, 0.0, -0.3, 0.3, -0.5, 0.5, -1.5, 2.5, -1e-30, 1e30, -math.inf, math.nan):
+        for kind in (float, np.float64, np.float32, lambda x: np.array([x, x])):
+            number = kind(x)
+            expected = function(number)
+            value, _ = ad.jvp(function, (number,), (np.ones_like(number),))
+            np.testing.assert_array_equal(value, expected)
+            np.testing.assert_array_equal(np.signbit(value), np.signbit(expected))
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
+from simpleautodiff.rules.asked import note_answer
 from simpleautodiff.rules.row import UFUNCS
 from simpleautodiff.rules.scalar import arithmetic, piecewise
+from simpleautodiff.values.functions import is_different, is_equal, undecided_error
 
 BINARY = {
     "add": arithmetic.add,
@@ -38,6 +40,7 @@ COMPARISONS = {
     "ne": np.not_equal,
 }
 SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {"eq": is_equal, "ne": is_different}
 PREDICATES: tuple[Any, ...] = (np.isnan, np.isinf, np.isfinite, np.signbit)
 
 
@@ -53,6 +56,8 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
 
     def comparison(self: Any, other: Any) -> Any:
         answer = compare(plain(self), plain(other))
+        if answer is None:
+            raise undecided_error(f"whether {plain(self)} {sign} {plain(other)}")
         for x in (self, other):
             while isinstance(x, Traced) and not x.opaque:
                 answer = x.level.answered(answer, sign, self, other)
@@ -64,14 +69,14 @@ def _make_comparison(compare: Callable[[Any, Any], Any], sign: str) -> Callable[
 
 def _make_predicate(ufunc: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a predicate of the plain value."""
-    return lambda x: ufunc(plain(x))
+    return lambda x: note_answer(ufunc(plain(x)), ufunc, x)
 
 
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{f"__{name}__": wrapping for name, wrapping in (BINARY | UNARY).items()},
     **{f"__r{name}__": _reflect(wrapping) for name, wrapping in BINARY.items()},
     **{
-        f"__{name}__": _make_comparison(getattr(operator, name), sign)
+        f"__{name}__": _make_comparison(_COMPARE.get(name) or getattr(operator, name), sign)
         for name, sign in SIGNS.items()
     },
     "__divmod__": lambda x, y: (x // y, x % y),

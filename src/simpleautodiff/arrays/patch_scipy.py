@@ -21,8 +21,9 @@ from simpleautodiff.arrays.lost_derivatives import SCIPY, UNPATCHED
 from simpleautodiff.arrays.numpy import polynomial_series as series, r_c_vectorize as joining
 from simpleautodiff.arrays.registry import Function, explain_arguments
 from simpleautodiff.arrays.scipy.solver_hints import patch_solvers
+from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, patch_constructors
 from simpleautodiff.arrays.writes.versions import Writable
-from simpleautodiff.core.level import Traced, plain, unwrapped
+from simpleautodiff.core.level import Traced, concrete, plain, unwrapped
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.values.functions import is_complex, optional
 from simpleautodiff.values.pytree import flatten
@@ -98,6 +99,8 @@ def _patch(prefix: str, module: Any) -> None:
             _patch_method(owner, method[0], f"scipy.{key}", implementation, isinstance(found, type))
         elif found is not None:
             setattr(module, name, _wrap(found, f"scipy.{key}", implementation))
+    if prefix == "sparse":
+        patch_constructors(has_node)
 
 
 def _patch_numpy(numpy: Any) -> None:
@@ -181,6 +184,8 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
     """Give the values of SciPy's own function to the result of the implementation."""
     if name in _EXACT or not name.startswith("scipy."):
         return result
+    if isinstance(result, SparseNode) or any(isinstance(arg, SparseNode) for arg in args):
+        return result
     if any(callable(leaf) for leaf in flatten((args, kwargs))[0]):
         return result
     return give_values(result, original, args, kwargs)
@@ -189,7 +194,7 @@ def _give_values(result: Any, name: str, original: Any, args: Any, kwargs: Any) 
 def has_node(values: Iterable[Any]) -> bool:
     """Tell whether there is a node among values, or in a list or tuple among them."""
     return any(
-        isinstance(value, (Traced, Writable))
+        isinstance(value, (Traced, Writable, SparseNode))
         or (isinstance(value, (list, tuple)) and has_node(value))
         for value in values
     )
@@ -215,9 +220,15 @@ def _call_implementation(
 
 
 def _as_array(value: Any) -> Any:
-    """Return an argument for an implementation: a list of numbers and nodes becomes an array."""
+    """Return an argument for an implementation: a list of numbers and nodes becomes an array.
+
+    One of arrays of several shapes stays a list.
+    """
     if isinstance(value, tuple):
         return tuple(_as_array(part) for part in value)
     if not isinstance(value, list):
         return unwrapped(value)
-    return np.stack([_as_array(part) for part in value]) if has_node(value) else np.asarray(value)
+    if not has_node(value):
+        return np.asarray(value)
+    parts = [_as_array(part) for part in value]
+    return np.stack(parts) if len({np.shape(concrete(part)) for part in parts}) == 1 else parts

@@ -22,6 +22,7 @@ from simpleautodiff.errors import (
     match_numpy_error,
 )
 from simpleautodiff.rules.array.dtypes import astype, dtype_of
+from simpleautodiff.rules.asked import note_answer
 from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -100,7 +101,8 @@ def _call_without_implementation(function: Any, args: Any, kwargs: Any) -> Any:
         return IN_PLACE_FUNCTIONS[function](args[0].writable(), *args[1:], **kwargs)
     if function not in PLAIN:
         raise scipy_error() or no_rule(name_of(function))
-    return function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+    answer = function(*map_leaves(_plain, args), **map_leaves(_plain, kwargs))
+    return note_answer(answer, function, *args, **kwargs) if function in DECIDING else answer
 
 
 def _call_with_defaults(function: Any, implementation: Function, args: Any, kwargs: Any) -> Any:
@@ -318,14 +320,16 @@ HINTS = {
         "Take the plain array: x.value",
     ),
 }
-PLAIN = {
-    *(np.shape, np.ndim, np.size, np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero),
-    *(np.count_nonzero, np.any, np.all, np.allclose, np.isclose, np.array_equal, np.result_type),
-    *(np.zeros_like, np.ones_like, np.full_like, np.empty_like, np.argwhere, np.flatnonzero),
-    *(np.iscomplexobj, np.isrealobj, np.array_repr, np.array_str, np.digitize, np.array_equiv),
-    *(np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin, np.iscomplex, np.isreal),
-    *(np.isneginf, np.isposinf, np.array2string, np.can_cast, np.common_type, np.min_scalar_type),
-    *(np.may_share_memory, np.shares_memory, np.diag_indices_from, np.tril_indices_from),
-    *(np.triu_indices_from, np.ix_, np.einsum_path, np.linalg.matrix_rank),
+DECIDING = {  # whose plain results depend on the numbers
+    *(np.argmax, np.argmin, np.argsort, np.searchsorted, np.nonzero, np.count_nonzero, np.any),
+    *(np.all, np.allclose, np.isclose, np.array_equal, np.argwhere, np.flatnonzero, np.digitize),
+    *(np.array_equiv, np.nanargmax, np.nanargmin, np.argpartition, np.lexsort, np.isin),
+    *(np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.linalg.matrix_rank),
+}
+PLAIN = DECIDING | {
+    *(np.shape, np.ndim, np.size, np.result_type, np.zeros_like, np.ones_like, np.full_like),
+    *(np.empty_like, np.iscomplexobj, np.isrealobj, np.array_repr, np.array_str, np.array2string),
+    *(np.can_cast, np.common_type, np.min_scalar_type, np.may_share_memory, np.shares_memory),
+    *(np.diag_indices_from, np.tril_indices_from, np.triu_indices_from, np.ix_, np.einsum_path),
     *(np.unravel_index, np.ravel_multi_index),
 }

@@ -34,6 +34,7 @@ from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import matmul
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
+from simpleautodiff.rules.asked import askable, note_answer
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.row import UFUNCS, add_kinks
 from simpleautodiff.rules.scalar.arithmetic import floor_divide, mod, mul, power
@@ -78,12 +79,12 @@ def _ldexp(x: Any, n: Any, times: Function = mul) -> Any:
 
 def _fmod(x: Any, y: Any) -> Any:
     """Return the remainder with the sign of x."""
-    return where_row(plain(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
+    return where_row(askable(x) < 0, -mod(-x, absolute(y)), mod(x, absolute(y)))
 
 
 def _heaviside(x: Any, y: Any) -> Any:
     """Return 0 below 0, 1 above it, and y at it."""
-    return where_row(plain(x) == 0, y, (sign(x) + 1) / 2)
+    return where_row(askable(x) == 0, y, (sign(x) + 1) / 2)
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
@@ -193,7 +194,9 @@ def array_ufunc(self: Any, ufunc: Any, method: str, *inputs: Any, **kwargs: Any)
     if is_plain(ufunc) and ufunc not in _REDUCTIONS:
         if method == "__call__" and not kwargs and out is None and ufunc in UFUNCS:
             return UFUNCS[ufunc](*given)  # which lets the levels know what was asked
-        return getattr(ufunc, method)(*map(plain, given), **_with_out(kwargs, out))
+        function = getattr(ufunc, method)
+        answer = function(*map(plain, given), **_with_out(kwargs, out))
+        return answer if ufunc is np.spacing else note_answer(answer, function, *given, **kwargs)
     if (UFUNCS.get(ufunc) or SPECIAL_UFUNCS.get(ufunc.__name__)) is None:
         raise no_rule(name)
     kwargs = {key: value for key, value in kwargs.items() if key not in _IGNORED}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from dataclasses import asdict
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -23,7 +25,7 @@ from simpleautodiff.cli.problem import Problem, read_problem
 from simpleautodiff.cli.progress import Progress, show_progress
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
-from simpleautodiff.errors import ConstantError, FormulaError
+from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
 from simpleautodiff.program.notation import use_digits
 
@@ -161,6 +163,44 @@ def _explore(options: argparse.Namespace) -> None:
     return rendering.serve(options.port, problem)
 
 
+def _grade(options: argparse.Namespace) -> None:
+    from simpleautodiff.learn.class_report import grade_class
+    from simpleautodiff.learn.grading.grade import grade
+
+    if os.path.isdir(options.engine):
+        settings = {"seed": options.seed, "progress": lambda all: show_progress(all, "grading")}
+        _write(options, grade_class(options.engine, options.task, **settings).to(options.format))
+        return
+    names = dict(pair.split("=", 1) for pair in options.names.split(",") if "=" in pair)
+    report = grade(
+        options.engine,
+        options.task,
+        seed=options.seed,
+        shape=options.shape,
+        names={key.strip(): name.strip() for key, name in names.items()},
+        progress=lambda cases: show_progress(cases, "grading"),
+    )
+    _write(options, report.to(options.format))
+    if not report.ok:
+        raise CheckError(f"{options.engine} is not right yet: {', '.join(report.mistakes)}")
+
+
+def _exercise(options: argparse.Namespace) -> None:
+    from simpleautodiff.learn.exercises import exercise
+
+    problem = _problem(options)
+    if options.wrt:
+        problem.index(options.wrt)
+    values = [Fraction(str(v)) if isinstance(v, float) else v for v in problem.values]  # exact
+    about = [subject.strip() for subject in options.about.split(",")]
+    settings = {"wrt": options.wrt or "", "seed": options.seed, "names": problem.names}
+    sheet = exercise(problem.function, *values, about=about, **settings)
+    if options.quiz:
+        sheet.quiz()
+    else:
+        _write(options, sheet.to(options.format, options.answers))
+
+
 def _paper(options: argparse.Namespace) -> None:
     with Progress("drawing the paper's tables and figures"):
         files = rendering.paper(options.folder)
@@ -200,6 +240,8 @@ _COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "step": _step,
     "explore": _explore,
     "check": _check,
+    "grade": _grade,
+    "exercise": _exercise,
     "paper": _paper,
     "site": _site,
     "cache": _cache,

@@ -20,6 +20,8 @@ EXAMPLE_POINT = ("x1=2", "x2=5")
 MAX_ORDER = 8
 SUFFIXES = {"txt": "text", "tex": "latex", "htm": "html", "md": "markdown"}
 MODES = ("forward", "reverse")
+SHAPES = ("node", "value", "tape", "grad", "dual")
+TABLES = "values, partials, tangents, adjoints, order; some of them"
 SHOWS = ("plain", "values", "tangents", "adjoints", "both", "construction", "reachable", "order")
 
 
@@ -59,6 +61,17 @@ COMMANDS = {
         "forward, reverse and differences side by side",
         ("text", "json"),
         ("wrt", "order", "strict"),
+    ),
+    "grade": Command(
+        "name what is wrong with an engine of yours: mine.py, or a folder",
+        ("text", "json", "junit", "html", "csv"),
+        ("task", "seed", "shape", "names"),
+        "engine",
+    ),
+    "exercise": Command(
+        "a table with blanks; with --quiz it asks for them in this terminal",
+        ("text", "latex", "html"),
+        ("about", "wrt", "seed", "answers", "quiz"),
     ),
     "paper": Command("write every table and figure of the paper", (), (), "folder"),
     "site": Command("write the playground, which runs in any browser", (), (), "folder"),
@@ -164,6 +177,8 @@ def make_parser(name: str) -> argparse.ArgumentParser:
         parser.add_argument("word", nargs="?", default="", metavar="WORD")
     elif command.takes == "shell":
         parser.add_argument("shell", nargs="?", default="bash", choices=SHELLS, metavar="SHELL")
+    elif command.takes == "engine":
+        parser.add_argument("engine", metavar="FILE")
     elif command.takes == "clear":
         parser.add_argument("--clear", action="store_true", help="remove them all")
     else:
@@ -198,6 +213,18 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "show": {"choices": SHOWS, "metavar": "WHAT", "help": f"in the graph: {', '.join(SHOWS)}"},
     "unfold": {"action": "store_true", "help": "every step of a long program, none folded"},
     "strict": {"action": "store_true", "help": "outside a domain: an error and exit code 1"},
+    "about": {"default": "values,adjoints", "metavar": "TABLES", "help": TABLES},
+    "answers": {"action": "store_true", "help": "the answer sheet"},
+    "quiz": {"action": "store_true", "help": "ask for the blanks one after the other"},
+    "task": {"default": "", "metavar": "TASK", "help": "one task alone: order, sum, rules, ..."},
+    "seed": {
+        "type": int,
+        "default": 0,
+        "metavar": "N",
+        "help": "the same number, the same programs and blanks",
+    },
+    "shape": {"default": "", "choices": SHAPES, "metavar": "SHAPE", "help": ", ".join(SHAPES)},
+    "names": {"default": "", "metavar": "NAMES", "help": "node=Scalar,backward=run"},
     "port": {"type": _port, "default": 8000, "metavar": "N", "help": "8000 if not given"},
 }
 

@@ -210,7 +210,7 @@ def _latex(shown: RecordedProblem) -> str:
     parts = []
     for table in shown.tables():
         title = table.title.replace("_", r"\_")
-        parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\n\n{table.to('latex')}")
+        parts.append(f"\\paragraph{{{title}}}\n\\mbox{{}}\\nopagebreak\n\n{table.to('latex')}")
     head, _, drawing = _draw(shown.figure(), "tikz").rpartition(r"\begin{document}")
     setup = [line for line in head.splitlines() if not line.startswith(r"\documentclass")]
     drawing = drawing.replace(r"\end{document}", "").strip()

@@ -37,7 +37,7 @@ class JetLevel(Level):
 
     def result(self, primitive: Primitive, args: Args, values: Args, value: Any) -> Jet:
         """Return the jet of `primitive`(`args`)."""
-        rule = (primitive, tuple(map(_forgetful, args))) if primitive.squared is not None else None
+        rule = (primitive, tuple(map(_forgetful, args))) if primitive.squared else None
         if self.order == 1:
             return Jet(value, [self._tangent(primitive, args, values, value)], self, rule)
         lazy_args = tuple(arg.lazily() if _is_jet(arg, self) else arg for arg in args)

@@ -85,7 +85,8 @@ class Primitive:
     batch: Function | None = None  # how it acts on a batch of arrays at once; see `arrays.batch`
     floats: bool = False  # computed by SciPy: for floats and arrays of them alone
     listed: bool = False  # stands in the table
-    squared: tuple[Partial, ...] | None = None  # of v², from the arguments, where v has a kink at 0
+    squared: tuple[Partial, ...] | None = None  # of v², by v and arguments, where v has a kink at
+    # 0; () where v is a multiple of its arguments, or has their elements
     restate: Callable[..., tuple[Primitive, Args] | None] | None = None  # a smoother row, if any
 
     read: dict[Args, frozenset[int]] = field(

@@ -69,7 +69,7 @@ class Trace(Program):
             return values_table(self, unfold)
 
     def tangents(
-        self, wrt: str = "", digits: int | None = None, unfold: bool = False, seed: Any = 1
+        self, wrt: str = "", seed: Any = 1, *, digits: int | None = None, unfold: bool = False
     ) -> Table:
         """Return the table of the forward sweep from one input, by default the first.
 
@@ -83,10 +83,11 @@ class Trace(Program):
     def adjoints(
         self,
         output: str = "",
+        seed: Any = 1,
+        *,
         digits: int | None = None,
         unfold: bool = False,
         style: str = "steps",
-        seed: Any = 1,
     ) -> Table:
         """Return the table of the reverse sweep from one output, by default the first.
 
@@ -114,7 +115,12 @@ class Trace(Program):
         return turn_upward(table) if style == "paper" else table
 
     def side_by_side(
-        self, mode: str = "forward", wrt: str = "", output: str = "", digits: int | None = None
+        self,
+        mode: str = "forward",
+        wrt: str = "",
+        output: str = "",
+        digits: int | None = None,
+        unfold: bool = False,
     ) -> SideBySide:
         """Return the values beside a sweep, with inputs v₋₁, v₀, as Baydin et al. print them.
 
@@ -131,14 +137,14 @@ class Trace(Program):
         y    = v₂                    = 3.466   ẏ    = v̇₂                                      = 2.5
         """
         with use_digits(digits):
-            return side_by_side(
-                self, mode, self.proper(wrt) if wrt else "", self.proper(output) if output else ""
-            )
+            start, end = self.proper(wrt) if wrt else "", self.proper(output) if output else ""
+            return side_by_side(self, mode, start, end, unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()
         drawn = self.figure().svg()
-        return {"text/html": f"{drawn}\n{table.to('html')}", "text/plain": str(table)}
+        shown = table._repr_mimebundle_()["text/html"]
+        return {"text/html": f"{drawn}\n{shown}", "text/plain": str(table)}
 
 
 def trace(

@@ -48,6 +48,11 @@ def _faster(primitive: Primitive) -> Callable[..., Any]:
     return faster(primitive.compute) if faster else primitive.compute
 
 
+def _restate(primitive: Primitive) -> Callable[..., Any] | None:
+    """Return what finds a smoother primitive for nodes; of those that carry roots, jets need it."""
+    return None if primitive.squared == () else primitive.restate
+
+
 def _record(level: Any, primitive: Primitive, args: tuple[Any, ...], value: Any) -> Node:
     """Make the node of an operation."""
     if type(level) is not FastTape:
@@ -68,7 +73,7 @@ def _wrap_unary(primitive: Primitive) -> Callable[..., Any]:
         return lambda *args: apply(primitive, *args)
     if primitive.name in FASTER:
         by_type[np.ndarray] = FASTER[primitive.name](by_type[np.ndarray])
-    restate = primitive.restate
+    restate = _restate(primitive)
 
     def wrapping(*args: Any) -> Any:
         if len(args) != 1:
@@ -149,7 +154,7 @@ def _setting(setting: Any, level: Any) -> Any:
 
 def _wrap_several(primitive: Primitive) -> Callable[..., Any]:
     """Make a wrapping with a short way for arrays of one level and plain settings, such as axes."""
-    compute, arity, restate = _faster(primitive), primitive.arity, primitive.restate
+    compute, arity, restate = _faster(primitive), primitive.arity, _restate(primitive)
 
     def wrapping(*args: Any) -> Any:
         level, values, arrays = None, [], False
@@ -231,8 +236,9 @@ def wrapping(a=MISSING, b=MISSING, *rest):
 
 # When another primitive may be recorded in place of this one, with as few questions as can be.
 _PRODUCT = (
-    "if type(b) is Node and a.primitive is b.primitive is not None and a.primitive.squared "
-    "is not None and restate(a, b): return explain(a, b)"
+    "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
+    "and p.squared is not None and q.squared is not None "
+    "and (type(a.value) is not float or not a.value) and restate(a, b): return explain(a, b)"
 )
 _RESTATED = {
     "mul": _PRODUCT,

@@ -11,6 +11,7 @@ import numpy as np
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Node
 from simpleautodiff.program.program import record
+from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import name_of
 
 
@@ -19,6 +20,7 @@ class KeptValue(NamedTuple):
 
     node: Node
     value: Any
+    line: str = ""  # of a value that a checkpointed call saves: where it was made
 
     @property
     def bytes(self) -> int:
@@ -40,8 +42,22 @@ def find_kept(nodes: Iterable[Node]) -> list[KeptValue]:
                 if k not in node.primitive.settings:
                     owner = node if k == -1 else node.args[k]
                     of = owner if type(owner) is Node else node
-                    kept.setdefault(id(owner), KeptValue(of, values[k]))
+                    for item in _split(KeptValue(of, values[k])):
+                        number = item.value is values[k] and not np.shape(item.value)
+                        kept.setdefault(id(owner if number else item.value), item)
     return list(kept.values())
+
+
+def _split(item: KeptValue) -> list[KeptValue]:
+    """Return the values of a bundle: the arguments of a checkpointed call, and what it saves."""
+    if not isinstance(item.value, Bundle):
+        return [item]
+    node, entries = item.node, item.value.entries
+    if node.operator == "bundle":
+        return list(map(KeptValue, node.args, entries))
+    if item.value is node.value:
+        return [KeptValue(node, value) for value in entries]
+    return [KeptValue(node, value, line) for line, value in entries]
 
 
 class LineMemory(NamedTuple):
@@ -94,7 +110,11 @@ def memory(f: Callable[..., Any], *args: Any) -> Memory:
     lines: dict[str, LineMemory] = {}
     kept = {id(node): 0 for node in made.nodes}
     for item in find_kept(made.nodes):
-        kept[id(item.node)] += item.bytes
+        if item.line:
+            old = lines.get(item.line, LineMemory(item.line, 0, 0))
+            lines[item.line] = old._replace(bytes=old.bytes + item.bytes)
+        else:
+            kept[id(item.node)] += item.bytes
     for node in made.nodes:
         line = made.lines.get(node, f"input {inputs}")
         old = lines.get(line, LineMemory(line, 0, 0))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.core.level import plain
+from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO, Linear, PartialAdjoint, filled, pull, push
 from simpleautodiff.core.sweep import fit
+from simpleautodiff.rules.asked import note_decision
 from simpleautodiff.rules.row import Wrapping, row
-from simpleautodiff.values.functions import is_array, lift, shape
+from simpleautodiff.values.functions import is_array, lift, shape, undecided_error
+from simpleautodiff.values.interval import Interval
 
 _FINITE = 2**15  # a number below is finite in every dtype
 
@@ -58,15 +62,15 @@ class Masked(PartialAdjoint):
             both = type(carried) is Masked and carried.mask.shape == self.mask.shape
             if not both:
                 return carried
-            return Masked(where(self.mask, carried.array, 0), carried.mask & self.mask)
+            return Masked(_take(self.mask, carried.array, 0), carried.mask & self.mask)
         if type(derivative) is int and derivative == 1:
             return self
         if type(derivative) in (int, float):  # which takes the dtype of the array, and may be inf
             with np.errstate(all="ignore"):
                 product = self.array * derivative
             finite = abs(derivative) < _FINITE
-            return Masked(product if finite else where(self.mask, product, 0), self.mask)
-        product = self.array * where(self.mask, derivative, 0)
+            return Masked(product if finite else _take(self.mask, product, 0), self.mask)
+        product = self.array * _take(self.mask, derivative, 0)
         return Masked(product, _spread(self.mask, product))
 
     def fit(self, like: Any) -> Any:
@@ -109,7 +113,7 @@ class Slopes(Linear):
         def multiply(derivative: Any) -> Masked:
             with np.errstate(all="ignore"):
                 product = derivative if type(slope) is int and slope == 1 else derivative * slope
-            product = where(mask, product, 0)
+            product = _take(mask, product, 0)
             return Masked(product, _spread(mask, product))
 
         super().__init__(multiply, multiply)
@@ -129,6 +133,8 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     For single numbers only the chosen one is computed, and it may be `ZERO`. For arrays both are
     computed and the choice is made element by element; where it is `ZERO` there is no slope.
     """
+    if condition is None:
+        raise undecided_error("a branch of a derivative")
     if is_array(condition):
         with np.errstate(all="ignore"):
             return _choose_each(condition, _evaluate(yes), _evaluate(no))
@@ -138,6 +144,18 @@ def choose(condition: Any, yes: Any, no: Any) -> Any:
     return piecewise((_as_number(_evaluate(yes)), condition), (_as_number(_evaluate(no)), True))
 
 
+def either(*conditions: Any) -> Any:
+    """Return where one of several conditions holds."""
+    if any(condition is None for condition in conditions):
+        raise undecided_error("a branch of a derivative")
+    return functools.reduce(operator.or_, conditions)
+
+
+def is_nan(x: Any) -> Any:
+    """Tell where there is no number; intervals always have some."""
+    return False if isinstance(plain(x), Interval) else x != x
+
+
 def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
     """Choose between the slopes of elements, some of which may not exist."""
     pairs = [pair for pair in ((condition, yes), (~condition, no)) if pair[1] is not ZERO]
@@ -145,10 +163,17 @@ def _choose_each(condition: Any, yes: Any, no: Any) -> Any:
     slopes = [x.slope if type(x) is Slopes else x for _, x in pairs]
     if len(pairs) == 1:
         return Slopes(*slopes, *masks)
-    slope = where(condition, *slopes)
+    slope = _take(condition, *slopes)
     return (
         Slopes(slope, masks[0] | masks[1]) if type(yes) is Slopes or type(no) is Slopes else slope
     )
+
+
+def _take(condition: Any, x: Any, y: Any) -> Any:
+    """Return where(condition, x, y); of plain numbers, nothing but the condition is on a tape."""
+    if not isinstance(x, Traced) and not isinstance(y, Traced):
+        note_decision(condition)
+    return where(condition, x, y)
 
 
 def _where_rule(condition: Any, first: bool) -> Any:
@@ -181,6 +206,8 @@ def _as_number(value: Any) -> Any:
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
+    if condition is None:
+        raise undecided_error("the condition of where")
     if type(condition).__module__.startswith("sympy"):
         return sympy_function("Piecewise")((x, condition), (y, True))
     if isinstance(condition, np.ndarray) or is_array(condition) or shape(x) or shape(y):

@@ -28,7 +28,9 @@ from simpleautodiff.values.functions import (
     dispatch_on_widest,
     find_registered,
     is_complex,
+    is_registered,
 )
+from simpleautodiff.values.libraries import library_of
 
 Wrapping = Callable[..., Any]
 UFUNCS: dict[Any, Wrapping] = {}  # a ufunc of NumPy -> the function that NumPy calls for nodes
@@ -92,14 +94,15 @@ def row(
     listed
         Enter it in the table. False for one of a family, such as einsum with three operands.
     squared, restate
-        Of a root, the derivatives of its square, from the arguments alone; and the function that
-        finds a smoother primitive of the same value. See `rules.roots`.
+        Of a root, the derivatives of its square, and () of what multiplies or moves roots; and the
+        function that finds a smoother primitive of the same value. See `rules.roots`.
     """
     if real and define:
         define = _refuse_complex(name, define)
     by_type: ByType | None = None
     if listed:
-        by_type = _OneFunction(name, {}, value) if value else ByType(name, names or {}, define)
+        one = _OfFloats if floats else _OneFunction
+        by_type = one(name, {}, value) if value else ByType(name, names or {}, define)
     compute = value if value and not floats else dispatch_on_widest(by_type)  # type: ignore[arg-type]
     primitive = Primitive(
         name,
@@ -175,6 +178,16 @@ class _OneFunction(ByType):
 
     def look_up(self, kind: type) -> Function | None:
         return find_registered(self.find[0], kind) or self.find[2]
+
+
+class _OfFloats(_OneFunction):
+    """One function for floats and arrays of them, which other numbers are not given to."""
+
+    def look_up(self, kind: type) -> Function | None:
+        other = is_registered(kind) or library_of(kind) in ("decimal", "mpmath", "sympy")
+        if other and not issubclass(kind, float):
+            return find_registered(self.find[0], kind)
+        return super().look_up(kind)
 
 
 def _refuse_complex_rule(name: str, rule: Partial) -> Partial:

@@ -12,14 +12,19 @@ from simpleautodiff.core.node import Recorder
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.shapes import Bundle
 from simpleautodiff.transforms.arguments import Selection
+from simpleautodiff.transforms.checkpoint_policies import CheckpointPolicies, Policy, SavedCall
 from simpleautodiff.transforms.grad import jvp
 from simpleautodiff.transforms.kinks import KinkTape
 from simpleautodiff.transforms.recorded_call import RecordedCall
 from simpleautodiff.values.pytree import flatten
 
 
-def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
+def checkpoint(f: Callable[..., Any], *, policy: Policy | None = None) -> Callable[..., Any]:
     """Return `f` such that reverse mode retains only its arguments and runs it again when needed.
+
+    With a policy, such as `checkpoint_policies.dots_saveable`, it retains the arrays that this
+    saves as well, and in place of running `f` again computes what is needed from them; the steps
+    themselves, which are small, stay recorded. `memory` tells what is saved, and on which line.
 
     In the graph the whole call is one node, between a node that bundles its arguments and one node
     for each result. `f` runs again, so it has to give the same results again: a function that draws
@@ -36,15 +41,21 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     >>> ad.grad(ad.checkpoint(many_steps))(1.0) == ad.grad(many_steps)(1.0)
     True
     """
-    return as_one_node(f, lambda call_with, arguments_of, inputs: _replay_rule(call_with))
+    if policy is CheckpointPolicies.everything_saveable:
+        return f
+    if policy is None or policy is CheckpointPolicies.nothing_saveable:
+        return as_one_node(f, lambda call_with, arguments_of, inputs: _replay_rule(call_with))
+    return as_one_node(f, lambda call_with, arguments_of, inputs: _replay_rule(call_with), policy)
 
 
-def as_one_node(f: Callable[..., Any], make_rule: Callable[..., Any]) -> Callable[..., Any]:
+def as_one_node(
+    f: Callable[..., Any], make_rule: Callable[..., Any], policy: Policy | None = None
+) -> Callable[..., Any]:
     """Return `f` such that reverse mode records each call as one node.
 
     `make_rule(call_with, arguments_of, inputs)` makes its rule, between the bundle of the leaves at
     `inputs` and that of the results: `call_with(*entries)` is `f` as a function of these leaves,
-    and `arguments_of(entries)` the arguments with them.
+    and `arguments_of(entries)` the arguments with them. A policy says what is saved besides.
     """
 
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
@@ -65,14 +76,19 @@ def as_one_node(f: Callable[..., Any], make_rule: Callable[..., Any]) -> Callabl
             return f(*new_args, **new_kwargs)
 
         values = tuple(leaves[i].value for i in inputs)
-        results, rebuild_results = flatten(checkpoint(call_with)(*values))
-        if any(_is_recorded_from(result, level) for result in results):
+        saved = SavedCall(call_with, values, policy) if policy else None
+        result = saved.result if saved else checkpoint(call_with)(*values)
+        results, rebuild_results = flatten(result)
+        if any(_is_recorded_from(x, level) for x in results) or (saved and not saved.is_whole):
             return f(*args, **kwargs)  # it uses nodes that are not arguments: record every step
         bundle = level.record(_pack(len(inputs)), tuple(leaves[i] for i in inputs), Bundle(values))
+        rule = make_rule(call_with, arguments_of, inputs)
+        partials: tuple[Any, ...] = (rule,)
+        given: tuple[Any, ...] = (bundle,)
+        if saved:
+            partials, given = (_fill_rule(rule, saved), ZERO), (bundle, Bundle(tuple(saved.saved)))
         replay = level.record(
-            _make_primitive("checkpoint", (make_rule(call_with, arguments_of, inputs),)),
-            (bundle,),
-            Bundle(tuple(results)),
+            _make_primitive("checkpoint", partials), given, Bundle(tuple(results))
         )
         outputs = [
             level.record(_pick(i, len(results)), (replay,), result)
@@ -106,7 +122,7 @@ def _is_recorded_from(leaf: Any, level: Level) -> bool:
 def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
     """Make the rule of one checkpointed call: run it again, and sweep."""
 
-    def rule(v: Bundle, x: Bundle) -> Linear:
+    def rule(_v: Bundle, x: Bundle) -> Linear:
         def push(dot: Bundle) -> Bundle:
             tangents = tuple(0 if d is ZERO else d for d in dot.entries)
             return Bundle(tuple(flatten(jvp(f, x.entries, tangents)[1])[0]))
@@ -122,9 +138,23 @@ def _replay_rule(f: Callable[..., Any]) -> Callable[..., Linear]:
     return rule
 
 
+def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., Linear]:
+    """Make the rule of a call of which some values are saved: compute the others, and sweep."""
+
+    def rule(_v: Bundle, x: Bundle, saved: Any) -> Linear:
+        def pull(bar: Bundle) -> Bundle:
+            results = flatten(call.recorded.result)[0]
+            adjoints = call.pull(x.entries, list(zip(results, bar.entries, strict=True)))
+            return Bundle(tuple(ZERO if adjoint is None else adjoint for adjoint in adjoints))
+
+        return Linear(replay(_v, x).push, pull)
+
+    return rule
+
+
 def _pack(size: int) -> Primitive:
     def rule(i: int) -> Callable[..., Linear]:
-        return lambda v, *xs: Linear(
+        return lambda _v, *_xs: Linear(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
         )
 
@@ -132,12 +162,12 @@ def _pack(size: int) -> Primitive:
 
 
 def _pick(i: int, size: int) -> Primitive:
-    def rule(v: Any, x: Bundle) -> Linear:
+    def rule(_v: Any, _x: Bundle) -> Linear:
         return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
     return _make_primitive(f"result {i + 1}", (rule,))
 
 
-def _make_primitive(name: str, partials: tuple[Callable[..., Linear], ...]) -> Primitive:
+def _make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

@@ -14,6 +14,7 @@ from simpleautodiff.arrays.writes.views import twin
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import ArgumentError, InputError
 from simpleautodiff.rules.array.indexing import getitem
+from simpleautodiff.rules.array.repeated_values import OneByOne
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.transforms.arguments import Selection, call, check_function, name_of
 from simpleautodiff.transforms.grad import name_after
@@ -66,10 +67,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
         step = chunk_size or max(size, 1)
         results = []
         for start in range(0, max(size, 1), step):
-            part = [
-                leaf if axis is None else _slice(leaf, axis, start, min(start + step, size))
-                for leaf, axis in zip(leaves, axes, strict=True)
-            ]
+            part = _slice_all(leaves, axes, start, min(start + step, size))
             results.append(_run(f, part, axes, rebuild, min(step, size - start), out_axes))
         return results[0] if len(results) == 1 else _join_chunks(results, out_axes)
 
@@ -90,17 +88,49 @@ def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_
                 iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
             )
     level = BatchLevel(size)
+    level.splits = True
     batches = [
         leaf if axis is None else batch(leaf, axis, level)
         for leaf, axis in zip(leaves, axes, strict=True)
     ]
     args, kwargs = rebuild(iter(batches))
-    with level:
-        result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+    try:
+        with level:
+            result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+    except OneByOne as need:
+        if need.level is not level:
+            raise
+        return _run_in_parts(f, leaves, axes, rebuild, size, out_axes)
     results, rebuild_results = flatten(result)
     result_axes = _match_axes(out_axes, result, "out_axes")
     pairs = zip(results, result_axes, strict=True)
     return rebuild_results(iter([_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs]))
+
+
+def _run_in_parts(
+    f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any
+) -> Any:
+    """Run a function on the halves of a batch, and on one example alone."""
+    if size > 1:
+        bounds = ((0, size // 2), (size // 2, size))
+        parts = [_slice_all(leaves, axes, start, stop) for start, stop in bounds]
+        results = [
+            _run(f, part, axes, rebuild, stop - start, out_axes)
+            for part, (start, stop) in zip(parts, bounds, strict=True)
+        ]
+        return _join_chunks(results, out_axes)
+    pairs = zip(leaves, axes, strict=True)
+    args, kwargs = rebuild(iter([x if axis is None else _take_first(x, axis) for x, axis in pairs]))
+    result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+    results, rebuild_results = flatten(result)
+    pairs = zip(results, _match_axes(out_axes, result, "out_axes"), strict=True)
+    return rebuild_results(
+        iter([x if axis is None else np.expand_dims(x, axis) for x, axis in pairs])
+    )
+
+
+def _take_first(leaf: Any, axis: int) -> Any:
+    return getitem(leaf, (*(slice(None),) * (axis % len(shape_of(leaf))), 0))
 
 
 def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:
@@ -127,6 +157,14 @@ def _check_out_axis(axis: int, full: tuple[int, ...], f: F) -> None:
             f"out_axes={axis}: a result of {name_of(f)} has the shape {full[1:]} for one example, "
             f"so the examples can lie along the axes {-len(full)} to {len(full) - 1}"
         )
+
+
+def _slice_all(leaves: list[Any], axes: list[Any], start: int, stop: int) -> list[Any]:
+    """Return some of the examples."""
+    return [
+        leaf if axis is None else _slice(leaf, axis, start, stop)
+        for leaf, axis in zip(leaves, axes, strict=True)
+    ]
 
 
 def _slice(leaf: Any, axis: int, start: int, stop: int) -> Any:

@@ -33,7 +33,7 @@ from simpleautodiff.values.libraries import (
     library_of,
     optional as optional,
 )
-from simpleautodiff.values.other_arrays import Foreign, is_foreign, wrap_foreign
+from simpleautodiff.values.other_arrays import Foreign, is_foreign, unlabelled, wrap_foreign
 
 _REGISTERED: dict[type, Mapping[str, Function]] = {}
 
@@ -91,9 +91,9 @@ def check_value(value: Any, what: str) -> Any:
     kind = type(value)
     if kind.__module__.startswith("scipy.sparse"):
         raise ValueKindError(
-            f"{what} is a sparse matrix, which has derivative rules in products with arrays, "
-            f"A @ x and x @ A, alone. For (k * A) @ x write k * (A @ x); for all else use "
-            f"A.toarray(){cite_line()}"
+            f"{what} is a sparse matrix, which has derivative rules in products, A @ x, x @ A and "
+            "A * k, alone. Differentiate in its elements: csr_array((data, A.indices, A.indptr), "
+            f"shape=A.shape); for all else use A.toarray(){cite_line()}"
         )
     if all(hasattr(kind, method) for method in ("__add__", "__sub__", "__mul__")):
         return value
@@ -106,6 +106,7 @@ def check_value(value: Any, what: str) -> Any:
 
 def as_argument(x: Any, setting: bool) -> Any:
     """Convert an argument of a primitive; lists of numbers become arrays."""
+    x = unlabelled(x)
     if is_foreign(x):
         return wrap_foreign(x)
     return np.asarray(x) if type(x) is list and not setting else x
@@ -204,10 +205,44 @@ def width(kind: type) -> int:
 
 def find_registered(name: str, kind: type) -> Function | None:
     """Return the function that `register_number` was given for a type, or None."""
+    if is_mpmath_interval(kind):  # it registers its functions
+        importlib.import_module("simpleautodiff.values.mpmath_intervals")
     for base in kind.__mro__:
         if name in _REGISTERED.get(base, {}):
             return _REGISTERED[base][name]
     return None
+
+
+def is_mpmath_interval(kind: type) -> bool:
+    """Tell whether a number type is that of `mpmath.iv`."""
+    return kind.__name__ == "ivmpf"
+
+
+def is_equal(x: Any, y: Any) -> Any:
+    """Return x == y; of intervals of mpmath None where the numbers in them decide.
+
+    mpmath asks whether they are the same interval.
+    """
+    if is_mpmath_interval(type(x)) or is_mpmath_interval(type(y)):
+        apart = (x < y) or (x > y)
+        return False if apart else True if x == y and getattr(x - y, "delta", 0) == 0 else None
+    return x == y
+
+
+def is_different(x: Any, y: Any) -> Any:
+    """Return x != y; of intervals of mpmath None where the numbers in them decide."""
+    if is_mpmath_interval(type(x)) or is_mpmath_interval(type(y)):
+        same = is_equal(x, y)
+        return same if same is None else not same
+    return x != y
+
+
+def undecided_error(question: str) -> DomainError:
+    """Return the error for a comparison of mpmath's intervals that has no answer: it is None."""
+    return DomainError(
+        f"{question} is not decided: the answer is not the same for all numbers of the interval. "
+        f"Make the box smaller{cite_line()}"
+    )
 
 
 def is_registered(kind: type) -> bool:

@@ -6,12 +6,13 @@ place, and by four after the functions of `math`, whose errors are below two.
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Callable
 from typing import Any
 
 from simpleautodiff.errors import ArgumentError, DomainError
-from simpleautodiff.values.functions import register_number
+from simpleautodiff.values.functions import optional, register_number
 
 _INF = math.inf
 
@@ -66,6 +67,10 @@ class Interval:
 
     def __hash__(self) -> int:
         return hash((self.lo, self.hi))
+
+    def conjugate(self) -> Interval:
+        """Return itself: its numbers are real."""
+        return self
 
     def hull(self, other: Interval) -> Interval:
         """Return the smallest interval that contains both."""
@@ -253,13 +258,39 @@ def _hypot(x: Any, y: Any) -> Any:
     return _increasing(math.sqrt, 0.0)(_at_least_0(x * x if x is y else x**2 + y**2))
 
 
+def _largest(x: Any, y: Any) -> Interval:
+    x, y = (z if isinstance(z, Interval) else Interval(z) for z in (x, y))
+    return Interval(max(x.lo, y.lo), max(x.hi, y.hi))
+
+
 def _at_least_0(x: Interval) -> Interval:
     return x.meet(Interval(0.0, _INF)) if x.lo < 0 <= x.hi else x
 
 
+def _by_mpmath(name: str) -> Callable[..., Interval]:
+    """Return a function of intervals that mpmath computes."""
+
+    def enclose(*xs: Any) -> Interval:
+        mpmath = optional("mpmath", f"{name} of an interval")
+        functions = importlib.import_module("simpleautodiff.values.mpmath_intervals").FUNCTIONS
+        given = [mpmath.iv.mpf([x.lo, x.hi]) if isinstance(x, Interval) else x for x in xs]
+        found = functions[name](*given)
+        return _outwards(float(found.a), float(found.b))
+
+    return enclose
+
+
+_BY_MPMATH = (
+    *("atan2", "beta", "betaln", "ceil", "clip", "copysign", "cosdg"),
+    *("cosm1", "deg2rad", "digamma", "entr", "erfinv", "exp1", "expi", "floor", "fmax", "fmin"),
+    *("gamma", "kl_div", "lgamma", "logaddexp", "logaddexp2", "logit", "ndtri", "polygamma"),
+    *("polygamma_step", "rad2deg", "rel_entr", "rgamma", "rint", "sign", "sinc"),
+    *("sinc_derivative", "sindg", "tandg", "trunc", "xlog1py", "xlogy"),
+)
 register_number(
     Interval,
     {
+        **{name: _by_mpmath(name) for name in _BY_MPMATH},
         "exp": _increasing(math.exp),
         "exp2": _increasing(math.exp2),
         "expm1": _increasing(math.expm1),
@@ -289,7 +320,7 @@ register_number(
         "erfc": _decreasing(math.erfc),
         "sigmoid": lambda x: 1 / (1 + _increasing(math.exp)(-x)),
         "softplus": lambda x: _increasing(math.log, 0.0)(1 + _increasing(math.exp)(x)),
-        "maximum": lambda x, y: Interval(max(x.lo, y.lo), max(x.hi, y.hi)),
-        "minimum": lambda x, y: Interval(min(x.lo, y.lo), min(x.hi, y.hi)),
+        "maximum": _largest,
+        "minimum": lambda x, y: -_largest(-x, -y),
     },
 )

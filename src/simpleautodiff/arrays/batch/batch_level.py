@@ -34,6 +34,8 @@ from simpleautodiff.values.pytree import flatten, map_leaves
 class BatchLevel(OpaqueLevel):
     """A level on which operations act on a batch of `size` examples."""
 
+    splits = False  # whether examples can be computed each alone instead
+
     def __init__(self, size: int) -> None:
         super().__init__()
         self.size = size

@@ -38,6 +38,7 @@ from simpleautodiff.rules.array.repeated_values import (
     move_singular,
     move_symmetric,
     separate,
+    split_batch,
 )
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
 from simpleautodiff.rules.scalar.complex_parts import conj, real, squared_size
@@ -140,6 +141,7 @@ def _separate(a: Any, kind: _Kind) -> Any:
     """
     if not isinstance(plain(a), Traced):
         return separate(a, kind.find_values, kind.move)
+    split_batch(a, kind.find_values, kind.move)
     if plain(a) is not a and can_decide(a):
         _refuse_repeated(kind.take_values(kind.row(plain(a)), a), kind.move is move_singular)
     return a

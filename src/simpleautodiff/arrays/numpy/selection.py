@@ -25,6 +25,7 @@ from simpleautodiff.errors import ArgumentError, InputError, RuleError, cite_lin
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import getitem, set_item
 from simpleautodiff.rules.array.shapes import broadcast_to, reshape, shape_of
+from simpleautodiff.rules.asked import askable
 from simpleautodiff.rules.branches import where as where_row
 from simpleautodiff.rules.scalar import special
 from simpleautodiff.rules.scalar.complex_parts import imag, real
@@ -40,7 +41,7 @@ if hasattr(np, "fix"):  # deprecated since NumPy 2.5
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """Select element by element; without choices, return the indices where the condition holds."""
     if x is None and y is None:
-        return np.nonzero(plain(condition))
+        return np.nonzero(askable(condition))
     chosen = plain(as_array(condition))
     chosen = chosen if getattr(chosen, "dtype", None) == np.bool_ else chosen != 0
     return where_row(chosen, as_array(x), as_array(y))

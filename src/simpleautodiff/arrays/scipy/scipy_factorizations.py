@@ -217,9 +217,9 @@ def polar(a: Any, side: str = "right") -> Any:
     m, n = shape_of(a)[-2:]
     turned = flip(a)
     if m >= n:
-        turn = matmul(a, np.linalg.inv(matrices.sqrtm(matmul(turned, a))))
+        turn = matmul(a, np.linalg.inv(matrices.principal_root(matmul(turned, a), False)))
     else:
-        turn = matmul(np.linalg.inv(matrices.sqrtm(matmul(a, turned))), a)
+        turn = matmul(np.linalg.inv(matrices.principal_root(matmul(a, turned), False)), a)
     return turn, matmul(flip(turn), a) if side == "right" else matmul(a, flip(turn))
 
 

@@ -69,7 +69,7 @@ def fractional_matrix_power(A: Any, t: Any) -> Any:
 @implements_scipy("linalg.signm")
 def signm(A: Any, disp: Any = None) -> Any:
     """Return the sign of a matrix: A times the inverse of the root of A²."""
-    return matmul(A, np.linalg.inv(matrices.sqrtm(matmul(A, A))))
+    return matmul(A, np.linalg.inv(matrices.principal_root(matmul(A, A), False)))
 
 
 # Functions that NumPy has as well. ----------------------------------------------------------------

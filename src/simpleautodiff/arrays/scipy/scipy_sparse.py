@@ -8,6 +8,7 @@ import numpy as np
 
 from simpleautodiff.arrays.lost_derivatives import INSTEAD, SCIPY
 from simpleautodiff.arrays.registry import as_array, implements_scipy
+from simpleautodiff.arrays.scipy.sparse_nodes import SparseNode, make_diagonals
 from simpleautodiff.errors import ArgumentError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.dtypes import dtype_of
@@ -30,7 +31,7 @@ def is_sparse(x: Any) -> bool:
 def multiply(matrix: Any, x: Any) -> Any:
     """Multiply a sparse matrix by a vector or a matrix."""
     if not shape_of(x):
-        refuse(matrix, x)
+        return scale(matrix, x)
     data, pattern = _constants(matrix)
     if len(shape_of(x)) > 2 or shape_of(x)[0] != matrix.shape[1]:
         raise ArgumentError(
@@ -47,11 +48,13 @@ def multiply_from_left(x: Any, matrix: Any) -> Any:
     return swap(multiply(matrix.T, swap(x)))
 
 
-def refuse(matrix: Any, x: Any) -> Any:
-    """Raise the error for a sparse matrix of nodes, with advice."""
+def scale(matrix: Any, x: Any) -> Any:
+    """Multiply a sparse matrix by a number; with an array, element by element, it is refused."""
+    if not shape_of(x):
+        return SparseNode(*_constants(matrix)) * x
     raise RuleError(
-        "a sparse matrix has plain elements, so it is not multiplied with a node element by "
-        f"element. For (k * A) @ x write k * (A @ x), else use A.toarray(){cite_line()}"
+        "a sparse matrix is not multiplied with an array of nodes element by element. For "
+        f"(d * A) @ x write d * (A @ x), else use A.toarray(){cite_line()}"
     )
 
 
@@ -68,14 +71,14 @@ def _constants(matrix: Any) -> Any:
 for _name in _SPARSE_CLASSES:
     SCIPY[f"{_name}.__matmul__"] = SCIPY[f"{_name}.dot"] = multiply
     SCIPY[f"{_name}.__rmatmul__"] = lambda matrix, x: multiply_from_left(x, matrix)
-    SCIPY[f"{_name}.multiply"] = refuse
-    SCIPY[f"{_name}.__mul__"] = multiply if _name.endswith("matrix") else refuse
+    SCIPY[f"{_name}.multiply"] = scale
+    SCIPY[f"{_name}.__mul__"] = multiply if _name.endswith("matrix") else scale
 
 
 @implements_scipy("sparse.linalg.spsolve")
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: bool = True) -> Any:
-    """Solve a sparse system; the matrix is a constant."""
-    data, pattern = _constants(A)
+    """Solve a sparse system."""
+    data, pattern = (A.data, A.pattern) if isinstance(A, SparseNode) else _constants(A)
     solution = sparse.sparse_solve(data, b, pattern)
     return solution if len(shape_of(b)) < 2 or shape_of(b)[1] > 1 else reshape(solution, (-1,))
 
@@ -89,17 +92,8 @@ INSTEAD.update(
         "write scipy.sparse.linalg.spsolve(A, b)",
     )
 )
-INSTEAD["sparse._cs_matrix.__init__"] = INSTEAD["sparse._coo_base.__init__"] = (
-    "a sparse matrix has plain elements; its product with x is "
-    "np.bincount(rows, data * x[columns], n)"
-)
-INSTEAD.update(
-    dict.fromkeys(
-        [f"sparse.{name}" for name in ("diags", "diags_array", "spdiags", "dia_array.__init__")],
-        "a sparse matrix has plain elements; a diagonal d times x is d * x, and one k above it "
-        "np.append(d * x[k:], np.zeros(k)): add them up",
-    )
-)
+for _name in ("diags", "diags_array"):
+    SCIPY[f"sparse.{_name}"] = make_diagonals
 
 
 # Banded matrices. ---------------------------------------------------------------------------------

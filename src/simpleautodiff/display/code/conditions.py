@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple, Self, SupportsIndex
 
 import numpy as np
 
+from simpleautodiff.core.level import Traced
+from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import SUM
 from simpleautodiff.program.notation import Term
+from simpleautodiff.values.pytree import map_leaves
 
 COMPARISON = SUM - 1  # the precedence of a comparison
 
@@ -41,18 +45,59 @@ class ConditionArray(np.ndarray[Any, Any]):
     condition: Condition | None = None
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(x, Traced) for x in inputs):
+            return NotImplemented  # the node answers
         out = tuple(np.asarray(x) for x in options.pop("out", ()))
         if out:
             options["out"] = out
         plain = [np.asarray(x) if isinstance(x, ConditionArray) else x for x in inputs]
         answer = getattr(ufunc, method)(*plain, **options)
-        booleans = all(np.asarray(x).dtype == np.bool_ for x in inputs)
-        if method != "__call__" or options or ufunc not in _LOGICAL_SIGNS or not booleans:
-            return answer
-        return attach_condition(answer, _LOGICAL_SIGNS[ufunc], *inputs)
+        logical = method == "__call__" and not options and ufunc in _LOGICAL_SIGNS
+        if logical and all(np.asarray(x).dtype == np.bool_ for x in plain):
+            return attach_condition(answer, _LOGICAL_SIGNS[ufunc], *inputs)
+        if method == "reduce":
+            options = {name: x for name, x in options.items() if x is not None}
+            return self._ask(answer, ufunc.reduce, inputs, options)
+        for x in inputs:
+            if isinstance(x, ConditionArray) and not _is_within_row():
+                x.decide()
+        return answer
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(issubclass(kind, Traced) for kind in types):
+            return NotImplemented  # the node answers
+        plain = map_leaves(
+            lambda x: np.asarray(x) if isinstance(x, ConditionArray) else x, (args, kwargs)
+        )
+        answer = function(*plain[0], **plain[1])
+        return answer if function in _BY_SHAPE else self._ask(answer, function, args, kwargs)
+
+    def _ask(self, answer: Any, function: Any, args: Any, kwargs: Any) -> Any:
+        """Return the answer of a function, by which the code goes its way; the tape is told."""
+        if self.level is not None and not _is_within_row():
+            self.level.note_call(answer, function, args, kwargs)
+        return answer
+
+    def decide(self) -> Any:
+        """Return plain bools, by which the code goes its way; the tape is told."""
+        plain = np.asarray(self)
+        if self.level is not None:
+            self.level.note_condition(self.condition, plain.copy())
+        return plain
+
+    @property
+    def level(self) -> Any:
+        """The tape of the nodes in the condition."""
+        return self.condition and _level_of(self.condition)
 
     def __getitem__(self, index: Any) -> Any:
-        return np.asarray(self)[index]
+        return self.decide()[index]
+
+    def __iter__(self) -> Any:
+        return iter(self.decide())
+
+    def __bool__(self) -> bool:
+        return bool(self.decide())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.condition = None  # these bools no longer follow from the condition
@@ -66,11 +111,43 @@ class ConditionArray(np.ndarray[Any, Any]):
 
     def astype(self, *args: Any, **options: Any) -> Any:
         """Return plain numbers."""
-        return np.asarray(self).astype(*args, **options)
+        return self.decide().astype(*args, **options)
 
     def reshape(self, *shape: SupportsIndex, **options: Any) -> Any:  # type: ignore[override]
         """Return plain bools."""
-        return np.asarray(self).reshape(*shape, **options)
+        return self.decide().reshape(*shape, **options)
+
+    def nonzero(self) -> Any:
+        """Return plain indices."""
+        return self.decide().nonzero()
+
+    def tolist(self) -> Any:
+        """Return plain bools."""
+        return self.decide().tolist()
+
+
+_BY_SHAPE = {np.shape, np.ndim, np.size, np.result_type, np.broadcast_shapes}
+
+
+def _level_of(condition: Condition) -> Any:
+    """Return the tape of the nodes in a condition."""
+    for side in condition.sides:
+        inside = condition_of(side)
+        level = side.level if type(side) is Node else inside and _level_of(inside)
+        if level is not None:
+            return level
+    return None
+
+
+def _is_within_row() -> bool:
+    """Tell whether a row asks, to compute a value: that is recorded, and evaluated again."""
+    frame: Any = sys._getframe(2)
+    while frame.f_globals.get("__name__", "").startswith(("numpy.", __name__)):
+        frame = frame.f_back
+    return str(frame.f_globals.get("__name__", "")).startswith(_ROWS)
+
+
+_ROWS = ("simpleautodiff.core.", "simpleautodiff.rules.", "simpleautodiff.values.")
 
 
 def attach_condition(answer: Any, sign: str, *sides: Any) -> Any:

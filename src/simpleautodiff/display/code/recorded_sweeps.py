@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.arrays.given_values import Call, Given
 from simpleautodiff.core.jet import Jet, JetLevel
-from simpleautodiff.core.level import Traced
+from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.core.linear import filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import Primitive
@@ -17,7 +17,7 @@ from simpleautodiff.core.sweep import reverse_sweep
 from simpleautodiff.core.tape import Seeds, Tape
 from simpleautodiff.display.code.conditions import Condition, attach_condition, condition_of
 from simpleautodiff.transforms.located_tapes import LocatedTape
-from simpleautodiff.values.pytree import flatten
+from simpleautodiff.values.pytree import flatten, map_leaves
 
 
 class Change(NamedTuple):
@@ -33,14 +33,14 @@ class Change(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """A condition on single numbers by which the code has gone its way, and what it was."""
+    """A condition, or a call, by whose answer the code has gone its way, and what that was."""
 
-    condition: Condition
-    answer: bool
+    asked: Condition | Call
+    answer: Any
 
     def operands(self) -> list[Node]:
         """Return the nodes that decide."""
-        return [side for side in self.condition.sides if type(side) is Node]
+        return _operands_of(self.asked)
 
 
 class SourceTape(LocatedTape):
@@ -70,6 +70,26 @@ class SourceTape(LocatedTape):
             self.decisions.append(Decision(Condition(sign, sides), bool(answer)))
             return answer
         return attach_condition(answer, sign, *sides)
+
+    def note_call(self, answer: Any, function: Any, args: Any, kwargs: Any) -> None:
+        """Note the answer of a function of NumPy by which the code goes its way."""
+        args, kwargs = map_leaves(lambda x: self._find_on_tape(unwrapped(x)), (args, kwargs))
+        self.decisions.append(Decision(Call(function, args, kwargs, None), answer))
+
+    def note_condition(self, condition: Condition, answer: Any) -> None:
+        """Note a condition on arrays by whose answer the code goes its way."""
+        self.decisions.append(Decision(condition, answer))
+
+    def record(self, primitive: Primitive | None, args: tuple[Any, ...], value: Any) -> Node:
+        """Record a step; elements that a condition takes are to be as many elsewhere."""
+        name = "" if primitive is None else primitive.name
+        for index in map(inner, args) if name in _INDEXED else ():
+            for part in index if isinstance(index, tuple) else (index,):
+                if condition_of(part) is not None:
+                    self.note_call(
+                        np.count_nonzero(np.asarray(part)), np.count_nonzero, (part,), {}
+                    )
+        return super().record(primitive, args, value)
 
     def _find_on_tape(self, x: Any) -> Any:
         """Return the node on this tape that a value of a higher level refers to."""
@@ -103,12 +123,15 @@ def call_of(arg: Any) -> Call | None:
     return given.call if isinstance(given, Given) else None
 
 
+_INDEXED = {"getitem", "scatter", "set_item"}
+
+
 def _operands_of(arg: Any) -> list[Node]:
     if type(arg) is Node:
         return [arg]
-    if call := call_of(arg):
-        return [x for x in flatten((call.args, call.kwargs))[0] if type(x) is Node]
-    condition = condition_of(inner(arg))
+    if call := arg if isinstance(arg, Call) else call_of(arg):
+        return [x for leaf in flatten((call.args, call.kwargs))[0] for x in _operands_of(leaf)]
+    condition = arg if isinstance(arg, Condition) else condition_of(inner(arg))
     return [x for side in condition.sides for x in _operands_of(side)] if condition else []
 
 

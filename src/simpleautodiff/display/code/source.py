@@ -94,11 +94,12 @@ def source(
         ``lambda x: jvp(f, (x,), (1.0,))``.
     args
         A point. Loops, branches and shapes are those of this point, so the text is valid wherever
-        they are the same; a function without them is valid everywhere. Where a single number
-        decided on a branch the text tests it again, and refuses another. Conditions on arrays are
-        evaluated again: ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; but a value computed from
-        conditions alone, as ``np.where(x > 0, 1, 2)`` and much of a second derivative, is a
-        constant of the point. At the point itself the text gives the same numbers to the last bit.
+        they are the same; a function without them is valid everywhere. Where numbers decided on a
+        branch, or on indices (``np.any(x > 0)``, ``np.argsort(x)``), the text asks them again, and
+        refuses another answer. Conditions on arrays are evaluated again:
+        ``np.where(x > 0, x, -x)``, ``np.maximum(x, y)``; what is computed from conditions alone, as
+        ``np.where(x > 0, 1, 2)`` and much of a second derivative, is to be as it was, or is
+        refused. At the point itself the text gives the same numbers to the last bit.
         Without a point each parameter gets a number.
     simplify
         Use SymPy's symbols in place of the numbers, and write the simplified formula.

@@ -179,8 +179,18 @@ class Statements:
 
     def _write_decision(self, decision: Decision) -> None:
         """Refuse numbers by which the code would have gone another way."""
-        written = self._condition(decision.condition)
-        test = f"not {written.piece.text}" if decision.answer else written.piece.text
+        asked, answer = decision
+        answer = bool(answer) if isinstance(answer, np.bool_) else answer
+        if isinstance(asked, Call) and not _can_write(asked):
+            raise ArgumentError(
+                f"the answer of {asked.function!r} cannot be asked again in source code; write the "
+                "function without it"
+            )
+        written = self._call(asked) if isinstance(asked, Call) else self._condition(asked)
+        test = written.piece.text if answer is False else f"not {written.piece.text}"
+        if not isinstance(answer, bool):
+            whole = _as_array(answer)
+            test = f"not np.array_equal({written.piece.text}, {self._constant(whole).text})"
         if test not in self.tests:
             self.tests.add(test)
             check = f"if {test}: raise ValueError({_OTHER_BRANCH!r})"
@@ -210,7 +220,8 @@ class Statements:
 
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
-        assert node.primitive is not None
+        if node.primitive is None:
+            return "…"
         return render(node.primitive, tuple(self._mention(arg) for arg in node.args)).text
 
     def _mention(self, arg: Any) -> Any:
@@ -368,11 +379,17 @@ def _write_step(node: Node, pieces: list[Piece]) -> Piece:
     return write_expression(row, pieces, node.values(), value, _library_call)
 
 
+def _as_array(answer: Any) -> Any:
+    """Return an answer, which may be several arrays of indices, as one plain array."""
+    whole = np.array(answer)
+    return whole if whole.ndim else whole[()]
+
+
 def _can_write(call: Call) -> bool:
     """Tell whether the function has a name, and its other arguments can be written."""
     try:
         for leaf in flatten((call.args, call.kwargs))[0]:
-            if type(leaf) is not Node:
+            if type(leaf) is not Node and condition_of(leaf) is None:
                 write_literal(leaf)
     except ArgumentError:
         return False

@@ -38,6 +38,7 @@ from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 
 MOST_SWEEPS = 12
+LINEAR = {"text": "linear"}  # a local derivative that is a linear map, and no number
 MOST_ELEMENTS = 400  # of an array that is drawn as a heat map
 
 
@@ -182,7 +183,8 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         "numbers": numbers,
         "reason": write_reason(program, node),
         "partials": {
-            k: None if d is ZERO or type(d) is Linear else json_number(d) for k, d, _ in local
+            k: None if d is ZERO else LINEAR if type(d) is Linear else json_number(d)
+            for k, d, _ in local
         },
         "slopes": {k: text for k, _, text in local},
         "line": program.lines.get(node, ""),

@@ -173,8 +173,8 @@ def write_latex(table: Table) -> str:
     arrow = "up" if table.upward else "down"
     lines = [rf"$\left\{arrow}arrow", rf"\begin{{tabular}}{{{' '.join(shapes)}}}"]
     end = r"\tabularnewline" if any(broken) else r"\\"
-    if any(broken):
-        lines.insert(0, r"{\footnotesize\renewcommand{\arraystretch}{1.3}")
+    if any(broken):  # after an = sign only where it must be
+        lines.insert(0, r"{\footnotesize\relpenalty=9000\renewcommand{\arraystretch}{1.3}")
     for number, section in enumerate(table.sections):
         if number:
             lines.append(rf"  \cmidrule{{1-{len(columns)}}}")
@@ -183,13 +183,15 @@ def write_latex(table: Table) -> str:
                 lines.append(rf"  \multicolumn{{{len(columns)}}}{{l}}{{{_latex_gap(row)}}} {end}")
                 continue
             cells = [row.cells[i].latex for i in columns]
+            room = _STRUT if any(r"\frac" in cell for cell in cells) else ""
             written = [f"${cells[0]}$", *[f"$= {cell}$" if cell else "" for cell in cells[1:]]]
             pairs = zip(written, broken, strict=True)
             cells = [_make_breakable(cell) if cell and breaks else cell for cell, breaks in pairs]
-            lines.append(f"  {' & '.join(cells)} {end}")
+            lines.append(f"  {' & '.join(cells)}{room} {end}")
     return "\n".join([*lines, r"\end{tabular}", r"\right.$" + "}" * any(broken)])
 
 
+_STRUT = r" \rule[-1.6ex]{0pt}{4.5ex}"  # which keeps fractions in rows above each other apart
 _WIDE, _NARROW = 84, 18  # characters that fit in a line; in a column that is never broken
 
 
@@ -214,6 +216,15 @@ def _latex_gap(row: TableRow) -> str:
 def _make_breakable(cell: str) -> str:
     """Let a formula be broken after its commas, and not be stretched."""
     return r"\raggedright " + cell.replace(", ", r",\allowbreak\ ")
+
+
+NOTEBOOK_STYLE = """<style>
+table.simpleautodiff th, table.simpleautodiff td { text-align: left !important; }
+table.simpleautodiff th, table.simpleautodiff td { white-space: nowrap; }
+table.simpleautodiff caption { text-align: left; font-weight: 600; }
+table.simpleautodiff tbody + tbody { border-top: 1px solid currentColor; }
+</style>
+"""  # notebooks align cells at the right, where = signs would not stand below each other
 
 
 def write_html(table: Table) -> str:

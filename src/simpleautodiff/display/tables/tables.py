@@ -129,7 +129,7 @@ class Table(Mapping[str, Any]):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return {
             "text/plain": self.to("text"),
-            "text/html": self.to("html"),
+            "text/html": formats.NOTEBOOK_STYLE + self.to("html"),
             "text/markdown": self.to("markdown"),
             "text/latex": self.to("latex"),
         }
@@ -293,14 +293,17 @@ def turn_upward(table: Table) -> Table:
 
 
 def replace_section(
-    table: Table, number: int, symbols: Sequence[Term], names: Sequence[Term] = ()
+    table: Table, number: int, symbols: Mapping[str, Term], names: Mapping[str, Term] | None = None
 ) -> Table:
-    """Return a table with other symbols, and other names if given, in the rows of one section."""
+    """Return a table with other symbols, and names if given, by node, in the rows of a section."""
     rows = []
-    for i, row in enumerate(table.sections[number]):
-        name = names[i] if names else row.cells[0]
+    for row in table.sections[number]:
+        if row.folded:
+            rows.append(row)
+            continue
+        name = names[row.node] if names else row.cells[0]
         rest = [EMPTY] * (len(row.cells) - 3)
-        rows.append(replace(row, cells=(name, symbols[i], *rest, row.cells[-1])))
+        rows.append(replace(row, cells=(name, symbols[row.node], *rest, row.cells[-1])))
     sections = (*table.sections[:number], tuple(rows), *table.sections[number + 1 :])
     return Table(table.title, table.heads, sections, table, table.upward)
 

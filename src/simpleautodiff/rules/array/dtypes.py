@@ -8,6 +8,8 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
+from simpleautodiff.core.primitive import TABLE
+from simpleautodiff.rules.roots import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.other_arrays import Foreign
@@ -46,4 +48,6 @@ astype: Wrapping = row(
     arrays=True,
     reason="the same numbers in another dtype",
     batch=lambda size, which, x, dtype: astype(x, dtype),
+    squared=(),
+    restate=lambda *args: carry_root(TABLE["astype"], *args),
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import TABLE, Kink
 from simpleautodiff.rules.array.shapes import (
     broadcast_to,
     fit,
@@ -23,6 +23,7 @@ from simpleautodiff.rules.array.shapes import (
     shift_axes,
 )
 from simpleautodiff.rules.branches import masked
+from simpleautodiff.rules.roots import carry_root
 from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -152,6 +153,7 @@ getitem: Wrapping = linear_row(
     1,
     "the derivative is 1 for the selected elements and 0 for the others",
     _getitem_batch,
+    moves=True,
 )
 
 
@@ -190,6 +192,7 @@ roll: Wrapping = linear_row(
     2,
     "the same elements at other positions",
     lambda size, x, shift, axis: roll(x, shift, shift_axes(axis, len(shape_of(x)) - 1)),
+    moves=True,
 )
 scatter: Wrapping = linear_row(
     "scatter",
@@ -254,6 +257,8 @@ set_item: Wrapping = row(
     reason="overwritten elements have the derivative 0; written ones receive the adjoints there",
     settings=(2,),
     batch=_set_item_batch,
+    squared=(),
+    restate=lambda *args: carry_root(TABLE["set_item"], *args),
 )
 
 
@@ -272,7 +277,7 @@ def _concatenate_batch(size: int, which: tuple[bool, ...], setting: Any, *parts:
     return concatenate(full, setting[0] + 1)
 
 
-_CONCATENATES: dict[int, Wrapping] = {}
+_CONCATENATES: dict[int, Any] = {}
 
 
 def make_concatenate(count: int) -> Wrapping:
@@ -291,8 +296,11 @@ def make_concatenate(count: int) -> Wrapping:
             settings=(0,),
             listed=False,
             batch=_concatenate_batch,
+            squared=(),
+            restate=lambda *args: carry_root(_CONCATENATES[count].primitive, *args),
         )
-    return _CONCATENATES[count]
+    wrapping: Wrapping = _CONCATENATES[count]
+    return wrapping
 
 
 def _part_rule(k: int) -> Callable[..., Linear]:

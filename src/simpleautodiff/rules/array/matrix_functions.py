@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ def upper_part(x: Any, diagonal: int = 0) -> Any:
 # Functions of matrices. ---------------------------------------------------------------------------
 
 
-def _matrix_function_row(name: str, *kinks: Kink) -> Wrapping:
+def _matrix_function_row(name: str) -> Wrapping:
     """Enter a function f of square matrices.
 
     The upper right block of f([[A, E], [0, A]]) is the derivative of f at A along E. So the
@@ -67,21 +68,12 @@ def _matrix_function_row(name: str, *kinks: Kink) -> Wrapping:
         latex=rf"\operatorname{{{{{name}}}}}({{0}})",
         arrays=True,
         reason="the upper right block of f([[A, E], [0, A]]) is the derivative of f at A along E",
-        kinks=kinks,
     )
     return wrapping
 
 
 expm = _matrix_function_row("expm")
 logm = _matrix_function_row("logm")
-sqrtm = _matrix_function_row(
-    "sqrtm",
-    Kink(
-        "less than full rank",
-        lambda a: np.linalg.matrix_rank(a) < len(a),
-        "very large: it grows without bound near such a matrix",
-    ),
-)
 sinm = _matrix_function_row("sinm")
 cosm = _matrix_function_row("cosm")
 sinhm = _matrix_function_row("sinhm")
@@ -253,6 +245,104 @@ sylvester: Wrapping = row(
     arrays=True,
     reason="from A X + X B = Q follows A dX + dX B = dQ - dA X - X dB",
 )
+
+# Square roots. ------------------------------------------------------------------------------------
+
+
+class NotRealError(DomainError):
+    """A real matrix has a complex root."""
+
+
+def _sqrtm_value(a: Any, may_be_complex: bool) -> Any:
+    """Compute the principal root; of a real matrix one that is complex only if that is said."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Matrix is singular")  # which the slope looks at
+        result = scipy_linalg("sqrtm")(a.astype(np.promote_types(a.dtype, np.float64)))
+    if may_be_complex:
+        return np.asarray(result, np.promote_types(a.dtype, np.complex64))
+    if np.iscomplexobj(result) and not np.iscomplexobj(a):
+        raise NotRealError(f"sqrtm of this matrix is not real{cite_line()}")
+    return np.asarray(result, a.dtype)
+
+
+def _root_slope(v: Any, q: Any, a: Any) -> Any:
+    """Solve V X + X V = Q for a root V of A; if A is singular, where Q leaves its kernel alone.
+
+    In eigenvectors of V the equation is (λᵢ + λⱼ) Xᵢⱼ = Qᵢⱼ. Where both numbers are 0 there is no
+    slope, unless Qᵢⱼ is 0 as well.
+    """
+    missing = len(a) - np.linalg.matrix_rank(a)
+    if not missing:
+        return scipy_linalg("solve_sylvester")(v, v, q)
+    numbers, vectors = np.linalg.eig(v)
+    kernel = np.zeros(len(a), bool)
+    kernel[np.argsort(np.abs(numbers))[:missing]] = True
+    both, back = np.outer(kernel, kernel), np.linalg.inv(vectors)
+    turned = back @ q @ vectors
+    if np.any(np.abs(turned[both]) > 1e-7 * np.max(np.abs(turned))):
+        raise DomainError(
+            "sqrtm has no derivative here: the matrix is singular, and what is computed from its "
+            f"root depends on directions in which the root has infinite slope{cite_line()}"
+        )
+    numbers = np.where(kernel, 0, numbers)
+    sums = np.where(both, 1, numbers[:, None] + numbers)
+    result = vectors @ np.where(both, 0, turned / sums) @ back
+    return result if np.iscomplexobj(v) or np.iscomplexobj(q) else result.real
+
+
+root_slope: Wrapping = row(
+    "root_slope",
+    lambda x, v, _q, a: Linear(
+        lambda dot: -root_slope(v, _anticommute(dot, x), a),
+        lambda bar: -_anticommute(root_slope(swap(v), bar, swap(a)), swap(x)),
+    ),
+    lambda _x, v, _q, a: Linear(
+        lambda dot: root_slope(v, dot, a), lambda bar: root_slope(swap(v), bar, swap(a))
+    ),
+    ZERO,
+    value=_root_slope,
+    numpy=(),
+    text="root_slope({0}, {1}, {2})",
+    latex=r"\operatorname{{root\_slope}}({0}, {1}, {2})",
+    arrays=True,
+    reason="from V X + X V = Q follows V dX + dX V = dQ - dV X - X dV",
+)
+
+
+def _anticommute(x: Any, y: Any) -> Any:
+    return matmul(x, y) + matmul(y, x)
+
+
+principal_root = row(
+    "sqrtm",
+    lambda v, a, _wide: Linear(
+        lambda dot: root_slope(v, dot, a), lambda bar: root_slope(swap(v), bar, swap(a))
+    ),
+    ZERO,
+    value=_sqrtm_value,
+    numpy=(),
+    text="sqrtm({0})",
+    latex=r"\operatorname{{sqrtm}}({0})",
+    arrays=True,
+    settings=(1,),
+    reason="from V V = A follows V dV + dV V = dA",
+    kinks=(
+        Kink(
+            "less than full rank",
+            lambda a, _wide: np.linalg.matrix_rank(a) < len(a),
+            "infinite in the kernel, where it is refused",
+        ),
+    ),
+)
+
+
+def sqrtm(a: Any) -> Any:
+    """Return the principal root of a matrix, which is complex where a real one does not exist."""
+    try:
+        return principal_root(a, False)
+    except NotRealError:
+        return principal_root(a, True)
+
 
 # The equations of Riccati. ------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_to, transpose
-from simpleautodiff.rules.roots import restate_product
+from simpleautodiff.rules.roots import multiply_roots, restate_as
 from simpleautodiff.rules.row import Wrapping, row
 
 
@@ -83,7 +82,16 @@ def _multiply_stacks(a: Any, b: Any, which: tuple[bool, ...], ranks: list[int]) 
 
 def _restate_matmul(a: Any, b: Any) -> Any:
     """Return the sum of squares that r @ r is, if r is a root."""
-    return restate_product(a, b, _adding("i->")) if len(shape_of(a)) == 1 else None
+    return _restate_sum("i->", matmul, a, b) if len(shape_of(a)) == 1 else None
+
+
+def _restate_sum(adding: str, product: Any, *args: Any) -> Any:
+    """Return a sum of products of two arrays that have a root as a factor."""
+    a, b = args[-2:]
+    smooth = multiply_roots(a, b) if shape_of(a) == shape_of(b) else None
+    if smooth is None:
+        return None
+    return restate_as(product.primitive, make_einsum(1)(adding, smooth), *args)
 
 
 matmul: Wrapping = row(
@@ -139,27 +147,7 @@ def _restate_einsum(subscripts: str, *operands: Any) -> Any:
     first, *others = terms.split(",")
     if others != [first] or len(set(first)) < len(first):
         return None
-    return restate_product(operands[0], operands[1], _adding(f"{first}->{output}"))
-
-
-@cache
-def _adding(subscripts: str) -> Linear:
-    """Return the map that adds up elements as an einsum of one array does.
-
-    An adjoint is carried back to axes of length 1 where elements were added.
-    """
-    own, output = subscripts.split("->")
-    kept = "".join(letter for letter in own if letter in output)
-
-    def push(dot: Any) -> Any:
-        return make_einsum(1)(subscripts, dot)
-
-    def pull(bar: Any) -> Any:
-        ordered = make_einsum(1)(f"{output}->{kept}", bar) if output != kept else bar
-        sizes = dict(zip(kept, shape_of(ordered), strict=True))
-        return reshape(ordered, tuple(sizes.get(letter, 1) for letter in own))
-
-    return Linear(push, pull)
+    return _restate_sum(f"{first}->{output}", make_einsum(2), subscripts, *operands)
 
 
 _EINSUMS: dict[int, Wrapping] = {}

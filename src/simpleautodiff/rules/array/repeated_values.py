@@ -314,12 +314,50 @@ def separate(a: Any, find_values: Function, find_factors: Callable[[Any, bool], 
     if not is_derivative(level) or not matrix.size or not np.all(np.isfinite(matrix)):
         return a
     assert level is not None
-    values = find_values(matrix)
-    zero = find_factors is move_singular and np.any(find_zeros(values, 2 * CLOSE))
-    if not zero and not np.any(find_pairs(values, 2 * CLOSE)):
+    if not _has_repeated(matrix, find_values, find_factors):
         return a
     factors = find_factors(matrix, is_turned(level))
     return move(a, MovingMatrix(matrix, factors, _level_below(level)))
+
+
+def _has_repeated(matrix: Any, find_values: Function, find_factors: Function) -> bool:
+    """Tell whether a matrix, or one of a stack, has repeated values, or 0 among singular ones."""
+    values = find_values(matrix)
+    zero = find_factors is move_singular and np.any(find_zeros(values, 2 * CLOSE))
+    return bool(zero or np.any(find_pairs(values, 2 * CLOSE)))
+
+
+class OneByOne(BaseException):
+    """What `vmap` is told, by its level, if examples are to be computed each alone."""
+
+    def __init__(self, level: Any) -> None:
+        super().__init__()
+        self.level = level
+
+
+def _find_batch(a: Any) -> Any:
+    """Return the level of the batch of examples that a matrix belongs to, if it is differentiated.
+
+    A level of `vmap` can be split, a batch of derivatives cannot.
+    """
+    found, derivative = None, False
+    while isinstance(a, Traced):
+        if a.opaque and not getattr(a.level, "splits", False):
+            return None
+        found = a.level if a.opaque and found is None else found
+        derivative = derivative or is_derivative(a.level)
+        a = a.value
+    return found if derivative else None
+
+
+def split_batch(a: Any, find_values: Function, find_factors: Function) -> None:
+    """Have examples computed each alone if a matrix that is differentiated has repeated values."""
+    level = _find_batch(a)
+    matrices = concrete(a)
+    if level is None or not isinstance(matrices, np.ndarray) or not matrices.size:
+        return
+    if np.all(np.isfinite(matrices)) and _has_repeated(matrices, find_values, find_factors):
+        raise OneByOne(level)
 
 
 def is_derivative(level: Level | None) -> bool:
@@ -368,7 +406,7 @@ def warn_arbitrary() -> None:
         "the derivative becomes nan: eigenvalues or singular values are repeated (or 0), and the "
         "function depends on which of their vectors are taken. What does not depend on them, such "
         "as (V * f(w)) @ V.T, has derivatives, up to the "
-        f"{ORDER}th, of one matrix or a stack (not under vmap or in graphs typed by hand)"
+        f"{ORDER}th, of one matrix or a stack (not in graphs typed by hand)"
         f"{cite_line()}"
     )
 

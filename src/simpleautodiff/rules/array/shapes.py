@@ -16,8 +16,10 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule, plus
 from simpleautodiff.core.node import Node
-from simpleautodiff.core.primitive import Kink
+from simpleautodiff.core.primitive import TABLE, Kink
+from simpleautodiff.rules.asked import askable, find_written_level, note_answer
 from simpleautodiff.rules.branches import masked, where
+from simpleautodiff.rules.roots import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
 from simpleautodiff.values.functions import is_complex, shape
@@ -37,10 +39,13 @@ def linear_row(
     settings: int,
     reason: str,
     batch: Callable[..., Any] | None = None,
+    *,
+    moves: bool = False,
 ) -> Wrapping:
     """Enter a primitive that is linear in its first argument, with the transpose `pull`.
 
-    `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front.
+    `batch` computes it from `(size, x, *settings)`, where x has the axis of a batch in front;
+    `moves` says that each element of the result is one of x.
     """
     rule = LinearRule(lambda dot, _x, *given: wrapping(dot, *given), pull, True)
     slots = ", ".join(f"{{{i}}}" for i in range(1 + settings))
@@ -56,6 +61,8 @@ def linear_row(
         reason=reason,
         settings=tuple(range(1, 1 + settings)),
         batch=batch and (lambda size, which, x, *given: batch(size, x, *given)),
+        squared=() if moves else None,
+        restate=(lambda *args: carry_root(TABLE[name], *args)) if moves else None,
     )
     return wrapping
 
@@ -102,6 +109,7 @@ broadcast_to: Wrapping = linear_row(
     1,
     "an element is copied, so its adjoint is the sum of the adjoints of the copies",
     lambda size, x, new: broadcast_to(pad_rank(x, len(new)), (size, *new)),
+    moves=True,
 )
 sum_to: Wrapping = linear_row(
     "sum_to",
@@ -118,6 +126,7 @@ reshape: Wrapping = linear_row(
     1,
     "the same elements in another shape",
     lambda size, x, new: reshape(x, (size, *_infer_shape(new, shape_of(x)[1:]))),
+    moves=True,
 )
 transpose: Wrapping = linear_row(
     "transpose",
@@ -126,6 +135,7 @@ transpose: Wrapping = linear_row(
     1,
     "the same elements with the axes in another order",
     _transpose_batch,
+    moves=True,
 )
 
 
@@ -235,8 +245,10 @@ sum_over: Wrapping = linear_row(
 
 def _find_extremes(x: Any, v: Any, axis: Any, keepdims: Any) -> tuple[Any, Any]:
     """Return the mask of the elements equal to the extreme, and their number."""
+    chosen = askable(x) == np.reshape(askable(v), keep_dims(shape_of(x), axis))
+    if find_written_level(chosen) is not None:
+        note_answer(np.sum(chosen, axis=axis), np.sum, chosen, axis=axis)
     x, v = plain(x), plain(v)
-    chosen = x == np.reshape(v, keep_dims(shape_of(x), axis))
     if type(x) is np.ndarray and np.count_nonzero(chosen) == np.size(v) and not np.isnan(v).any():
         return chosen, 1  # there are no ties
     dtype = getattr(x, "dtype", float)

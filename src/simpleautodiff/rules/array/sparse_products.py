@@ -1,7 +1,7 @@
 """Rows: products and systems with sparse and with banded matrices.
 
-The elements of a sparse matrix are constants. A banded matrix is stored as SciPy's `solve_banded`
-takes it: element (i, j) of the matrix is element (upper + i - j, j) of the array.
+A sparse matrix is an array of its stored elements, and their pattern. A banded matrix is stored as
+SciPy's `solve_banded` takes it: element (i, j) is element (upper + i - j, j) of the array.
 """
 
 from __future__ import annotations
@@ -35,6 +35,12 @@ class Pattern(NamedTuple):
         other = "csc" if self.format == "csr" else "csr"
         return Pattern(other, self.indices, self.indptr, self.shape[::-1])
 
+    @property
+    def places(self) -> tuple[Any, Any]:
+        """The rows and the columns of the stored elements."""
+        along = np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+        return (along, self.indices) if self.format == "csr" else (self.indices, along)
+
     def matrix(self, data: Any) -> Any:
         """Return the sparse matrix with the elements `data`."""
         make = getattr(optional("scipy.sparse", "a sparse matrix"), f"{self.format}_array")
@@ -48,8 +54,12 @@ def split_sparse(matrix: Any) -> tuple[Any, Pattern]:
     return matrix.data, Pattern(matrix.format, matrix.indices, matrix.indptr, matrix.shape)
 
 
-def _apply_to_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Pattern) -> Any:
-    """Apply a row to a batch of vectors or matrices as to one matrix that has all their columns."""
+def _batch(wrapping: Any, size: int, which: Any, data: Any, x: Any, pattern: Pattern) -> Any:
+    """Apply a row to a batch: one matrix to all its columns, or every matrix to its own."""
+    if which[0]:
+        of = [getitem(x, i) if which[1] else x for i in range(size)]
+        results = [wrapping(getitem(data, i), each, pattern) for i, each in enumerate(of)]
+        return concatenate([reshape(each, (1, *shape_of(each))) for each in results], 0)
     n, rank = pattern.shape[1], len(shape_of(x))
     columns = reshape(transpose(x, (1, 0, 2)[:rank]), (n, -1))
     result = wrapping(data, columns, pattern)
@@ -57,11 +67,18 @@ def _apply_to_columns(wrapping: Any, size: int, data: Any, x: Any, pattern: Patt
     return transpose(reshape(result, new), (1, 0, 2)[:rank])
 
 
-def _sparse_row(name: str, value: Any, latex: str, reason: str) -> Wrapping:
-    """Enter a linear map of vectors or columns that a constant sparse matrix defines."""
+def _products(a: Any, b: Any, pattern: Pattern) -> Any:
+    """Return the elements of the matrix a bᵀ at the places of a pattern."""
+    rows, columns = pattern.places
+    products = getitem(a, rows) * getitem(b, columns)
+    return sum_over(products, (1,), False) if len(shape_of(products)) > 1 else products
+
+
+def _sparse_row(name: str, value: Any, latex: str, reason: str, by_data: Any) -> Wrapping:
+    """Enter a linear map of vectors or columns that a sparse matrix defines."""
     wrapping = row(
         name,
-        ZERO,
+        by_data,
         LinearRule(
             lambda dot, data, _x, pattern: wrapping(data, dot, pattern),
             lambda bar, data, _x, pattern: wrapping(data, bar, pattern.transposed),
@@ -74,18 +91,20 @@ def _sparse_row(name: str, value: Any, latex: str, reason: str) -> Wrapping:
         arrays=True,
         reason=reason,
         settings=(2,),
-        batch=lambda size, which, data, x, pattern: _apply_to_columns(
-            wrapping, size, data, x, pattern
-        ),
+        batch=lambda size, which, data, x, pattern: _batch(wrapping, size, which, data, x, pattern),
     )
     return wrapping
 
 
-sparse_matmul = _sparse_row(
+sparse_matmul: Wrapping = _sparse_row(
     "sparse_matmul",
     lambda data, x, pattern: pattern.matrix(data) @ x,
     "{0} {1}",
-    "it is linear; reverse mode multiplies by the transpose",
+    "it is linear in both; reverse mode multiplies by the transpose, and each element by its own",
+    LinearRule(
+        lambda dot, _data, x, pattern: sparse_matmul(dot, x, pattern),
+        lambda bar, _data, x, pattern: _products(bar, x, pattern),
+    ),
 )
 
 
@@ -96,11 +115,22 @@ def _sparse_solve(data: Any, x: Any, pattern: Pattern) -> Any:
     return np.reshape(result, x.shape).astype(np.result_type(data, x))
 
 
-sparse_solve = _sparse_row(
+def _solve_rule(v: Any, data: Any, _x: Any, pattern: Pattern) -> Linear:
+    def push(dot: Any) -> Any:
+        return -sparse_solve(data, sparse_matmul(dot, v, pattern), pattern)
+
+    def pull(bar: Any) -> Any:
+        return -_products(sparse_solve(data, bar, pattern.transposed), v, pattern)
+
+    return Linear(push, pull)
+
+
+sparse_solve: Wrapping = _sparse_row(
     "sparse_solve",
     _sparse_solve,
     "{0}^{{-1}} {1}",
-    "it is linear in the right-hand side; reverse mode solves with the transpose",
+    "from A v = x follows A dv = dx - dA v; reverse mode solves with the transpose",
+    _solve_rule,
 )
 
 # Banded matrices. ---------------------------------------------------------------------------------

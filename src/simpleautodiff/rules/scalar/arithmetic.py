@@ -7,9 +7,9 @@ from typing import Any
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, Domain, Kink
+from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose
-from simpleautodiff.rules.roots import restate_power, restate_product
+from simpleautodiff.rules.roots import carry_root, restate_power, restate_product
 from simpleautodiff.rules.row import row
 from simpleautodiff.rules.scalar.exponential import log, reciprocal
 from simpleautodiff.values.functions import is_complex, lift
@@ -47,6 +47,7 @@ mul = row(
     text="{0} × {1}",
     latex=r"{0} \times {1}",
     reason="the derivative with respect to each factor is the other factor",
+    squared=(),
     restate=restate_product,
     binds=PRODUCT,
 )
@@ -67,6 +68,8 @@ div = row(
     latex=r"{0} / {1}",
     reason="from v y = x follows dv y + v dy = dx: the derivatives are 1/y and -v/y",
     domain=DIVISOR,
+    squared=(),
+    restate=lambda x, y: carry_root(TABLE["div"], x, y),
     binds=PRODUCT,
 )
 neg = row(
@@ -77,6 +80,8 @@ neg = row(
     text="-{0}",
     latex="-{0}",
     reason="the negative shrinks as its argument grows",
+    squared=(),
+    restate=lambda x: carry_root(TABLE["neg"], x),
     binds=SIGN,
 )
 pos = row(
@@ -87,6 +92,8 @@ pos = row(
     text="+{0}",
     latex="+{0}",
     reason="the number itself",
+    squared=(),
+    restate=lambda x: carry_root(TABLE["pos"], x),
     binds=SIGN,
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.primitive import Domain, Kink
-from simpleautodiff.rules.roots import restate_root, restate_square
+from simpleautodiff.rules.roots import restate_root, restate_square, where_finite
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import lift, zero_like
 
@@ -89,7 +89,7 @@ sqrt = row(
     reason="from v² = x follows 2 v dv = dx, so the derivative is 1/(2 √x)",
     domain=NOT_NEGATIVE,
     kinks=[Kink("x = 0", lambda x: x == 0, "inf, by continuity")],
-    squared=(1,),
+    squared=(lambda v, _x: where_finite(v, 1),),
     restate=restate_root,
 )
 cbrt = row(

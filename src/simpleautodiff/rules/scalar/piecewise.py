@@ -14,7 +14,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
-from simpleautodiff.rules.branches import choose, half, sympy_function, where
+from simpleautodiff.rules.branches import choose, either, half, is_nan, sympy_function, where
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real_valued
 from simpleautodiff.values.functions import is_array, is_complex, zero_like
@@ -40,7 +40,7 @@ def _slope_of_size(v: Any, x: Any) -> Any:
     return real_valued(where(zero, 0.0, conj(x) / where(zero, 1.0, v)))
 
 
-def _slope_of_squared_size(x: Any) -> Any:
+def _slope_of_squared_size(_v: Any, x: Any) -> Any:
     """Return the gradient of |x|², which is smooth."""
     return real_valued(2 * conj(x)) if is_complex(plain(x)) else 2 * x
 
@@ -103,7 +103,7 @@ def _share_of_minimum(x: Any, y: Any) -> Any:
 
 def _share_unless_nan(x: Any, y: Any, share: Any) -> Any:
     """Return the derivative in x of a maximum or minimum that ignores nan."""
-    return choose(y != y, 1, lambda: choose(x != x, ZERO, lambda: share(x, y)))
+    return choose(is_nan(y), 1, lambda: choose(is_nan(x), ZERO, lambda: share(x, y)))
 
 
 def _maximum(x: Any, y: Any) -> Any:
@@ -166,9 +166,9 @@ fmin = row(
 
 def _share_of_clip(x: Any, low: Any, high: Any) -> Any:
     """Return the derivative of clip(x, low, high) in x."""
-    edge = (x == low) | (x == high)
-    outside = (x < low) | (x > high) | (low > high)
-    inside_or_nan = lambda: choose(x == x, 1, x)  # noqa: E731
+    edge = either(x == low, x == high)
+    outside = either(x < low, x > high, low > high)
+    inside_or_nan = lambda: choose(is_nan(x), x, 1)  # noqa: E731
     return choose(outside, ZERO, lambda: choose(edge, half(x), inside_or_nan))
 
 
@@ -179,7 +179,7 @@ clip = row(
         low > high, ZERO, lambda: choose(x < low, 1, lambda: choose(x == low, half(x), ZERO))
     ),
     lambda _v, x, low, high: choose(
-        (x > high) | (low > high), 1, lambda: choose(x == high, half(x), ZERO)
+        either(x > high, low > high), 1, lambda: choose(x == high, half(x), ZERO)
     ),
     define=lambda x, low, high: _minimum(_maximum(x, low), high),
     names={"sympy": lambda x, low, high: _sympy_min(_sympy_max(x, low), high)},
@@ -232,11 +232,18 @@ def _stepwise_row(name: str, python: Any, names: dict[str, Any]) -> Any:
         at_step = Kink("x an integer other than 0", lambda x: x != 0 and x == math.floor(x), STEP)
     if name == "rint":
         at_step = Kink("x half-way between integers", lambda x: (2 * x) % 2 == 1, STEP)
+
+    def as_numpy(x: Any) -> Any:
+        """Return a float for a float: -0.0 has a sign, and there are inf and nan."""
+        if type(x) is not float:
+            return python(x)
+        return math.copysign(python(x), x) if math.isfinite(x) else x
+
     return row(
         name,
         ZERO,
         define=python,
-        names=names,
+        names={"math": as_numpy, **names},
         text=f"{name}({{0}})",
         latex=rf"\operatorname{{{{{name}}}}} {{0}}",
         reason=f"{name} is piecewise constant",

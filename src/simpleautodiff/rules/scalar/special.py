@@ -14,7 +14,7 @@ from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.endless_series import polygamma_value
 from simpleautodiff.rules.scalar.exponential import exp, sqrt
 from simpleautodiff.rules.scalar.trigonometric import pi, sin
-from simpleautodiff.values.functions import lift, optional, shape
+from simpleautodiff.values.functions import find_registered, lift, optional, shape
 
 NOT_A_POLE = Domain("x not one of 0, -1, -2, ...", lambda x: x > 0 or x != math.floor(x))
 ORDER = Domain("n = 0, 1, 2, ... and x > 0", lambda n, x: x > 0)
@@ -108,6 +108,9 @@ def _sinc_derivative(n: int, x: Any) -> Any:
     """
     if shape(x):
         return np.vectorize(lambda each: _sinc_derivative(n, each), otypes=[x.dtype])(x)
+    own = find_registered("sinc_derivative", type(x))
+    if own:
+        return own(n, x)
     if isinstance(x, _FLOATS) and not math.isfinite(x):
         return type(x)(math.nan)  # as np.sinc
     circle = pi(x)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import Domain, Kink
 from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.roots import where_finite
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
 from simpleautodiff.values.functions import is_complex, lift
@@ -49,9 +51,24 @@ tan = row(
     latex=r"\tan {0}",
     reason="tan = sin/cos has the derivative 1 + tan²",
 )
-asin = row(
+
+
+def _on_side_of(reference: Callable[[], Any], root: Any) -> Any:
+    """Return a root of complex numbers with the sign of `reference`, which it equals but for that.
+
+    On a branch cut the sign of a zero, which sums lose, says to which side the value belongs.
+    """
+    number = plain(root)
+    if not is_complex(number):
+        return root
+    wanted = reference()
+    along = number.real * wanted.real + number.imag * wanted.imag
+    return choose(along < 0, lambda: -root, root)
+
+
+asin: Wrapping = row(
     "asin",
-    lambda _v, x: 1 / sqrt((1 - x) * (1 + x)),
+    lambda _v, x: 1 / _on_side_of(lambda: cos(asin(plain(x))), sqrt((1 - x) * (1 + x))),
     names={"numpy": "arcsin"},
     numpy=["arcsin"],
     text="asin({0})",
@@ -60,9 +77,9 @@ asin = row(
     domain=UNIT,
     kinks=ENDS,
 )
-acos = row(
+acos: Wrapping = row(
     "acos",
-    lambda _v, x: -1 / sqrt((1 - x) * (1 + x)),
+    lambda _v, x: -1 / _on_side_of(lambda: sin(acos(plain(x))), sqrt((1 - x) * (1 + x))),
     names={"numpy": "arccos"},
     numpy=["arccos"],
     text="acos({0})",
@@ -140,18 +157,26 @@ sech_squared: Wrapping = row(  # a row of its own: in 1 - tanh² digits cancel
     latex=r"\operatorname{{sech}}^2 {0}",
     reason="1/cosh² has the derivative -2 sinh/cosh³",
 )
-asinh = row(
+
+
+def _cosh_of_asinh(x: Any) -> Any:
+    if not is_complex(plain(x)):
+        return hypot(1, x)
+    return _on_side_of(lambda: cosh(asinh(plain(x))), sqrt(1 + x * x))
+
+
+asinh: Wrapping = row(
     "asinh",
-    lambda _v, x: 1 / (sqrt(1 + x * x) if is_complex(plain(x)) else hypot(1, x)),
+    lambda _v, x: 1 / _cosh_of_asinh(x),
     names={"numpy": "arcsinh"},
     numpy=["arcsinh"],
     text="asinh({0})",
     latex=r"\operatorname{{arsinh}} {0}",
     reason="from sinh v = x follows cosh v dv = dx, and cosh v = √(1 + x²)",
 )
-acosh = row(
+acosh: Wrapping = row(
     "acosh",
-    lambda _v, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),
+    lambda _v, x: 1 / _on_side_of(lambda: sinh(acosh(plain(x))), sqrt(x - 1) * sqrt(x + 1)),
     names={"numpy": "arccosh"},
     numpy=["arccosh"],
     text="acosh({0})",
@@ -188,7 +213,10 @@ hypot: Wrapping = row(
     reason="from v² = x² + y² follows v dv = x dx + y dy",
     kinks=[Kink(ORIGIN, lambda x, y: x == 0 and y == 0, "0, the subgradient of least norm")],
     real=True,
-    squared=(lambda x, _y: 2 * x, lambda _x, y: 2 * y),
+    squared=(
+        lambda v, x, _y: where_finite(v, lambda: 2 * x),
+        lambda v, _x, y: where_finite(v, lambda: 2 * y),
+    ),
 )
 deg2rad = row(
     "deg2rad",

@@ -96,13 +96,16 @@ function show(answer) {
   const { program } = answer;
   const place = emptied();
   if (!program) return; // what is shown is what is typed
+  const moved = (values) => {
+    point.value = Object.entries(values).reduce(withValue, point.value);
+  };
   const again = (inputs) => {
-    const changed = Object.entries(inputs).map(([i, value]) => [program.nodes[i].name, value]);
-    point.value = changed.reduce(withValue, point.value);
+    moved(Object.fromEntries(Object.entries(inputs).map(([i, value]) => [program.nodes[i].name, value])));
     explore();
   };
   const numbers = program.inputs.every((i) => typeof program.nodes[i].value === "number");
-  window.explorer = explorer(place, program, program.live || !numbers ? {} : { ask: again });
+  const asks = program.live || !numbers ? {} : { ask: again };
+  window.explorer = explorer(place, program, { address: true, moved, ...asks });
 }
 
 // The text of a point, with another value for one of its names.
@@ -114,11 +117,21 @@ function withValue(text, [name, value]) {
 async function explore(byLink = false) {
   const mine = ++shown;
   const request = { text: field.value, at: point.value, by_link: byLink };
-  history.replaceState(null, "", link(request));
+  // A new text begins at its first step; the same at another point stays where it is.
+  const anew = readAddress().formula === request.text ? {} : { phase: undefined, from: undefined, step: undefined };
+  writeAddress({ formula: request.text, at: request.at, ...anew }, true);
   choose(request);
-  const example = site.examples.find((one) => one.text === request.text && one.at === request.at);
+  const example = site.examples.find((one) => one.text === request.text &&
+    (one.at === request.at || canMove(one.answer.program, request.at)));
   const answer = example ? example.answer : await ask(request);
   if (mine === shown && !answer.stopped) show(answer);
+}
+
+// Whether the page can compute an example at another point by itself.
+function canMove(program, where) {
+  const given = readPoint(where);
+  return program.live && Object.keys(given).length === program.inputs.length &&
+    program.inputs.every((i) => typeof given[program.nodes[i].name] === "number");
 }
 
 async function download({ wanted, name }) {
@@ -134,10 +147,6 @@ async function download({ wanted, name }) {
 
 // --- the address ------------------------------------------------------------------------------
 
-function link({ text, at: where }) {
-  return `#${new URLSearchParams({ formula: text, at: where })}`;
-}
-
 function put(request, byLink = false) {
   field.value = request.text;
   point.value = request.at;
@@ -147,8 +156,9 @@ function put(request, byLink = false) {
 
 // Show what the address says; without a formula in it, the first example.
 function open() {
-  const said = new URLSearchParams(location.hash.slice(1));
-  put(said.has("formula") ? { text: said.get("formula"), at: said.get("at") ?? "" } : site.examples[0], true);
+  const { formula, at: where = "" } = readAddress();
+  if (formula === undefined) put(site.examples[0]);
+  else if (formula !== field.value || where !== point.value) put({ text: formula, at: where }, true);
 }
 
 function choose(request) {
@@ -161,12 +171,11 @@ function grow() {
 }
 
 async function copy() {
-  const address = new URL(link({ text: field.value, at: point.value }), location);
+  writeAddress({ formula: field.value, at: point.value }, true);
   try {
-    await navigator.clipboard.writeText(address);
-    say("The link is copied: it opens this program at this point.");
+    await navigator.clipboard.writeText(location.href);
+    say("The link is copied: it opens this program, at this point and this step.");
   } catch {
-    history.replaceState(null, "", address);
     say("The address of this page is the link.");
   }
 }

@@ -12,6 +12,7 @@ function explorer(root, doc, options = {}) {
   const chosen = { values: 0, order: first("order"), forward: first("forward"), reverse: first("reverse") };
   const left = new Map(); // how many single steps had been taken in a phase when it was left
   const inputs = {};
+  const original = Object.fromEntries(doc.inputs.map((i) => [i, isArray(doc.nodes[i].value) ? {} : doc.nodes[i].value]));
   let timer = 0, restoring = false;
   const part = skeleton(root, doc);
   const now = () => ({ model, fold, steps, single, here });
@@ -29,12 +30,16 @@ function explorer(root, doc, options = {}) {
     const done = singleSteps(steps[here.phase], here.count);
     const focused = root.ownerDocument.activeElement?.closest?.("g.node")?.dataset.box;
     fold = folding(doc, number);
-    for (const [box] of fold.view.boxes) if (doc.boxes[box].size === 1) complete(doc, model, doc.order[doc.boxes[box].start]);
+    completeView();
     Object.assign(write, writer(doc, now));
     steps = single.map((phase) => collapsed(phase, fold));
     folds();
     go(stepsFor(steps[here.phase], done));
     if (focused !== undefined) refocus(doc.boxes[focused]);
+  }
+
+  function completeView() {
+    for (const [box] of fold.view.boxes) if (doc.boxes[box].size === 1) complete(doc, model, doc.order[doc.boxes[box].start]);
   }
 
   // After folding or unfolding, the box with the same first node has the focus.
@@ -231,13 +236,16 @@ function explorer(root, doc, options = {}) {
 
   function calculate(found) {
     model = found;
+    completeView();
     single = phases(doc, model);
     steps = single.map((phase) => collapsed(phase, fold));
     go(here.count);
   }
 
-  function move(i, value) {
-    inputs[i] = value;
+  // Another number for an input, or for one element of it.
+  function move(i, value, element) {
+    if (element === undefined) inputs[i] = value;
+    else inputs[i] = { ...inputs[i], [element]: value };
     if (!doc.live) return options.ask?.(inputs);
     calculate(computed(doc, inputs));
     tellPoint();
@@ -255,6 +263,19 @@ function explorer(root, doc, options = {}) {
     const last = single[phase].events[total - 1];
     if (last && singleSteps(steps[phase], count) !== total) uncover(last.by);
     go(stepsFor(steps[phase], total), phase);
+  }
+
+  // The same program at another point, computed elsewhere; false if it is another program.
+  function update(fresh) {
+    const same = fresh.nodes.length === doc.nodes.length &&
+      fresh.nodes.every(({ op, name }, i) => op === doc.nodes[i].op && name === doc.nodes[i].name);
+    if (!same) return false;
+    fresh.nodes.forEach((node, i) => Object.assign(doc.nodes[i], node));
+    doc.sweeps = fresh.sweeps;
+    for (const key of Object.keys(inputs)) if (!isArray(inputs[key])) delete inputs[key];
+    calculate(recorded(doc));
+    knobs.set(Object.fromEntries(doc.inputs.map((i) => [i, model.values[i]]).filter(([, value]) => !isArray(value))));
+    return true;
   }
 
   // Go where the address says: the point first, then the phase and the step.
@@ -339,6 +360,7 @@ function explorer(root, doc, options = {}) {
 
   const knobs = sliders(part, doc, options, move, () => {
     for (const key of Object.keys(inputs)) delete inputs[key];
+    if (!doc.live) return options.ask?.(original);
     calculate(recorded(doc));
     tellPoint();
   });
@@ -356,5 +378,5 @@ function explorer(root, doc, options = {}) {
   render();
   if (options.address) restore();
   restoring = false;
-  return { go, on, back, play, open, visit, state: () => ({ ...here, id: steps[here.phase].id, model, steps, view: fold.number }) };
+  return { go, on, back, play, open, visit, update, state: () => ({ ...here, id: steps[here.phase].id, model, steps, view: fold.number }) };
 }

@@ -34,7 +34,7 @@ function typeset(text, nodeOf) {
     const letter = mathml("mi", base.length > 1 && !GREEK[base] ? { mathvariant: "normal" } : {}, GREEK[base] ?? base);
     const node = nodeOf(word);
     const linked = node === undefined ? {} : { class: "n", "data-node": node };
-    return digits ? mathml("msub", linked, letter, mathml("mn", {}, digits)) : row(letter);
+    return digits ? mathml("msub", linked, letter, mathml("mn", {}, digits)) : mathml("mrow", linked, letter);
   }
 
   // Parts carry how tightly they bind: 1 a sum, 2 a product, 3 a sign, 4 a power, 5 an atom.
@@ -90,7 +90,7 @@ function typeset(text, nodeOf) {
     const inner = row(...args.flatMap(({ part }, k) => (k ? [operator(","), part] : [part])));
     if (word === "sqrt") return { part: mathml("msqrt", {}, inner), binds: 5 };
     if (word === "abs") return { part: row(operator("|"), inner, operator("|")), binds: 5 };
-    return { part: row(mathml("mi", { mathvariant: "normal" }, word), fenced(inner)), binds: 4.5 };
+    return { part: row(mathml("mi", word.length > 1 ? { mathvariant: "normal" } : {}, word), fenced(inner)), binds: 4.5 };
   }
 
   try {
@@ -104,17 +104,18 @@ function typeset(text, nodeOf) {
 // "y = log(x1) + x1 × x2 − sin(x2)"; of a function its name and its arguments; else the title.
 function heading(doc, write) {
   const index = new Map(doc.nodes.map((node, i) => [node.name, i]));
-  const inputs = doc.inputs.map((i) => doc.nodes[i].name);
-  const bare = /^[A-Za-z_]\w*$/.test(doc.title) && !index.has(doc.title);
-  const listed = inputs.length > 6 ? [...inputs.slice(0, 3), "…", inputs.at(-1)] : inputs;
-  const text = bare ? `${doc.title}(${listed.join(", ")})` : doc.title;
-  const names = resultNames(doc);
-  const part = bare && inputs.some((name) => !/^\w+$/.test(name)) ? null : typeset(text.replace("…", "dots"), (name) => index.get(name));
-  if (!part || names.size !== 1) return [write.math(text)];
+  const title = doc.title || "f";
+  const named = /^[A-Za-z_]\w*$/.test(title) && !index.has(title);
+  const inputs = [...new Set(doc.inputs.map((i) => doc.nodes[i].name.split(/[[.]/)[0]))];
+  const listed = inputs.length > 6 ? [...inputs.slice(0, 3), "dots", inputs.at(-1)] : inputs;
+  const text = named ? `${title}(${listed.join(", ")})` : title;
+  const part = typeset(text, (name) => index.get(name));
+  if (!part) return [write.math(text)];
   for (const letter of part.querySelectorAll("mi")) if (letter.textContent === "dots") letter.textContent = "…";
-  const [[output, name]] = names;
-  const left = mathml("mi", { class: "n", "data-node": output }, name);
-  return [mathml("math", { alttext: `${name} = ${text}` }, mathml("mrow", {}, left, mathml("mo", {}, "="), part))];
+  const names = [...resultNames(doc)];
+  const left = names.map(([i, name]) => typeset(name, () => i));
+  const sides = mathml("mrow", {}, ...left.flatMap((one, j) => (j ? [mathml("mo", {}, ","), one] : [one])), mathml("mo", {}, "="), part);
+  return [mathml("math", { alttext: `${names.map(([, name]) => name).join(", ")} = ${text.replace("dots", "…")}` }, sides)];
 }
 
 // "y = v5", and its number as soon as it is known.

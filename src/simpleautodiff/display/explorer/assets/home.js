@@ -4,7 +4,7 @@ const form = document.getElementById("ask");
 const field = document.getElementById("formula");
 const point = document.getElementById("at");
 const error = document.getElementById("error");
-let asked = 0;
+let asked = 0, shown = null; // the formula that is shown
 
 async function ask() {
   const mine = ++asked;
@@ -37,7 +37,9 @@ function emptied() {
 }
 
 function show(program) {
+  if (program && shown === field.value && window.explorer.update(program)) return; // at another point
   const fresh = emptied();
+  shown = program && field.value;
   if (!program) return; // a constant has no graph
   const write = (at) => {
     point.value = Object.entries(at).map(([name, value]) => `${name}=${value}`).join(" ");

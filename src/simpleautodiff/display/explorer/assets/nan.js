@@ -10,7 +10,7 @@ function explainNan(doc, model, event, sweep, numbers) {
   for (const [comes, d, by] of terms) {
     const name = doc.nodes[by].name;
     if (Number.isNaN(d)) return `nan arises here: the local derivative of ${name} (${doc.nodes[by].op}) is not a number at this point.`;
-    if (typeof comes === "number" && !Number.isNaN(comes) && Number.isNaN(comes * d)) return `nan arises here: ${short(comes)} × ${short(d)} is not a number.`;
+    if (typeof comes === "number" && typeof d === "number" && !Number.isNaN(comes) && Number.isNaN(comes * d)) return `nan arises here: ${short(comes)} × ${short(d)} is not a number.`;
   }
   if (event.kind === "accumulate" && !Number.isNaN(event.from) && !event.first && Number.isNaN(event.before)) return "nan was here before: a sum with it is nan as well.";
   if (terms.some(([comes]) => Number.isNaN(comes))) return "nan comes to this step from the one before it.";

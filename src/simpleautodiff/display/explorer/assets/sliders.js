@@ -3,7 +3,8 @@
 const FIRST_SLIDERS = 8;
 
 function sliders(part, doc, options, move, reset) {
-  const inputs = doc.inputs.filter((i) => typeof doc.nodes[i].value === "number");
+  const able = (value) => typeof value === "number" || (options.ask && hasElements(value));
+  const inputs = doc.inputs.filter((i) => able(doc.nodes[i].value));
   const fixed = doc.why && !options.ask;
   if (fixed) part.sliders.append(make("p", { class: "note" }, doc.why));
   if (fixed || !inputs.length) return { set: () => {} };
@@ -21,7 +22,7 @@ function sliders(part, doc, options, move, reset) {
   const list = make("div", { class: "list", role: "group", "aria-label": "Inputs" });
 
   function show(count) {
-    for (const i of inputs.slice(0, count)) if (!made.has(i)) made.set(i, slider(doc, i, move));
+    for (const i of inputs.slice(0, count)) if (!made.has(i)) made.set(i, (typeof doc.nodes[i].value === "number" ? slider : elementSlider)(doc, i, move));
     for (const i of inputs.slice(count)) made.delete(i);
     list.replaceChildren(...inputs.slice(0, count).map((i) => made.get(i).element));
     others.hidden = inputs.length <= FIRST_SLIDERS;
@@ -34,7 +35,8 @@ function sliders(part, doc, options, move, reset) {
   // Set the sliders to numbers that come from elsewhere.
   const set = (numbers) => {
     for (const [i, value] of Object.entries(numbers)) {
-      if (!made.has(Number(i))) show(inputs.length);
+      const moved = value !== doc.nodes[i].value;
+      if (moved && !made.has(Number(i)) && inputs.includes(Number(i))) show(inputs.length);
       made.get(Number(i))?.set(value);
     }
   };
@@ -43,6 +45,33 @@ function sliders(part, doc, options, move, reset) {
 
 function slider(doc, i, move) {
   const { name, value } = doc.nodes[i];
+  const knob = rangeAndBox(name, value, (to) => move(i, to));
+  const label = make("span", { class: "n", "data-node": i }, ...nameHtml(name));
+  return { element: make("label", { "data-node": i }, label, knob.range, knob.box), set: knob.set };
+}
+
+// Of an array, one slider for the element that is chosen; the others are a choice away.
+function elementSlider(doc, i, move) {
+  const { name, value: { dims, elements } } = doc.nodes[i];
+  const numbers = elements.map(decode);
+  const choice = make("select", { "aria-label": `Element of ${name}` },
+    ...numbers.map((_, at) => make("option", { value: at }, `${name}${indexText(dims, at)}`)));
+  const place = make("span", { class: "knob" });
+  const show = () => {
+    const at = Number(choice.value);
+    const knob = rangeAndBox(`${name}${indexText(dims, at)}`, numbers[at], (to) => move(i, (numbers[at] = to), at));
+    place.replaceChildren(knob.range, knob.box);
+  };
+  choice.addEventListener("change", show);
+  show();
+  const set = () => {
+    elements.forEach((number, at) => (numbers[at] = decode(number)));
+    show();
+  };
+  return { element: make("div", { class: "element", "data-node": i }, choice, place), set };
+}
+
+function rangeAndBox(name, value, tell) {
   const span = Math.max(1, 2 * Math.abs(value));
   const range = make("input", { type: "range", min: value - span, max: value + span,
     step: span / 200, value, "aria-label": `${name}, slider` });
@@ -50,17 +79,16 @@ function slider(doc, i, move) {
   range.value = value;
   range.addEventListener("input", () => {
     box.value = String(Number(Number(range.value).toPrecision(6)));
-    move(i, Number(box.value));
+    tell(Number(box.value));
   });
   box.addEventListener("change", () => {
     if (!Number.isFinite(box.valueAsNumber)) return;
     range.value = box.value;
-    move(i, box.valueAsNumber);
+    tell(box.valueAsNumber);
   });
   const set = (to = value) => {
     range.value = to;
     box.value = to;
   };
-  const label = make("span", { class: "n", "data-node": i }, ...nameHtml(name));
-  return { element: make("label", { "data-node": i }, label, range, box), set };
+  return { range, box, set };
 }

@@ -68,9 +68,9 @@ function stage(root, part, doc, now, write) {
     group.classList.toggle("path", phase.id === "order" && state.path.includes(i));
     const seen = state.hasValue(i) && !(several && found !== undefined);
     const drawn = (number) => !several && hasElements(number); // as a map, which needs room
-    value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : 12, !doc.nodes[i].op)}`;
+    value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : several ? 9 : 11, !doc.nodes[i].op)}`;
     derivative.replaceChildren(...(found === undefined ? [] : drawn(found) ? nameSvg(nameOf(i), mode)
-      : equation(nameOf(i), mode, brief(found))));
+      : equation(nameOf(i), mode, brief(found, 11))));
     badge.textContent = !several && phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
     paintHeat(tiny, ...[seen ? model.values[i] : undefined, found].map((number) => (drawn(number) ? number : undefined)));
     group.setAttribute("aria-label", spoken(box, i, found, state));
@@ -83,8 +83,9 @@ function stage(root, part, doc, now, write) {
     return minus(texts.find((text, k) => text.length < (given && !k ? 10 : 9)) ?? python(number.toPrecision(4)));
   }
 
-  // A derivative with its name; with its letter alone, where the box is too small for more.
+  // A derivative with its name; with its letter alone, or alone, where the box is too small for more.
   function equation(name, mode, number) {
+    if (number.length > 8) return [number];
     return [...nameSvg(name.length + number.length > 9 ? name.slice(0, 1) : name, mode), ` = ${number}`];
   }
 

@@ -1,0 +1,240 @@
+"""Sparse matrices whose elements are nodes: products, systems, sums, and what is read of them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.arrays.registry import as_array
+from simpleautodiff.core.level import Traced
+from simpleautodiff.errors import ArgumentError, RuleError, cite_line
+from simpleautodiff.rules.array import sparse_products as sparse
+from simpleautodiff.rules.array.indexing import concatenate, getitem
+from simpleautodiff.rules.array.products import swap
+from simpleautodiff.rules.array.shapes import reshape, shape_of
+from simpleautodiff.values.functions import optional
+
+
+class SparseNode:
+    """A sparse matrix with differentiated elements; what SciPy's constructors give for nodes.
+
+    It has products `A @ x`, `x @ A`, `k * A`, `A + B`, the transpose, and `toarray()`, `diagonal()`
+    and `sum()` of SciPy's; `scipy.sparse.linalg.spsolve` takes it. Everything else is refused.
+    """
+
+    __array_ufunc__ = None  # NumPy's arrays leave operators to it
+    ndim = 2
+
+    def __init__(self, data: Any, pattern: sparse.Pattern) -> None:
+        self.data, self.pattern = data, pattern
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of rows and columns."""
+        return self.pattern.shape
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored elements."""
+        return len(self.pattern.indices)
+
+    @property
+    def T(self) -> SparseNode:
+        """The transpose."""
+        return SparseNode(self.data, self.pattern.transposed)
+
+    def transpose(self) -> SparseNode:
+        """Return the transpose."""
+        return self.T
+
+    def __repr__(self) -> str:
+        return f"SparseNode of shape {self.shape} with {self.nnz} stored elements"
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise RuleError(
+            f"{name} of a sparse matrix with differentiated elements has no derivative rule; use "
+            f"A @ x, spsolve(A, b), k * A, A + B, A.T or A.toarray(){cite_line()}"
+        )
+
+    def __matmul__(self, x: Any) -> Any:
+        if isinstance(x, SparseNode) or hasattr(x, "tocsr"):
+            raise RuleError(
+                "the product of two sparse matrices has no derivative rule; write A @ (B @ x)"
+                f"{cite_line()}"
+            )
+        x = as_array(x)
+        if len(shape_of(x)) not in (1, 2) or shape_of(x)[0] != self.shape[1]:
+            raise ArgumentError(
+                f"a sparse matrix of shape {self.shape} cannot be multiplied with an array of "
+                f"shape {shape_of(x)}{cite_line()}"
+            )
+        return sparse.sparse_matmul(self.data, x, self.pattern)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, x: Any) -> Any:
+        x = as_array(x)
+        return self.T @ x if len(shape_of(x)) < 2 else swap(self.T @ swap(x))
+
+    def __mul__(self, factor: Any) -> SparseNode:
+        if shape_of(factor):
+            raise RuleError(
+                "a sparse matrix with differentiated elements is multiplied by single numbers; "
+                f"its product with an array is A @ x{cite_line()}"
+            )
+        return SparseNode(self.data * factor, self.pattern)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> SparseNode:
+        return SparseNode(self.data / divisor, self.pattern)
+
+    def __neg__(self) -> SparseNode:
+        return self * -1
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, SparseNode):
+            if not hasattr(other, "tocsr"):
+                return NotImplemented
+            other = SparseNode(*sparse.split_sparse(other))
+        if other.shape != self.shape:
+            raise ArgumentError(f"matrices of shapes {self.shape}, {other.shape} are added")
+        rows, columns = np.concatenate([self.pattern.places, other.pattern.places], 1)
+        return from_places(concatenate([self.data, other.data]), rows, columns, self.shape)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def tocsr(self) -> SparseNode:
+        """Return itself: the format makes no difference here."""
+        return self
+
+    tocsc = tocoo = copy = tocsr
+
+    def toarray(self) -> Any:
+        """Return the dense array."""
+        flat = np.bincount(self._places_in_array(), self.data, int(np.prod(self.shape)))
+        return reshape(flat, self.shape)
+
+    todense = toarray
+
+    def diagonal(self) -> Any:
+        """Return the diagonal."""
+        return np.diagonal(self.toarray())
+
+    def sum(self, axis: int | None = None) -> Any:
+        """Return the sum of all elements, or those of the columns or rows."""
+        if axis is None:
+            return np.sum(self.data)
+        along = self if axis in (1, -1) else self.T
+        return along @ np.ones(along.shape[1])
+
+    def _places_in_array(self) -> Any:
+        rows, columns = self.pattern.places
+        return rows * self.shape[1] + columns
+
+
+def from_places(data: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> SparseNode:
+    """Return the matrix with elements at given places; those of the same place are added up."""
+    rows, columns = np.asarray(rows, np.intp), np.asarray(columns, np.intp)
+    keys, which = np.unique(rows * shape[1] + columns, return_inverse=True)
+    starts = np.searchsorted(keys // shape[1], np.arange(shape[0] + 1))
+    added = np.bincount(which, data, len(keys)) if len(keys) < len(rows) else None
+    ordered = getitem(data, np.argsort(which)) if added is None else added
+    return SparseNode(ordered, sparse.Pattern("csr", keys % shape[1], starts, shape))
+
+
+def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> SparseNode:
+    """Return what a constructor of SciPy means: (data, (rows, columns)), or (data, i, starts)."""
+    parts = given if isinstance(given, tuple) else ()
+    if len(parts) == 3 and format in ("csr", "csc"):
+        data, indices, starts = parts
+        indices, starts = np.asarray(indices), np.asarray(starts)
+        if shape is None:
+            across = int(indices.max(initial=-1)) + 1
+            shape = (len(starts) - 1, across)[:: 1 if format == "csr" else -1]
+        pattern = sparse.Pattern(format, indices, starts, tuple(shape))
+        return from_places(as_array(data), *pattern.places, pattern.shape)
+    if len(parts) == 2 and np.ndim(parts[1]) == 2:
+        rows, columns = (np.asarray(place) for place in parts[1])
+        if shape is None:
+            shape = int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1
+        return from_places(as_array(parts[0]), rows, columns, tuple(shape))
+    if isinstance(given, SparseNode):
+        return given
+    if isinstance(given, Traced) and len(shape_of(given)) == 2:
+        m, n = shape_of(given)
+        rows, columns = np.indices((m, n)).reshape(2, -1)  # a 0 may have a derivative
+        return from_places(reshape(given, (-1,)), rows, columns, (m, n))
+    raise RuleError(
+        "a sparse matrix of nodes is made by csr_array((data, (rows, columns)), shape=...) or by "
+        f"diags_array(diagonals, offsets=...){cite_line()}"
+    )
+
+
+def make_diagonals(
+    diagonals: Any, offsets: Any = 0, shape: Any = None, **options: Any
+) -> SparseNode:
+    """Return the matrix with given diagonals, as `scipy.sparse.diags` does."""
+    several = np.ndim(offsets) > 0
+    places = list(np.atleast_1d(offsets))
+    lines = list(map(as_array, diagonals if several or _is_list(diagonals) else [diagonals]))
+    if shape is None:
+        size = shape_of(lines[0])[0] + abs(int(places[0]))
+        shape = size, size
+    rows, columns, data = [], [], []
+    for offset, line in zip(places, lines, strict=True):
+        first = np.array([max(0, -offset), max(0, offset)])
+        length = int(min(np.array(shape) - first))
+        line = np.broadcast_to(line, (length,)) if shape_of(line) in ((), (1,)) else line
+        if shape_of(line)[0] != length:
+            raise ArgumentError(
+                f"the diagonal {offset} of a matrix of shape {shape} has {length} elements, not "
+                f"{shape_of(line)[0]}{cite_line()}"
+            )
+        rows.append(first[0] + np.arange(length))
+        columns.append(first[1] + np.arange(length))
+        data.append(line)
+    return from_places(
+        concatenate(data), np.concatenate(rows), np.concatenate(columns), tuple(shape)
+    )
+
+
+def _is_list(diagonals: Any) -> bool:
+    return isinstance(diagonals, (list, tuple)) and len(np.shape(diagonals[0])) > 0
+
+
+def patch_constructors(has_node: Callable[[Any], bool]) -> None:
+    """Let the constructors of SciPy's sparse matrices give a `SparseNode` for nodes."""
+    module = optional("scipy.sparse", "a sparse matrix")
+    for format in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil"):
+        for kind in ("array", "matrix"):
+            _patch_new(getattr(module, f"{format}_{kind}"), format, has_node)
+
+
+def _patch_new(owner: Any, format: str, has_node: Callable[[Any], bool]) -> None:
+    original = owner.__new__
+
+    @functools.wraps(original)
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and _holds_node(args[0], has_node):
+            return make_sparse(format, *args, **kwargs)
+        return object.__new__(cls) if original is object.__new__ else original(cls)
+
+    owner.__new__ = staticmethod(new)
+
+
+def _holds_node(given: Any, has_node: Callable[[Any], bool]) -> bool:
+    if isinstance(given, SparseNode):
+        return True
+    return has_node([given[0] if isinstance(given, tuple) and given else given])

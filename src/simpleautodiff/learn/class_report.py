@@ -1,0 +1,185 @@
+"""A class: every submission of a folder graded, and what most of them have wrong."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.grade import grade
+from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.report import Report
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One submission: its name, and its report or why there is none."""
+
+    name: str
+    report: Report | None
+    refused: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it was graded and nothing is wrong."""
+        return self.report is not None and self.report.ok
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """What is wrong with it."""
+        return self.report.mistakes if self.report else ()
+
+    @property
+    def right(self) -> float:
+        """The share of the graphs that are right."""
+        cases = self.report.cases if self.report else {}
+        return sum(cases.values()) / len(cases) if cases else 0.0
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """All submissions of a folder; `str` writes the table."""
+
+    folder: str
+    submissions: tuple[Submission, ...]
+
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """The misconceptions, the most frequent first."""
+        counted = Counter(name for one in self.submissions for name in one.mistakes)
+        return sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
+
+    def to(self, format: str = "text") -> str:
+        """Write the report as "text", "csv", "json" or "html"."""
+        writers = {"text": _text, "csv": _csv, "json": _json, "html": _html}
+        if format not in writers:
+            raise ArgumentError(f"a class is written as {', '.join(writers)}, not {format!r}")
+        return writers[format](self)
+
+    def __str__(self) -> str:
+        return self.to("text")
+
+
+def find_submissions(folder: str) -> list[tuple[str, str]]:
+    """Return (name, path) of each submission: files in a folder, or one in each folder of it."""
+    if not os.path.isdir(folder):
+        raise ArgumentError(f"there is no folder {folder!r}")
+    return sorted(_submissions(folder))
+
+
+def _submissions(folder: str) -> Iterator[tuple[str, str]]:
+    for entry in os.scandir(folder):
+        if entry.is_file() and entry.name.endswith(".py") and not entry.name.startswith("_"):
+            yield entry.name.removesuffix(".py"), entry.path
+        elif entry.is_dir() and not entry.name.startswith((".", "_")):
+            inner = sorted(name for name in os.listdir(entry.path) if name.endswith(".py"))
+            if inner:
+                yield entry.name, os.path.join(entry.path, inner[0])
+
+
+def grade_class(
+    folder: str | os.PathLike[str],
+    task: str = "",
+    *,
+    progress: Callable[[Any], Iterable[Any]] | None = None,
+    **options: Any,
+) -> ClassReport:
+    """Grade every submission in a folder, each in a process of its own.
+
+    Parameters
+    ----------
+    folder
+        With a file for each learner, `ada.py`, or a folder for each with a file in it.
+    task, options
+        As for `grade`.
+    progress
+        Called with the submissions, returns them one after the other: a progress bar.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from simpleautodiff import learn
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "ada.py").write_text(learn.rung(3).text)
+    >>> _ = (folder / "bob.py").write_text(learn.bugs.source("sign_of_sub"))
+    >>> report = learn.grade_class(folder, "rules")
+    >>> [(one.name, one.ok, one.mistakes) for one in report.submissions]
+    [('ada', True, ()), ('bob', False, ('subtraction_sign',))]
+    """
+    found = find_submissions(os.fspath(folder))
+    graded = []
+    for name, path in progress(found) if progress else found:
+        try:
+            graded.append(Submission(name, grade(path, task, **options)))
+        except ArgumentError as error:
+            graded.append(Submission(name, None, str(error)))
+    return ClassReport(os.fspath(folder), tuple(graded))
+
+
+def _status(one: Submission) -> str:
+    if one.report is None:
+        return one.refused
+    return ", ".join(one.mistakes) or "nothing is wrong"
+
+
+def _text(report: ClassReport) -> str:
+    total = len(report.submissions)
+    right = sum(one.ok for one in report.submissions)
+    lines = [f"{report.folder}: {right} of {total} submissions are right", ""]
+    width = max((len(one.name) for one in report.submissions), default=0)
+    lines += [f"{o.name:{width}}  {o.right:4.0%}  {_status(o)}" for o in report.submissions]
+    if report.counts:
+        lines.append("")
+    lines += [f"{count} of {total}: {name}. {MISTAKES[name].says}" for name, count in report.counts]
+    return "\n".join(lines)
+
+
+def _csv(report: ClassReport) -> str:
+    names = [name for name, _ in report.counts]
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["name", "right", "ok", *names, "refused"])
+    for one in report.submissions:
+        marks = [int(name in one.mistakes) for name in names]
+        writer.writerow([one.name, f"{one.right:.3f}", int(one.ok), *marks, one.refused])
+    return stream.getvalue()
+
+
+def _json(report: ClassReport) -> str:
+    submissions = [
+        {
+            "name": one.name,
+            "ok": one.ok,
+            "right": one.right,
+            "mistakes": list(one.mistakes),
+            "refused": one.refused,
+        }
+        for one in report.submissions
+    ]
+    return json.dumps({"counts": dict(report.counts), "submissions": submissions}, indent=2)
+
+
+def _html(report: ClassReport) -> str:
+    rows = "".join(
+        f"<tr><td>{html.escape(one.name)}</td><td>{one.right:.0%}</td>"
+        f"<td>{html.escape(_status(one))}</td></tr>"
+        for one in report.submissions
+    )
+    counts = "".join(
+        f"<li>{count}: <b>{html.escape(name)}</b>. {html.escape(MISTAKES[name].says)}</li>"
+        for name, count in report.counts
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Class</title>'
+        "<style>body { font: 16px/1.5 system-ui, sans-serif; color-scheme: light dark; "
+        "margin: 2rem auto; max-width: 60rem; } td { padding: 0 1rem; }</style></head>"
+        f"<body><h1>{html.escape(report.folder)}</h1><table>{rows}</table><ul>{counts}</ul>"
+        "</body></html>"
+    )

@@ -1,0 +1,166 @@
+"""From a learner's numbers to misconceptions: which faults of the model explain all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Any
+
+from simpleautodiff.learn.grading.answers import answer, bounds
+from simpleautodiff.learn.grading.bank import Case, Script
+from simpleautodiff.learn.grading.model import FAULTS, ORDERS, predict
+
+Vector = list[float | None]
+_answer = lru_cache(1024)(answer)  # the graphs of the bank are asked for again and again
+_predict = lru_cache(2**17)(predict)
+
+
+@dataclass
+class Run:
+    """One case in one mode: what was asked, and what the engine answered."""
+
+    case: Case
+    mode: str
+    script: Script
+    result: dict[str, Any]
+    predictions: dict[Any, Vector | None] = field(default_factory=dict, repr=False)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the engine came back with numbers."""
+        return "sweeps" in self.result
+
+    @cached_property
+    def right(self) -> Vector:
+        """What is right, by the library."""
+        return self.vector(*_answer(self.case.graph, self.script))
+
+    @cached_property
+    def found(self) -> Vector:
+        """What the engine found; no number counts as 0 here."""
+        raw = self.vector(self.result["values"], self.result["sweeps"])
+        if raw[0] is None:  # values cannot be read in every shape
+            raw[0] = self.right[0]
+        return [0.0 if number is None else number for number in raw]
+
+    @cached_property
+    def has_none(self) -> bool:
+        """Whether some derivative is None."""
+        return None in self.vector({}, self.result["sweeps"])[1:]
+
+    def vector(self, values: Any, sweeps: Sequence[Any]) -> Vector:
+        """List the numbers that count: the value, and the derivatives that were asked for."""
+        graph, case = self.case.graph, self.case
+        numbers: Vector = [values.get(graph.output)]
+        asked = [action for action in self.script if action[0] in ("forward", "reverse")]
+        for (mode, _), sweep in zip(asked, sweeps, strict=True):
+            outputs = case.wanted if case.wanted and case.way != "interior" else (graph.output,)
+            names = graph.names if mode == "reverse" else outputs
+            numbers += [sweep.get(name) for name in names]
+        return numbers
+
+    @cached_property
+    def ok(self) -> bool:
+        """Whether everything is right."""
+        if not self.numbers or self.has_none:
+            return False
+        if not self.case.kink:
+            return agree(self.found, self.right)
+        between = bounds(self.case.graph, self.script)
+        pairs = [
+            self.vector({}, [{n: b[k] for n, b in s.items()} for s in between]) for k in (0, 1)
+        ]
+        return all(
+            low is not None and high is not None and number is not None
+            and low - 1e-4 <= number <= high + 1e-4
+            for low, high, number in zip(pairs[0][1:], pairs[1][1:], self.found[1:], strict=True)
+        )  # fmt: skip
+
+    def explained(self, faults: Collection[str], tape: bool = False) -> bool:
+        """Tell whether an engine with these faults would find the same numbers."""
+        key = frozenset(faults), tape
+        if key not in self.predictions:
+            made = _predict(self.case.graph, self.script, *key)
+            self.predictions[key] = made and self.vector(*made)
+        prediction = self.predictions[key]
+        return prediction is not None and agree(self.found, prediction)
+
+
+def agree(found: Vector, wanted: Vector) -> bool:
+    """Tell whether numbers are the same, but for rounding."""
+    return all(
+        a is not None
+        and b is not None
+        and (a == b or math.isclose(a, b, rel_tol=1e-7, abs_tol=1e-9) or (a != a and b != b))
+        for a, b in zip(found, wanted, strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """The faults that explain the numbers, whether all of them, and what else was seen."""
+
+    faults: tuple[str, ...] = ()
+    certain: bool = True
+    others: tuple[str, ...] = ()  # faults that explain the same numbers as well
+
+
+def explain(runs: Sequence[Run]) -> Diagnosis:
+    """Find the fewest faults with which the model finds the same numbers in every run.
+
+    A fault may be in one mode alone, so if nothing explains both, each is explained by itself.
+    """
+    runs = [run for run in runs if run.numbers and not (run.case.kink or run.case.length)]
+    runs = [run for run in runs if run.case.way != "failed"]
+    if all(agree(run.found, run.right) for run in runs):
+        return Diagnosis()
+    found = _exact(runs)
+    if found:
+        return found
+    modes = [[run for run in runs if run.mode == mode] for mode in ("reverse", "forward")]
+    parts = [_exact(part) or _guess(part) for part in modes if part]
+    faults = dict.fromkeys(fault for part in parts for fault in part.faults)
+    others = tuple(other for part in parts for other in part.others)
+    return Diagnosis(tuple(faults), all(part.certain for part in parts), others)
+
+
+def _exact(runs: Sequence[Run]) -> Diagnosis | None:
+    """Return one or two faults that explain all runs, if there are any."""
+    failing = sorted((run for run in runs if not agree(run.found, run.right)), key=_size)
+    if not failing:
+        return Diagnosis()
+    ordered = [*failing, *(run for run in runs if agree(run.found, run.right))]
+
+    def exact(faults: tuple[str, ...]) -> bool:
+        return any(all(run.explained(faults, tape) for run in ordered) for tape in (False, True))
+
+    found: list[tuple[str, ...]] = [(fault,) for fault in FAULTS if exact((fault,))]
+    if not found:
+        pairs = [p for p in combinations(FAULTS, 2) if len(set(p) & set(ORDERS)) < 2]
+        found = [faults for faults in pairs if exact(faults)]
+    if not found:
+        return None
+    return Diagnosis(found[0], True, tuple(" + ".join(faults) for faults in found[1:4]))
+
+
+def _guess(runs: Sequence[Run]) -> Diagnosis:
+    """Return the fault that explains most of what is wrong, if it explains enough of it."""
+    failing = [run for run in runs if not agree(run.found, run.right)]
+    passing = [run for run in runs if agree(run.found, run.right)]
+    scores = {}
+    for fault in FAULTS:
+        hits = sum(run.explained((fault,)) for run in failing)
+        misses = sum(not run.explained((fault,)) for run in passing)
+        if hits:
+            scores[fault] = (hits - misses, hits)
+    best = max(scores, key=lambda fault: scores[fault], default="")
+    if best and scores[best][0] > 0 and 2 * scores[best][1] >= len(failing):
+        return Diagnosis((best,), False)
+    return Diagnosis(("unknown",), False)
+
+
+def _size(run: Run) -> int:
+    return len(run.case.graph.steps)

@@ -1,0 +1,251 @@
+"""`grade`: build and sweep the graphs of the bank with an engine, and say what is wrong with it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.bank import BANK, TASKS, Case
+from simpleautodiff.learn.grading.diagnosis import Diagnosis, Run, Vector, agree, explain
+from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.model import VARIANTS
+from simpleautodiff.learn.grading.processes import Runner, start_runner
+from simpleautodiff.learn.grading.report import Finding, Report
+from simpleautodiff.learn.grading.shrinking import shrink
+from simpleautodiff.learn.graphs import EASY, Graph, random_graph
+
+MOST_TIMEOUTS = 3
+COUNTS_PATHS = {"no_visited", "recursion"}  # which explains an exponential cost, and depth
+
+
+def grade(
+    engine: Any,
+    task: str = "",
+    *,
+    seed: int = 0,
+    shape: str = "",
+    names: dict[str, str] | None = None,
+    depth: int = 100_000,
+    programs: int = 30,
+    seconds: float = 10,
+    progress: Callable[[Sequence[Case]], Any] | None = None,
+) -> Report:
+    """Grade an engine that somebody wrote: name the misconceptions, and show the smallest graphs.
+
+    Parameters
+    ----------
+    engine
+        The path of a file, which is run in a process of its own within limits; or a module, a
+        class, a function `grad(f)` or a dict of names, which run in this process.
+    task
+        One task of the course alone, such as `"order"`; all by default.
+    seed
+        Of the random programs: the same seed, the same report.
+    shape, names
+        What cannot be guessed: "node", "value", "tape", "grad" or "dual"; and the names of the
+        class (`node`), of `backward`, `forward`, `grad`, `value`, `derivative` or an operation.
+    depth
+        How long the chain of the task "depth" is.
+    programs
+        How many random programs are tried, too; one that fails is shrunk.
+    seconds
+        How long one graph may take, in a process of its own.
+    progress
+        Called with the cases, returns them one after the other: a progress bar.
+
+    Examples
+    --------
+    >>> from simpleautodiff import learn
+    >>> learn.grade(learn.rung(3).engine, depth=1000).ok
+    True
+    >>> report = learn.grade(learn.bugs.load("first_place"), depth=1000)
+    >>> report.mistakes
+    ('first_place',)
+    """
+    if task and task not in TASKS:
+        raise ArgumentError(f"the tasks are {', '.join(TASKS)}; there is no {task!r}")
+    runner = start_runner(engine, shape, names or {}, seconds)
+    try:
+        runs, living = _run_bank(runner, task, depth, progress)
+        if not task:
+            runs += _run_programs(runner, programs, seed)
+        findings = _find(runs, living)
+        findings = _shrink_unknown(runner, findings)
+    finally:
+        runner.close()
+    name = engine if isinstance(engine, str) else getattr(engine, "__name__", str(engine))
+    return Report(str(name), runner.abilities, tuple(runs), tuple(findings), task)
+
+
+def _run_bank(runner: Runner, task: str, depth: int, progress: Any) -> tuple[list[Run], int]:
+    """Run every case that is within the abilities of the engine."""
+    cases = [case for case in BANK if task in ("", case.task) and _within(case, runner.abilities)]
+    runs: list[Run] = []
+    for case in progress(cases) if progress else cases:
+        runs.extend(_run_case(runner, case, depth))
+        if sum("timeout" in run.result for run in runs) >= MOST_TIMEOUTS:
+            break
+    living = 0
+    if task in ("", "sweeps") and runner.abilities["shape"] in ("node", "value"):
+        living = runner.run({"living": True}).get("living", 0)
+    return runs, living
+
+
+def _within(case: Case, abilities: dict[str, Any]) -> bool:
+    """Tell whether an engine can be asked this."""
+    operations = case.graph.operations - {"constant"}
+    if not operations <= set(abilities["operations"]):
+        return False
+    numbers = [
+        arg
+        for _, operation, args in case.graph.steps
+        for arg in args
+        if operation not in ("pow", "constant") and not isinstance(arg, str)
+    ]
+    if numbers and not abilities["constants"]:
+        return False
+    if "constant" in case.graph.operations and not abilities["constants"]:
+        return False
+    return abilities["whole_graph"] or (case.way in ("once", "rebuilt") and not case.wanted)
+
+
+def _run_case(runner: Runner, case: Case, depth: int) -> Iterator[Run]:
+    for mode in runner.abilities["modes"]:
+        if runner.abilities["shape"] == "dual" and case.way == "interior":
+            continue
+        for script in case.scripts(mode):
+            steps: Any = depth if case.length else case.graph.steps
+            wanted = {"inputs": case.graph.inputs, "steps": steps, "script": script}
+            result = runner.run({**wanted, "budget": case.budget})
+            yield Run(case, mode, script, _scaled(result, depth) if case.length else result)
+
+
+def _scaled(result: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Give the result of a long chain as that of x + x: both are a multiple of x."""
+    if "sweeps" not in result:
+        return result
+    factor = 2 / (depth + 1)
+
+    def scale(found: dict[str, Any], name: str) -> dict[str, Any]:
+        return {**found, name: found[name] * factor if found.get(name) else found.get(name)}
+
+    mode = (
+        "x" if "x" in result["sweeps"][0] and result["sweeps"][0].get("y") in (1.0, None) else "y"
+    )
+    return {
+        "values": scale(result["values"], "y"),
+        "sweeps": [scale(sweep, mode) for sweep in result["sweeps"]],
+    }
+
+
+def _run_programs(runner: Runner, programs: int, seed: int) -> list[Run]:
+    """Run random programs of the operations that the engine has."""
+    operations = [op for op in EASY if op in runner.abilities["operations"]]
+    rng = random.Random(seed)
+    runs = []
+    for _ in range(programs if operations else 0):
+        size, inputs = rng.randrange(2, 9), rng.randrange(1, 4)
+        graph = random_graph(rng, operations, size, inputs, runner.abilities["constants"])
+        runs += list(_run_case(runner, _of_program(graph), 1))
+    return runs
+
+
+def _of_program(graph: Graph) -> Case:
+    return Case(f"a random program: {graph}", graph, "programs", "unknown")
+
+
+# From runs to findings. ---------------------------------------------------------------------------
+
+
+def _find(runs: list[Run], living: int) -> list[Finding]:
+    diagnosis = explain(runs)
+    findings = [
+        Finding(MISTAKES[VARIANTS.get(fault, fault)], _smallest_run(runs, fault), diagnosis.certain)
+        for fault in diagnosis.faults
+    ]
+    findings += _find_errors(runs, diagnosis)
+    if living > 100:
+        findings.append(Finding(MISTAKES["leak"], None, True, f"{living} of 200 results are kept"))
+    seen: dict[str, Finding] = {}
+    for finding in findings:
+        seen.setdefault(finding.mistake.name, finding)
+    return list(seen.values())
+
+
+def _smallest_run(runs: list[Run], fault: str) -> Run | None:
+    """Return the smallest graph that fails because of this fault."""
+    failing = [run for run in runs if run.numbers and not run.ok]
+    because = [run for run in failing if fault == "unknown" or not _same(run, fault)]
+    ordered = sorted(because or failing, key=lambda run: (len(run.case.graph.steps), run.mode))
+    return ordered[0] if ordered else None
+
+
+def _same(run: Run, fault: str) -> bool:
+    """Tell whether a fault makes no difference to a run."""
+    other = Run(run.case, run.mode, run.script, run.result)
+    other.__dict__["found"] = run.right
+    return other.explained((fault,))
+
+
+def _find_errors(runs: list[Run], diagnosis: Diagnosis) -> Iterator[Finding]:
+    """Name what is no wrong number: errors, None, too many operations, no answer."""
+    for run in runs:
+        result, exposes = run.result, run.case.exposes
+        detail = f"{result.get('error', '')}: {result.get('message', '')}"
+        if "budget" in result:
+            if COUNTS_PATHS.isdisjoint(diagnosis.faults):
+                yield Finding(MISTAKES["exponential"], run)
+        elif "timeout" in result or "died" in result:
+            yield Finding(MISTAKES["timeout" if "timeout" in result else "died"], run)
+        elif "error" in result:
+            name = _name_error(run)
+            if name != "depth" or COUNTS_PATHS.isdisjoint(diagnosis.faults):
+                yield Finding(MISTAKES[name], run, True, detail)
+        elif run.has_none and not any(run.right[1:]):
+            yield Finding(MISTAKES["none_for_zero"], run)
+        elif run.case.kink and not run.ok:
+            yield Finding(MISTAKES["kink"], run)
+        elif run.case.way == "failed" and not agree(run.found, _without_failure(run, runs)):
+            yield Finding(MISTAKES[exposes], run)
+
+
+def _without_failure(run: Run, runs: list[Run]) -> Vector:
+    """Return what the engine found for the same graph where nothing had failed before."""
+    for other in runs:
+        if other.case.graph == run.case.graph and other.script == run.script[1:] and other.numbers:
+            return other.found
+    return run.right
+
+
+def _name_error(run: Run) -> str:
+    """Name the misconception behind an error, by the graph that raised it."""
+    constant_first = any(
+        len(args) == 2 and not isinstance(args[0], str) for _, _, args in run.case.graph.steps
+    )
+    if run.result["error"] == "RecursionError":
+        return "depth"
+    if run.case.exposes in ("constant_output", "phantom_child"):
+        return run.case.exposes
+    return "missing_reflected" if constant_first else "raises"
+
+
+def _shrink_unknown(runner: Runner, findings: list[Finding]) -> list[Finding]:
+    """Make the graph of what nothing explains as small as it can be."""
+
+    def shrunk(finding: Finding) -> Finding:
+        run = finding.run
+        if finding.mistake.name != "unknown" or run is None or run.case.way != "once":
+            return finding
+
+        def fails(graph: Graph) -> bool:
+            return any(
+                run.numbers and not run.ok for run in _run_case(runner, _of_program(graph), 1)
+            )
+
+        graph = shrink(run.case.graph, fails)
+        again = [run for run in _run_case(runner, _of_program(graph), 1) if not run.ok]
+        return Finding(finding.mistake, again[0] if again else run, finding.certain)
+
+    return [shrunk(finding) for finding in findings]

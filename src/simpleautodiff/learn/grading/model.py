@@ -1,0 +1,328 @@
+"""An engine that can be wrong in every known way, to see which way explains a learner's numbers.
+
+Each fault is a flag. Without flags it is a right engine: nodes with parents, partial derivatives
+and children; an order; the chain rule along it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from simpleautodiff.learn.graphs import Argument, Graph
+
+Rule = tuple[Callable[..., float], tuple[Callable[..., float], ...]]
+
+
+RULES: dict[str, Rule] = {  # the value, and ∂v/∂argument from (v, *arguments)
+    "add": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
+    "iadd": (lambda a, b: a + b, (lambda v, a, b: 1, lambda v, a, b: 1)),
+    "sub": (lambda a, b: a - b, (lambda v, a, b: 1, lambda v, a, b: -1)),
+    "mul": (lambda a, b: a * b, (lambda v, a, b: b, lambda v, a, b: a)),
+    "div": (lambda a, b: a / b, (lambda v, a, b: 1 / b, lambda v, a, b: -a / b**2)),
+    "pow": (lambda a, n: a**n, (lambda v, a, n: n * a ** (n - 1) if n else 0, lambda v, a, n: 0)),
+    "neg": (lambda a: -a, (lambda v, a: -1,)),
+    "sin": (math.sin, (lambda v, a: math.cos(a),)),
+    "cos": (math.cos, (lambda v, a: -math.sin(a),)),
+    "exp": (math.exp, (lambda v, a: v,)),
+    "log": (math.log, (lambda v, a: 1 / a,)),
+    "sqrt": (math.sqrt, (lambda v, a: 0.5 / v,)),
+    "tanh": (math.tanh, (lambda v, a: 1 - v * v,)),
+    "relu": (lambda a: max(a, 0.0), (lambda v, a: float(a > 0),)),
+    "abs": (abs, (lambda v, a: float(a > 0) - float(a < 0),)),
+    "max": (max, (lambda v, a, b: float(a >= b), lambda v, a, b: float(a < b))),
+}
+
+VALUE = -1
+# A wrong rule: the operation, and what stands in place of some partials, or of the value.
+WRONG_RULES: dict[str, tuple[str, dict[int, Callable[..., float]]]] = {
+    "subtraction_sign": ("sub", {1: lambda v, a, b: 1}),
+    "product_swapped": ("mul", {0: lambda v, a, b: a, 1: lambda v, a, b: b}),
+    "division_sign": ("div", {1: lambda v, a, b: a / b**2}),
+    "division_square": ("div", {1: lambda v, a, b: -a / b}),
+    "floor_division": ("div", {VALUE: lambda a, b: a // b}),
+    "power_exponent": ("pow", {0: lambda v, a, n: n * v}),
+    "power_factor": ("pow", {0: lambda v, a, n: a ** (n - 1) if n else 0}),
+    "negation_sign": ("neg", {0: lambda v, a: 1}),
+    "sine_is_sine": ("sin", {0: lambda v, a: v}),
+    "sine_sign": ("sin", {0: lambda v, a: -math.cos(a)}),
+    "cosine_sign": ("cos", {0: lambda v, a: math.sin(a)}),
+    "exponential_of_input": ("exp", {0: lambda v, a: a}),
+    "exponential_as_power": ("exp", {0: lambda v, a: a * math.exp(a - 1)}),
+    "logarithm_of_value": ("log", {0: lambda v, a: 1 / v if v else math.inf}),
+    "root_half": ("sqrt", {0: lambda v, a: 1 / v}),
+    "tanh_of_input": ("tanh", {0: lambda v, a: 1 - a * a}),
+    "tanh_square": ("tanh", {0: lambda v, a: 1 - v}),
+    "relu_of_value": ("relu", {0: lambda v, a: v}),
+    "relu_always": ("relu", {0: lambda v, a: 1.0}),
+    "abs_always": ("abs", {0: lambda v, a: 1.0}),
+    "maximum_both": ("max", {0: lambda v, a, b: 1.0, 1: lambda v, a, b: 1.0}),
+}
+ORDERS = ("preorder", "unreversed", "breadth_first", "recursion", "no_visited", "dead_children")
+FLAGS = (  # what else can be wrong, in reverse mode, in forward mode, or in building
+    *ORDERS,
+    *("overwritten", "first_place", "parents_as_set", "stale_sum", "stale_unreached"),
+    *("seed_is_value", "no_seed", "from_the_end", "no_chain", "constants_shift", "equal_values"),
+    *("all_seeded", "product_of_derivatives", "reflected_sub", "reflected_div", "in_place_add"),
+    *("shared_parents",),
+)
+VARIANTS = {  # the same misconception, written in another way, with other numbers
+    "overwritten_by_last": "overwritten",
+    "constants_shift_all": "constants_shift",
+}
+FAULTS = (*FLAGS, *VARIANTS, *WRONG_RULES)
+
+
+class ModelNode:
+    """A node of the model."""
+
+    def __init__(self, value: float, operation: str = "") -> None:
+        self.value, self.operation = value, operation
+        self.parents: list[ModelNode] = []
+        self.partials: list[float] = []
+        self.children: list[ModelNode] = []
+
+
+class EqualNode(ModelNode):
+    """A node that is taken for every other with the same value."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EqualNode) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Model:
+    """An engine with some faults."""
+
+    def __init__(self, faults: Collection[str] = (), tape: bool = False) -> None:
+        self.faults = frozenset(faults)
+        self.tape = tape  # the order in which nodes were made, in place of a search
+        self.rules = dict(RULES)
+        for name in self.faults & WRONG_RULES.keys():
+            operation, changes = WRONG_RULES[name]
+            compute, partials = self.rules[operation]
+            wrong = tuple(changes.get(k, partial) for k, partial in enumerate(partials))
+            self.rules[operation] = changes.get(VALUE, compute), wrong
+        self.kept: dict[str, dict[ModelNode, float]] = {"forward": {}, "reverse": {}}
+        self.shared: tuple[list[ModelNode], list[float]] = ([], [])
+        self.made: list[ModelNode] = []
+
+    def has(self, *faults: str) -> bool:
+        """Tell whether the model has one of some faults."""
+        return not self.faults.isdisjoint(faults)
+
+    # Building. ------------------------------------------------------------------------------------
+
+    def input(self, value: float) -> ModelNode:
+        """Make an input."""
+        node = (EqualNode if self.has("equal_values") else ModelNode)(value)
+        if self.has("shared_parents"):
+            node.parents, node.partials = self.shared
+        self.made.append(node)
+        return node
+
+    def apply(self, operation: str, args: Sequence[ModelNode | float]) -> ModelNode:
+        """Do one operation."""
+        if len(args) == 2 and not isinstance(args[0], ModelNode):
+            swap = {"sub": "reflected_sub", "div": "reflected_div"}.get(operation, "")
+            args = args[::-1] if swap and self.has(swap) else args
+        values = [arg.value if isinstance(arg, ModelNode) else arg for arg in args]
+        compute, rules = self.rules[operation]
+        value = compute(*values)
+        if operation == "iadd" and self.has("in_place_add") and isinstance(args[0], ModelNode):
+            args[0].value = value  # the old node with a new number: nothing is recorded
+            return args[0]
+        node = self.input(value)
+        node.operation = operation
+        partials = [rule(value, *values) for rule in rules]
+        is_node = [isinstance(arg, ModelNode) for arg in args]
+        kept = [p for p, mine in zip(partials, is_node, strict=True) if mine]
+        parents = [arg for arg in args if isinstance(arg, ModelNode)]
+        node.parents += parents
+        swapped = operation in ("add", "mul") and self.has(
+            "constants_shift"
+        )  # by __rmul__ = __mul__
+        shifts = self.has("constants_shift", "constants_shift_all") and not swapped
+        node.partials += partials[: len(parents)] if shifts else kept
+        for parent in parents:
+            parent.children.append(node)
+        return node
+
+    def build(self, graph: Graph, held: dict[str, ModelNode]) -> dict[str, Any]:
+        """Build a graph on some inputs."""
+        nodes: dict[str, Any] = dict(held)
+
+        def get(arg: Argument) -> Any:
+            return nodes[arg] if isinstance(arg, str) else arg
+
+        for name, operation, args in graph.steps:
+            if operation == "constant":
+                nodes[name] = args[0]
+            else:
+                nodes[name] = self.apply(operation, [get(arg) for arg in args])
+        return nodes
+
+    # Orders. --------------------------------------------------------------------------------------
+
+    def order(self, start: ModelNode, next_of: Callable[[ModelNode], list[ModelNode]]) -> Any:
+        """List what can be reached, so that the first is done first; in a wrong order if asked."""
+        seen: set[ModelNode] = set()
+        listed: list[ModelNode] = []
+        if self.tape:
+            return self.made if self.has("unreversed") else self.made[::-1]
+        if self.has("breadth_first"):
+            listed, seen = [start], {start}
+            for node in listed:
+                for other in next_of(node):
+                    if other not in seen:
+                        seen.add(other)
+                        listed.append(other)
+            return listed
+        early = self.has("preorder")
+
+        def visit(node: ModelNode) -> None:
+            if len(listed) > 5000:
+                raise RecursionError
+            if node in seen and not self.has("no_visited"):
+                return
+            seen.add(node)
+            if early:
+                listed.append(node)
+            for other in next_of(node):
+                visit(other)
+            if not early:
+                listed.append(node)
+
+        visit(start)
+        return listed if early or self.has("unreversed") else listed[::-1]
+
+    # Sweeps. --------------------------------------------------------------------------------------
+
+    def edges(self, node: ModelNode) -> Iterable[tuple[ModelNode, float]]:
+        """Yield each parent with its partial derivative."""
+        pairs = list(zip(node.parents, node.partials, strict=False))
+        if self.has("first_place"):
+            return [(p, node.partials[node.parents.index(p)]) for p in node.parents]
+        if self.has("parents_as_set"):
+            return list(dict(pairs).items())
+        return pairs
+
+    def reverse(self, output: ModelNode) -> dict[ModelNode, float]:
+        """Carry adjoints back from an output."""
+        bar = self.kept["reverse"] if self.has("stale_sum") else {}
+        start = self.made[-1] if self.has("from_the_end") else output
+        seed = start.value if self.has("seed_is_value") else 1.0
+        bar[start] = 0.0 if self.has("no_seed") else seed
+        if self.has("recursion"):
+            self.recurse(start, bar, [0])
+            return bar
+        if self.has("dead_children"):
+            return self.when_children_are_done(start, bar)
+        for node in self.order(start, lambda node: node.parents):
+            if not self.tape or node in bar:
+                self.pass_back(node, bar)
+        return bar
+
+    def pass_back(self, node: ModelNode, bar: dict[ModelNode, float]) -> None:
+        """Pass the adjoint of a node on to its parents."""
+        for parent, partial in self.edges(node):
+            chain = not (self.has("no_chain") and len(node.parents) == 1)
+            term = partial * bar.get(node, 0.0) if chain else partial
+            bar[parent] = bar.get(parent, 0.0) + term
+            if self.has("overwritten"):
+                bar[parent] = term
+
+    def recurse(self, node: ModelNode, bar: dict[ModelNode, float], calls: list[int]) -> None:
+        """Pass back as soon as anything arrives: no order at all."""
+        calls[0] += 1
+        if calls[0] > 5000:
+            raise RecursionError
+        self.pass_back(node, bar)
+        for parent in node.parents:
+            self.recurse(parent, bar, calls)
+
+    def when_children_are_done(
+        self, start: ModelNode, bar: dict[ModelNode, float]
+    ) -> dict[ModelNode, float]:
+        """Go on to a node when all of its children are done, those of dead branches too."""
+        waiting = {node: len(node.children) for node in self.made}
+        ready = [start]
+        while ready:
+            node = ready.pop()
+            self.pass_back(node, bar)
+            for parent in node.parents:
+                waiting[parent] -= 1
+                if waiting[parent] == 0:
+                    ready.append(parent)
+        return bar
+
+    def forward(self, root: ModelNode) -> dict[ModelNode, float]:
+        """Carry tangents on from a node."""
+        dot = self.kept["forward"] if self.has("stale_unreached", "stale_sum") else {}
+        before = dict(dot)
+        if self.has("all_seeded"):
+            dot.update({node: 1.0 for node in self.made if not node.operation})
+        dot[root] = root.value if self.has("seed_is_value") else 0.0 if self.has("no_seed") else 1.0
+        order = self.order(root, lambda node: node.children)
+        if self.tape:
+            order = order[::-1][self.made.index(root) + 1 :]
+        if self.has("all_seeded"):
+            order = [node for node in self.made if node.operation]
+        for node in order:
+            if node != root:
+                old = before.get(node, 0.0) if self.has("stale_sum") else 0.0
+                dot[node] = old + self.tangent(node, dot)
+        return dot
+
+    def tangent(self, node: ModelNode, dot: dict[ModelNode, float]) -> float:
+        """Add up what the parents of a node contribute."""
+        terms = []
+        for parent, partial in self.edges(node):
+            chain = not (self.has("no_chain") and len(node.parents) == 1)
+            terms.append(partial * dot.get(parent, 0.0) if chain else partial)
+        if self.has("product_of_derivatives") and node.operation == "mul" and len(terms) == 2:
+            return math.prod(dot.get(parent, 0.0) for parent in node.parents)
+        if self.has("overwritten"):
+            reached = [t for t, (p, _) in zip(terms, self.edges(node), strict=True) if p in dot]
+            return reached[-1] if reached else 0.0
+        if self.has("overwritten_by_last"):
+            return terms[-1] if terms else 0.0
+        return sum(terms)
+
+
+def predict(
+    graph: Graph,
+    script: Sequence[Sequence[str]],
+    faults: Collection[str] = (),
+    tape: bool = False,
+) -> Any:
+    """Return the values and the sweeps of an engine with these faults, or None if it fails.
+
+    Examples
+    --------
+    >>> from simpleautodiff.learn.graphs import parse_graph
+    >>> graph = parse_graph("y = x - x", x=3)
+    >>> script = [("build",), ("reverse", "y")]
+    >>> right, wrong = predict(graph, script), predict(graph, script, ["first_place"])
+    >>> right[1][0]["x"], wrong[1][0]["x"]
+    (0.0, 2.0)
+    """
+    model = Model(faults, tape)
+    held = {name: model.input(value) for name, value in graph.inputs}
+    nodes: dict[str, Any] = {}
+    sweeps = []
+    try:
+        for action, *rest in script:
+            if action == "build":
+                nodes = model.build(graph, held)
+            elif action in ("forward", "reverse"):
+                node = nodes[rest[0]]
+                sweep = model.forward if action == "forward" else model.reverse
+                found = sweep(node) if isinstance(node, ModelNode) else {}
+                sweeps.append({name: found.get(n, 0.0) for name, n in nodes.items()})
+    except (ArithmeticError, RecursionError, ValueError, TypeError, LookupError):
+        return None
+    return {name: getattr(node, "value", node) for name, node in nodes.items()}, sweeps

@@ -1,0 +1,158 @@
+"""How the grader talks to an engine: in a process of its own, or in this one."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+from types import ModuleType
+from typing import Any, Protocol
+
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading import worker
+from simpleautodiff.learn.grading.running import run_case
+from simpleautodiff.learn.grading.shapes import NoEngine, find_engine
+
+MOST_TEXT = 64 * 2**20
+Names = dict[str, str]
+
+
+class Runner(Protocol):
+    """What runs cases on an engine."""
+
+    abilities: dict[str, Any]
+
+    def run(self, case: dict[str, Any]) -> dict[str, Any]:
+        """Run one case; say what happened."""
+
+    def close(self) -> None:
+        """End it."""
+
+
+class HereRunner:
+    """Runs an engine in this process: for objects of a notebook, and for engines one trusts."""
+
+    def __init__(self, namespace: dict[str, Any], shape: str, names: Names) -> None:
+        try:
+            self.engine = find_engine(namespace, shape, names)
+        except NoEngine as error:
+            raise ArgumentError(str(error)) from None
+        self.abilities = self.engine.abilities()
+
+    def run(self, case: dict[str, Any]) -> dict[str, Any]:
+        """Run one case in this process."""
+        return worker.run_safely(run_case, self.engine, case)
+
+    def close(self) -> None:
+        """Nothing is left to end."""
+
+
+class ProcessRunner:
+    """Runs a learner's file in a process with limits; starts another one if that ends."""
+
+    def __init__(
+        self, path: str, shape: str, names: Names, seconds: float = 10, memory: int = 2**31
+    ) -> None:
+        self.arguments = [os.path.abspath(path), shape, json.dumps(names), str(memory), "120"]
+        self.seconds = seconds
+        self.abilities = self._start()
+
+    def _start(self) -> dict[str, Any]:
+        command = [sys.executable, "-I", "-B", worker.__file__, *self.arguments]
+        variables = {"PATH": os.environ.get("PATH", ""), "OPENBLAS_NUM_THREADS": "1"}
+        self.process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**variables, "PYTHONHASHSEED": "0"},
+            cwd=os.path.dirname(self.arguments[0]),
+            start_new_session=True,
+        )
+        self.text = b""
+        begun = self._read()
+        if "abilities" not in begun:
+            self.close()
+            reason = begun.get("refused") or "it ended, or did not come back, while it was imported"
+            raise ArgumentError(f"{self.arguments[0]} cannot be graded: {reason}")
+        found: dict[str, Any] = begun["abilities"]
+        return found
+
+    def run(self, case: dict[str, Any]) -> dict[str, Any]:
+        """Run one case in the process; after a death or a timeout the next has a new one."""
+        assert self.process.stdin is not None
+        question = json.dumps(case).encode() + b"\n"
+        writer = threading.Thread(target=self._write, args=(question,), daemon=True)
+        writer.start()
+        result = self._read()
+        if "timeout" in result or "died" in result:
+            self.close()
+            self._start()
+        return result
+
+    def _write(self, question: bytes) -> None:
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(question)
+            self.process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            pass  # it has ended; reading says so
+
+    def _read(self) -> dict[str, Any]:
+        """Read one line, or say why there is none."""
+        assert self.process.stdout is not None
+        stream = self.process.stdout.fileno()
+        with selectors.DefaultSelector() as selector:
+            selector.register(stream, selectors.EVENT_READ)
+            while b"\n" not in self.text:
+                if not selector.select(self.seconds):
+                    return {"timeout": True}
+                chunk = os.read(stream, 2**20)
+                self.text += chunk
+                if not chunk or len(self.text) > MOST_TEXT:
+                    return {"died": True}
+        line, _, self.text = self.text.partition(b"\n")
+        try:
+            result = json.loads(line)
+        except ValueError:
+            return {"died": True}
+        return result if isinstance(result, dict) else {"died": True}
+
+    def close(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        for stream in (self.process.stdin, self.process.stdout):
+            try:
+                if stream is not None:
+                    stream.close()
+            except BrokenPipeError:
+                continue
+        self.process.wait()
+
+
+def start_runner(engine: Any, shape: str, names: Names, seconds: float) -> Runner:
+    """Return what runs an engine: a file apart from this process, an object in it."""
+    if isinstance(engine, (str, os.PathLike)):
+        if not os.path.isfile(engine):
+            raise ArgumentError(f"there is no file {os.fspath(engine)!r} to grade")
+        return ProcessRunner(os.fspath(engine), shape, names, seconds)
+    if isinstance(engine, dict):
+        return HereRunner(engine, shape, names)
+    if isinstance(engine, ModuleType):
+        namespace = {name: getattr(engine, name) for name in dir(engine)}
+        return HereRunner({**namespace, "__name__": engine.__name__}, shape, names)
+    if inspect.isclass(engine) or callable(engine):
+        home = sys.modules.get(engine.__module__)
+        around = {**vars(home)} if home is not None else {}
+        return HereRunner({**around, engine.__name__: engine}, shape, {**names, **_named(engine)})
+    raise ArgumentError(
+        f"an engine is a file, a module, a class or a function grad(f), not {engine!r}"
+    )
+
+
+def _named(engine: Any) -> Names:
+    return {"node" if inspect.isclass(engine) else "grad": engine.__name__}

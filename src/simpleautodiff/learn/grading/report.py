@@ -1,0 +1,326 @@
+"""The diagnosis in words: text for a terminal, JSON, JUnit's XML, and a page."""
+
+from __future__ import annotations
+
+import html
+import json
+import textwrap
+from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
+
+from simpleautodiff.display.figures.figure import figure
+from simpleautodiff.display.trace import trace_formula
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.answers import answer
+from simpleautodiff.learn.grading.diagnosis import Run
+from simpleautodiff.learn.grading.mistakes import LIMIT, Mistake
+from simpleautodiff.learn.graphs import Graph, write_step
+from simpleautodiff.program.formula import parse
+
+MOST_DRAWN = 8  # steps: what is larger is no picture to look at
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One misconception: what it is, the smallest run that shows it, and how sure that is."""
+
+    mistake: Mistake
+    run: Run | None
+    certain: bool = True
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a grader found; `str` writes the diagnosis."""
+
+    name: str
+    abilities: dict[str, Any]
+    runs: tuple[Run, ...]
+    findings: tuple[Finding, ...]
+    task: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong; limits, such as depth, are reported and are not wrong."""
+        return all(finding.mistake.kind == LIMIT for finding in self.findings)
+
+    @property
+    def mistakes(self) -> tuple[str, ...]:
+        """The names of what was found, in the order in which to mend it."""
+        return tuple(finding.mistake.name for finding in self.findings)
+
+    @property
+    def cases(self) -> dict[str, bool]:
+        """Each graph of the bank that was tried, and whether all of its runs were right."""
+        tried: dict[str, bool] = {}
+        for run in self.runs:
+            tried[run.case.name] = tried.get(run.case.name, True) and run.ok
+        return tried
+
+    def __str__(self) -> str:
+        return write_text(self)
+
+    def to(self, format: str) -> str:
+        """Write the report as "text", "json", "junit" or "html"."""
+        writers = {"text": write_text, "json": write_json, "junit": write_junit, "html": write_html}
+        if format not in writers:
+            raise ArgumentError(f"a report is written as {', '.join(writers)}, not {format!r}")
+        return writers[format](self)
+
+
+def write_number(x: Any) -> str:
+    """Write a number in few digits; None as it is.
+
+    Examples
+    --------
+    >>> write_number(0.1 + 0.2), write_number(None), write_number(2.0)
+    ('0.3', 'None', '2')
+    """
+    return f"{x:.6g}" if isinstance(x, (int, float)) else str(x)
+
+
+def write_headline(run: Run) -> str:
+    """Say what was asked, what came back and what is right: "x - x: you return 2, right is 0"."""
+    asked = _written(run)
+    if not run.numbers:
+        return f"{asked}: {_outcome(run)}"
+    names = _numbered(run)
+    pairs = zip(names, run.found, run.right, strict=True)
+    wrong = [(n, a, b) for n, a, b in pairs if write_number(a) != write_number(b)]
+    if not wrong:
+        return f"{asked}: right"
+    name, yours, right = wrong[-1] if len(run.script) > 2 else wrong[0]
+    yours = None if run.has_none and yours == 0 else yours
+    return f"{asked}: you return {write_number(yours)} for {name}, right is {write_number(right)}"
+
+
+def _written(run: Run) -> str:
+    if run.case.length:
+        return run.case.name
+    text = str(run.case.graph)
+    return text if len(text) < 160 else f"{text[:70]} ... {text[-70:]}"
+
+
+def _outcome(run: Run) -> str:
+    if "budget" in run.result:
+        return f"stopped after {run.case.budget} operations"
+    if "error" in run.result:
+        return f"{run.result['error']}: {run.result['message']}"
+    return "no answer in time" if "timeout" in run.result else "the process ended"
+
+
+def _numbered(run: Run) -> list[str]:
+    """Name the numbers of a run as the chain rule writes them."""
+    names = ["the value"]
+    count = 0
+    for action, *rest in run.script:
+        if action not in ("forward", "reverse"):
+            continue
+        count += 1
+        sweep = f" (sweep {count})" if len([a for a in run.script if a[0] == action]) > 1 else ""
+        output = run.case.graph.output
+        if action == "reverse":
+            names += [f"∂{rest[0]}/∂{name}{sweep}" for name in run.case.graph.names]
+        else:
+            names.append(f"∂{output}/∂{rest[0]}{sweep}")
+    return names
+
+
+def table_rows(run: Run) -> list[tuple[str, str, str, str, bool]]:
+    """Return name, step, our number, theirs, and whether they differ, for the last wrong sweep."""
+    if not run.numbers or run.case.length:
+        return []
+    _, rights = answer(run.case.graph, run.script)
+    sweeps = list(zip(rights, run.result["sweeps"], strict=True))
+
+    def differ(ours: dict[str, float], theirs: dict[str, Any]) -> bool:
+        return any(write_number(theirs[name]) != write_number(ours[name]) for name in theirs)
+
+    ours, theirs = next((pair for pair in sweeps if differ(*pair)), sweeps[-1])
+    steps: list[tuple[str, str]] = [(n, f"{v}") for n, v in run.case.graph.inputs]
+    steps += [(name, write_step(op, args)) for name, op, args in run.case.graph.steps]
+    rows = []
+    for name, text in steps if run.mode == "forward" else steps[::-1]:
+        mine, yours = write_number(ours[name]), write_number(theirs.get(name, "-"))
+        wrong = name in theirs and mine != yours
+        rows.append((name, text, mine, yours, wrong))
+    return rows
+
+
+def write_table(run: Run) -> str:
+    """Write the sweep with our numbers beside theirs; the rows that differ are marked."""
+    rows = table_rows(run)
+    if not rows:
+        return ""
+    sweep = next(action for action in reversed(run.script) if action[0] in ("forward", "reverse"))
+    head = f"∂{sweep[1]}/∂·" if run.mode == "reverse" else f"∂·/∂{sweep[1]}"
+    listed = [("", "", f"{head}", "yours", False), *rows]
+    widths = [max(len(str(row[k])) for row in listed) for k in range(4)]
+    lines = [
+        f"{name:>{widths[0]}} {'=' if text else ' '} {text:{widths[1]}}  {mine:>{widths[2]}}  "
+        f"{yours:>{widths[3]}}{'  <--' if wrong else ''}".rstrip()
+        for name, text, mine, yours, wrong in listed
+    ]
+    return "\n".join(lines)
+
+
+def draw(graph: Graph, format: str = "text") -> str:
+    """Draw a graph, as text or SVG; nothing where there is nothing to draw.
+
+    Examples
+    --------
+    >>> from simpleautodiff.learn.graphs import parse_graph
+    >>> print(draw(parse_graph("y = x - x", x=3)))
+    ┌───┐    ┌────┐
+    │ x ├─┬─▶│ v1 ├───▶ y = f(x)
+    └───┘ └─▶│    │
+             └────┘
+    """
+    if not graph.steps or "constant" in graph.operations or len(graph.steps) > MOST_DRAWN:
+        return ""
+    *before, last = graph.steps
+    if last[0] != graph.output:
+        return ""
+    calls = {"max": "maximum"}
+    lines = [f"{n} = {write_step(calls.get(op, op), args)}" for n, op, args in before]
+    lines.append(write_step(calls.get(last[1], last[1]), last[2]))
+    formula, names = parse("\n".join(lines))
+    values = dict(graph.inputs)
+    traced = trace_formula(formula, *(float(values[name]) for name in names))
+    drawn = figure(traced, "plain", names="both")
+    return drawn.svg() if format == "svg" else str(drawn)
+
+
+def draw_run(run: Run, format: str = "text") -> str:
+    """Draw the graph of a run, unless it is a long chain."""
+    return "" if run.case.length else draw(run.case.graph, format)
+
+
+def _paragraphs(finding: Finding) -> list[str]:
+    """Return the words about one finding."""
+    says = finding.mistake.says if finding.certain else f"Probably: {finding.mistake.says}"
+    lines = [write_headline(finding.run)] if finding.run else [finding.detail]
+    return [*lines, says]
+
+
+def write_text(report: Report) -> str:
+    """Write the diagnosis for a terminal."""
+    right = sum(report.cases.values())
+    task = f", task {report.task}" if report.task else ""
+    lines = [
+        f"{report.name}: an engine in the shape {report.abilities['shape']!r}{task}; "
+        f"{right} of {len(report.cases)} graphs are right"
+    ]
+    for number, finding in enumerate(report.findings, 1):
+        kind = "" if finding.mistake.kind == "wrong" else " (a limit)"
+        lines += ["", f"{number}. {finding.mistake.name}{kind}"]
+        for paragraph in _paragraphs(finding):
+            lines.append(
+                textwrap.fill(paragraph, 96, initial_indent="   ", subsequent_indent="   ")
+            )
+        if finding.run is not None:
+            for block in (write_table(finding.run), draw_run(finding.run)):
+                lines += ["", textwrap.indent(block, "   ")] if block else []
+        lines += ["", f"   Read {finding.mistake.read}"]
+    if not report.findings:
+        lines += ["", "Nothing is wrong."]
+    return "\n".join(lines)
+
+
+def to_dict(report: Report) -> dict[str, Any]:
+    """Return a report as plain data."""
+    findings = [
+        {
+            "mistake": finding.mistake.name,
+            "kind": finding.mistake.kind,
+            "certain": finding.certain,
+            "says": finding.mistake.says,
+            "read": finding.mistake.read,
+            "graph": str(finding.run.case.graph) if finding.run else "",
+            "headline": _paragraphs(finding)[0],
+            "rows": table_rows(finding.run) if finding.run else [],
+        }
+        for finding in report.findings
+    ]
+    return {
+        "engine": report.name,
+        "shape": report.abilities["shape"],
+        "task": report.task,
+        "ok": report.ok,
+        "graphs": len(report.cases),
+        "right": sum(report.cases.values()),
+        "mistakes": list(report.mistakes),
+        "findings": findings,
+        "cases": report.cases,
+    }
+
+
+def write_json(report: Report) -> str:
+    """Write the report as JSON."""
+    return json.dumps(to_dict(report), indent=2, ensure_ascii=False)
+
+
+def write_junit(report: Report) -> str:
+    """Write the report as JUnit's XML: a test for each graph, with the diagnosis of failures."""
+    failing = [name for name, ok in report.cases.items() if not ok]
+    suite = ElementTree.Element(
+        "testsuite",
+        name=f"simpleautodiff grade {report.name}",
+        tests=str(len(report.cases)),
+        failures=str(len(failing)),
+    )
+    for name, ok in report.cases.items():
+        run = next(run for run in report.runs if run.case.name == name and (ok or not run.ok))
+        test = ElementTree.SubElement(suite, "testcase", classname=run.case.task, name=name)
+        if not ok:
+            failure = ElementTree.SubElement(test, "failure", message=write_headline(run))
+            says = [finding.mistake.says for finding in report.findings]
+            failure.text = "\n".join([*says, write_table(run)])
+    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)
+
+
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
+       color-scheme: light dark; }
+table { border-collapse: collapse; } td, th { padding: 0.15rem 0.8rem; text-align: right; }
+tr.wrong { background: #f8d0d0; color: #600; } svg { max-width: 100%; }
+@media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd; } }
+"""
+
+
+def write_html(report: Report) -> str:
+    """Write the report as one page that needs nothing else."""
+    right = sum(report.cases.values())
+    parts = [
+        f"<h1>{html.escape(report.name)}</h1>",
+        f"<p>{right} of {len(report.cases)} graphs are right.</p>",
+    ]
+    for finding in report.findings:
+        parts.append(f"<h2>{html.escape(finding.mistake.name)}</h2>")
+        parts += [f"<p>{html.escape(text)}</p>" for text in _paragraphs(finding)]
+        if finding.run is not None:
+            parts.append(_html_table(finding.run))
+            parts.append(draw_run(finding.run, "svg"))
+        parts.append(f"<p>Read {html.escape(finding.mistake.read)}</p>")
+    if not report.findings:
+        parts.append("<p>Nothing is wrong.</p>")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>'
+        f"{html.escape(report.name)}</title><style>{STYLE}</style></head><body>"
+        f"{''.join(parts)}</body></html>"
+    )
+
+
+def _html_table(run: Run) -> str:
+    rows = table_rows(run)
+    if not rows:
+        return ""
+    body = "".join(
+        f"<tr{' class=wrong' if wrong else ''}>"
+        + "".join(f"<td>{html.escape(text)}</td>" for text in (name, step, mine, yours))
+        + "</tr>"
+        for name, step, mine, yours, wrong in rows
+    )
+    return f"<table><tr><th></th><th></th><th>right</th><th>yours</th></tr>{body}</table>"

@@ -1,0 +1,133 @@
+"""Running one case: a graph built and swept by a learner's engine, and every number it found.
+
+This file runs in the learner's process too: it imports nothing of the library but `shapes`.
+"""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+from simpleautodiff.learn.grading.shapes import (
+    DualEngine,
+    Engine,
+    GradEngine,
+    TapeEngine,
+    is_number,
+    plain,
+)
+
+
+def run_case(engine: Engine, case: dict[str, Any]) -> dict[str, Any]:
+    """Build a graph with an engine and sweep it as the case says; return all numbers found."""
+    if case.get("living"):
+        return {"living": count_living(engine)}
+    if engine.shape == "grad":
+        assert isinstance(engine, GradEngine)
+        return run_grad(engine, case)
+    if engine.shape == "dual":
+        assert isinstance(engine, DualEngine)
+        return run_dual(engine, case)
+    engine.start()
+    held = {name: engine.make(value) for name, value in case["inputs"]}
+    inputs = list(held.values())
+    values: dict[str, Any] = {}
+    sweeps = []
+    nodes: dict[str, Any] = {}
+    for action, *rest in case["script"]:
+        if action == "build":
+            nodes = {**held, **build(engine, held, case["steps"])}
+            values = {name: engine.value(node) for name, node in nodes.items()}
+        elif action == "fail":
+            fail(engine, held[rest[0]])
+        elif action in ("forward", "reverse"):
+            if isinstance(engine, TapeEngine):
+                engine.inputs = inputs
+            engine.reset(list(nodes.values()))
+            root = nodes[rest[0]]
+            result = engine.sweep(action, root) if not is_number(root) else {}
+            sweeps.append({name: engine.read(result, node) for name, node in nodes.items()})
+    return {"values": values, "sweeps": sweeps}
+
+
+def build(engine: Engine, held: dict[str, Any], steps: Any) -> dict[str, Any]:
+    """Build the steps of a graph on some inputs; of a long chain only the end is held."""
+    nodes = dict(held)
+    if isinstance(steps, int):
+        (x,) = nodes.values()
+        y = x
+        for _ in range(steps):
+            y = engine.apply("add", [y, x])
+        return {**nodes, "y": y}
+    for name, operation, args in steps:
+        if operation == "constant":
+            nodes[name] = args[0]
+            continue
+        values = [nodes[arg] if isinstance(arg, str) else arg for arg in args]
+        nodes[name] = engine.apply(operation, values)
+        if nodes[name] is NotImplemented:
+            raise TypeError(f"{operation} is not implemented")
+    return nodes
+
+
+def fail(engine: Engine, node: Any) -> None:
+    """Do operations that raise an error half way, and go on, as one does in a notebook."""
+
+    class Half:
+        """Has a value like a node, and nothing else."""
+
+        value = data = val = 0.5
+
+    for operation in ("add", "mul"):
+        for args in ([node, Half()], [node, "text"]):
+            try:
+                engine.apply(operation, args)
+            except Exception:
+                continue
+
+
+def run_grad(engine: GradEngine, case: dict[str, Any]) -> dict[str, Any]:
+    """Run a case through `grad(f)`; derivatives are those of the inputs."""
+    names = [name for name, _ in case["inputs"]]
+    sweeps = []
+    values: dict[str, Any] = {}
+    for action, *rest in case["script"]:
+        if action == "reverse":
+
+            def f(*nodes: Any, wanted: str = rest[0]) -> Any:
+                held = dict(zip(names, nodes, strict=True))
+                built = build(engine, held, case["steps"])
+                values.update({name: engine.value(node) for name, node in built.items()})
+                return built[wanted]
+
+            found = engine.call(f, [value for _, value in case["inputs"]])
+            read = [plain(number, engine) for number in found]
+            sweeps.append(dict(zip(names, read, strict=True)))
+    return {"values": values, "sweeps": sweeps}
+
+
+def run_dual(engine: DualEngine, case: dict[str, Any]) -> dict[str, Any]:
+    """Run a case with dual numbers: one run for each forward sweep."""
+    sweeps = []
+    values: dict[str, Any] = {}
+    for action, *rest in case["script"]:
+        if action == "forward":
+            held = {n: engine.make(v, float(n == rest[0])) for n, v in case["inputs"]}
+            nodes = build(engine, held, case["steps"])
+            values = {name: engine.value(node) for name, node in nodes.items()}
+            sweeps.append({name: engine.read(None, node) for name, node in nodes.items()})
+    return {"values": values, "sweeps": sweeps}
+
+
+def count_living(engine: Engine) -> int:
+    """Discard many results, and count the nodes that are still alive because of their parents."""
+    engine.start()
+    x = engine.make(0.75)
+    operation = next(op for op in ("mul", "add", "sub") if op in engine.abilities()["operations"])
+    kind = type(engine.apply(operation, [x, x]))
+    gc.collect()
+    before = sum(type(thing) is kind for thing in gc.get_objects())
+    for _ in range(200):
+        engine.apply(operation, [x, x])
+    gc.collect()
+    return sum(type(thing) is kind for thing in gc.get_objects()) - before

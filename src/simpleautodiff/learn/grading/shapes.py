@@ -1,0 +1,414 @@
+"""The shapes in which engines are written, found automatically and used through one interface.
+
+This file runs in the learner's process too: it imports nothing of the library.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from numbers import Number
+from typing import Any
+
+VALUES = ("value", "data", "val", "v", "primal", "real", "x", "a", "number", "item", "f")
+DERIVATIVES = (
+    *("grad", "partial_derivative", "derivative", "adjoint", "bar", "dot", "gradient", "deriv"),
+    *("der", "d", "tangent", "dual", "eps", "dx", "dv", "df", "b", "grad_value", "_grad", "prime"),
+)
+BACKWARD = ("backward", "reverse", "backprop", "backpropagate", "reverse_mode", "back")
+FORWARD = ("forward", "forward_mode", "forward_sweep")
+GRADIENT = ("grad", "gradient", "derivative", "derivatives", "differentiate", "diff", "jacobian")
+INPUT = ("input", "var", "variable", "new_var", "new_variable", "leaf", "new", "watch", "track")
+RESET = ("zero_grad", "zero_grads", "reset", "reset_grad", "reset_grads", "clear_grads", "clear")
+CLASSES = ("Node", "Value", "Var", "Variable", "Scalar", "Tensor", "Number", "Dual")
+OPERATORS: dict[str, Callable[..., Any]] = {
+    **{"add": operator.add, "sub": operator.sub, "mul": operator.mul},
+    **{"div": operator.truediv, "pow": operator.pow, "neg": operator.neg, "iadd": operator.iadd},
+}
+DUNDERS = {"div": "__truediv__"}
+SPELLINGS = {
+    **{"sub": ("sub", "subtract", "minus"), "mul": ("mul", "multiply", "times", "prod")},
+    **{"add": ("add", "plus"), "div": ("div", "divide", "truediv"), "neg": ("neg", "negative")},
+    **{"pow": ("pow", "power", "pow_"), "log": ("log", "ln"), "abs": ("abs", "absolute", "abs_")},
+    **{"max": ("maximum", "max", "max_"), "iadd": ("iadd",)},
+}
+
+
+class NoEngine(Exception):
+    """Nothing in a module looks like an engine."""
+
+
+def spellings(operation: str) -> tuple[str, ...]:
+    """Return the names that an operation goes by."""
+    return SPELLINGS.get(operation, (operation,))
+
+
+def first(names: tuple[str, ...], holder: Any) -> Any:
+    """Return the first of some attributes that is callable."""
+    for name in names:
+        found = holder.get(name) if isinstance(holder, dict) else getattr(holder, name, None)
+        if callable(found):
+            return found
+    return None
+
+
+class Engine:
+    """A learner's engine: how nodes are made, swept and read."""
+
+    shape = ""
+    modes: tuple[str, ...] = ()
+    whole_graph = True  # nodes can be held, so any of them can be swept from and read
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        self.namespace, self.names = namespace, names
+        self.functions = {k: v for k, v in namespace.items() if callable(v) and not is_of_math(v)}
+        self.derivative_name = names.get("derivative", "")
+        self.value_name = names.get("value", "")
+        self.sample: Any = None
+
+    # What a shape says. ---------------------------------------------------------------------------
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        raise NotImplementedError
+
+    def start(self) -> None:
+        """Begin a new graph."""
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node; return what the engine returns."""
+        raise NotImplementedError
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Do what a user of this shape does between two sweeps."""
+        function = first(RESET, self.functions)
+        if function is not None:
+            takes = len(inspect.signature(function).parameters)
+            function(*nodes[-1:] if takes else ())
+
+    # What all shapes share. -----------------------------------------------------------------------
+
+    def apply(self, operation: str, args: list[Any]) -> Any:
+        """Do one operation: by an operator, a function, or a method."""
+        node = next(arg for arg in args if not isinstance(arg, (int, float)))
+        if operation in OPERATORS:
+            dunder = DUNDERS.get(operation, f"__{operation}__")
+            if operation == "iadd":
+                dunder = "__add__"
+            if hasattr(type(node), dunder):
+                return OPERATORS[operation](*args)
+            operation = "add" if operation == "iadd" else operation
+        if operation == "abs" and hasattr(type(node), "__abs__"):
+            return abs(node)
+        named = self.names.get(operation)
+        function = first((named,) if named else spellings(operation), self.functions)
+        if function is not None:
+            return function(*args)
+        method = first(spellings(operation), node)
+        if method is None:
+            raise NotImplementedError(operation)
+        return method(*args[1:]) if args[0] is node else NotImplemented
+
+    def value(self, node: Any) -> Any:
+        """Return the number in a node."""
+        if isinstance(node, (int, float)) or node is None:
+            return node
+        if not self.value_name:
+            self.value_name = next((n for n in VALUES if is_number(getattr(node, n, None))), "")
+        return plain(getattr(node, self.value_name, None), self)
+
+    def read(self, result: Any, node: Any) -> Any:
+        """Return the derivative that a sweep found for a node."""
+        if isinstance(result, Mapping):
+            for key in (node, id(node)):
+                try:
+                    if key in result:
+                        return plain(result[key], self)
+                except TypeError:  # the engine's nodes cannot be looked up
+                    continue
+            return 0
+        if isinstance(node, (int, float)):
+            return 0
+        if not self.derivative_name:
+            here = [name for name in DERIVATIVES if name in attributes(node)]
+            self.derivative_name = next((n for n in here if not callable(getattr(node, n))), "")
+        return plain(getattr(node, self.derivative_name, None), self)
+
+    def abilities(self) -> dict[str, Any]:
+        """Find out which operations there are, and whether constants may be operands."""
+
+        def works(operation: str, *args: Any) -> bool:
+            self.start()
+            nodes = [self.make(arg) if isinstance(arg, float) else arg for arg in args]
+            try:
+                return self.apply(operation, nodes) is not NotImplemented
+            except Exception:
+                return False
+
+        two = ("add", "sub", "mul", "div", "max")
+        one = ("neg", "sin", "cos", "exp", "log", "sqrt", "tanh", "relu", "abs")
+        found = [op for op in two if works(op, 0.75, 0.5)]
+        found += [op for op in one if works(op, 0.75)]
+        found += ["pow"] if works("pow", 0.75, 2) else []
+        found += ["iadd"] if "add" in found else []
+        constants = any(works(op, 0.75, 2) for op in ("add", "mul", "sub"))
+        return {
+            **{"shape": self.shape, "modes": list(self.modes), "operations": found},
+            **{"constants": constants, "whole_graph": self.whole_graph},
+        }
+
+
+def is_of_math(function: Any) -> bool:
+    """Tell whether a function only takes plain numbers: `from math import sin`."""
+    return getattr(function, "__module__", "") in ("math", "cmath", "builtins", "_operator")
+
+
+def attributes(node: Any) -> set[str]:
+    """Return the names of a node's attributes, in slots and properties too."""
+    return set(getattr(node, "__dict__", ())) | set(dir(type(node)))
+
+
+def is_number(x: Any) -> bool:
+    """Tell whether something is a number."""
+    return isinstance(x, Number) and not isinstance(x, bool)
+
+
+def plain(x: Any, engine: Engine) -> Any:
+    """Return a float, or None for what is none; of a node its value."""
+    if x is None or isinstance(x, (bool, str)):
+        return None
+    try:
+        return float(x)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    inner = getattr(x, engine.value_name, None) if engine.value_name else None
+    return plain(inner, engine) if inner is not None and inner is not x else None
+
+
+class ValueEngine(Engine):
+    """`Value` with `.grad` and `backward()`."""
+
+    shape = "value"
+    modes = ("reverse",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        self.backward = names.get("backward", "")
+        for self.cls in classes(namespace, names.get("node")):
+            found = [n for n in (self.backward, *BACKWARD) if n and hasattr(self.cls, n)]
+            if found and constructs(self.cls, 0.75):
+                self.backward = found[0]
+                return
+        raise NoEngine
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return self.cls(value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        return getattr(node, self.backward)()
+
+    def reset(self, nodes: list[Any]) -> None:
+        """Set the gradients to 0, as the users of this shape do."""
+        for node in nodes:
+            name = self.derivative_name
+            if name and is_number(getattr(node, name, None)):
+                setattr(node, name, 0.0)
+
+
+class NodeEngine(Engine):
+    """`Node` with functions `forward`, `backward` or both."""
+
+    shape = "node"
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        wanted = {"reverse": ("backward", BACKWARD), "forward": ("forward", FORWARD)}
+        self.sweeps = {}
+        for mode, (key, usual) in wanted.items():
+            function = first((names[key],) if key in names else usual, self.functions)
+            if function is not None and required(function) == 1:
+                self.sweeps[mode] = function
+        self.modes = tuple(self.sweeps)
+        built = [c for c in classes(namespace, names.get("node")) if constructs(c, 0.75)]
+        if not self.sweeps or not built:
+            raise NoEngine
+        self.cls = built[0]
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return self.cls(value)
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        return self.sweeps[mode](node)
+
+
+class TapeEngine(Engine):
+    """`Tape` on which inputs are made: `tape.variable(2)`; the tape, a function, a node sweeps."""
+
+    shape = "tape"
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        tapes = [c for c in classes(namespace, names.get("tape")) if "tape" in c.__name__.lower()]
+        tapes = [c for c in tapes if first(INPUT, c) is not None and constructs(c)]
+        if not tapes:
+            raise NoEngine
+        self.cls = tapes[0]
+        self.start()
+        node = self.make(0.75)
+        self.modes = tuple(
+            mode
+            for mode, usual in (("reverse", (*BACKWARD, *GRADIENT)), ("forward", FORWARD))
+            if self.sweeper(mode, usual, node) is not None
+        )
+        if not self.modes:
+            raise NoEngine
+
+    def start(self) -> None:
+        """Begin a new tape."""
+        self.tape = self.cls()
+
+    def make(self, value: Any) -> Any:
+        """Make an input."""
+        return (first(INPUT, self.tape))(value)
+
+    def sweeper(self, mode: str, usual: tuple[str, ...], node: Any) -> Any:
+        """Return what sweeps: a method of the tape, a function, or a method of nodes."""
+        inputs = self.inputs
+        method = first(usual, self.tape)
+        if inspect.ismethod(method):  # a list has a method reverse, which is another thing
+            return lambda: method(node, inputs) if required(method) > 1 else method(node)
+        function = first(tuple(n for n in usual if n not in GRADIENT), self.functions)
+        if function is not None and required(function) == 1:
+            return lambda: function(node)
+        method = first(usual, node)
+        return method
+
+    def sweep(self, mode: str, node: Any) -> Any:
+        """Sweep from a node."""
+        usual = (*BACKWARD, *GRADIENT) if mode == "reverse" else FORWARD
+        result = self.sweeper(mode, usual, node)()
+        if isinstance(result, (list, tuple)) and len(result) == len(self.inputs):
+            return {id(node): found for node, found in zip(self.inputs, result, strict=True)}
+        return result
+
+    inputs: list[Any] = []  # noqa: RUF012 - set before each sweep
+
+
+class GradEngine(Engine):
+    """`grad(f)`: a function that makes the function of derivatives."""
+
+    shape = "grad"
+    modes = ("reverse",)
+    whole_graph = False
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        self.grad = first((names["grad"],) if "grad" in names else GRADIENT, self.functions)
+        if self.grad is None or required(self.grad) < 1 or inspect.isclass(self.grad):
+            raise NoEngine
+
+    def make(self, value: Any) -> Any:
+        """Return an input as the function is given it: ask the engine for one."""
+        seen: list[Any] = []
+
+        def f(node: Any) -> Any:
+            seen.append(node)
+            return node
+
+        try:
+            self.call(f, [value])
+        except Exception:
+            if not seen:
+                raise
+        return seen[0]
+
+    def call(self, f: Callable[..., Any], point: list[Any]) -> list[Any]:
+        """Return the derivatives of f for all arguments, however the engine hands them out."""
+        at_once = required(self.grad) > 1  # grad(f, x, y)
+        found = self.grad(f, *point) if at_once else self.grad(f)(*point)
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], (list, tuple)):
+            found = found[1]  # (value, derivatives)
+        several = isinstance(found, (list, tuple))
+        if len(point) == 1 or several:
+            return list(found) if several else [found]
+        others = [self.grad(f, k)(*point) for k in range(1, len(point))]  # argnum, as in autograd
+        return [found, *others]
+
+
+class DualEngine(Engine):
+    """Dual numbers: a class made of a value and a derivative."""
+
+    shape = "dual"
+    modes = ("forward",)
+
+    def __init__(self, namespace: dict[str, Any], names: dict[str, str]) -> None:
+        super().__init__(namespace, names)
+        for self.cls in classes(namespace, names.get("node")):
+            if constructs(self.cls, 0.75, 1.0) and hasattr(self.cls, "__mul__"):
+                probe = self.cls(0.75, 0.125)
+                held = {n: getattr(probe, n) for n in attributes(probe) if not n.startswith("__")}
+                values = [n for n, v in held.items() if is_number(v) and v == 0.75]
+                slopes = [n for n, v in held.items() if is_number(v) and v == 0.125]
+                if values and slopes and is_number(getattr(probe + probe, slopes[0], None)):
+                    self.value_name = self.value_name or sorted(values)[0]
+                    self.derivative_name = self.derivative_name or sorted(slopes)[0]
+                    return
+        raise NoEngine
+
+    def make(self, value: Any, slope: float = 0.0) -> Any:
+        """Make an input, with its derivative."""
+        return self.cls(value, slope)
+
+
+def classes(namespace: dict[str, Any], wanted: str | None) -> Iterator[type]:
+    """Yield the classes of a module, the named one first; those with operators before others."""
+    own = [c for c in namespace.values() if inspect.isclass(c)]
+    home = namespace.get("__name__")
+    own = [c for c in own if f"{c.__module__}.".startswith(f"{home}.") or c.__name__ == wanted]
+    own = [c for c in own if wanted in (None, c.__name__)]
+    own.sort(key=lambda c: (c.__name__ not in CLASSES, not hasattr(c, "__add__")))
+    yield from dict.fromkeys(own)
+
+
+def constructs(cls: type, *args: float) -> bool:
+    """Tell whether a class can be made of these numbers."""
+    try:
+        cls(*args)
+    except Exception:
+        return False
+    return True
+
+
+def required(function: Callable[..., Any]) -> int:
+    """Count the arguments that a function must be given."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1
+    usual = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    given = [p for p in parameters if p.kind in usual and p.default is p.empty]
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    return len(given) + several
+
+
+SHAPES = {cls.shape: cls for cls in (TapeEngine, ValueEngine, NodeEngine, DualEngine, GradEngine)}
+
+
+def find_engine(
+    namespace: dict[str, Any], shape: str = "", names: dict[str, str] | None = None
+) -> Engine:
+    """Find the engine in a module; `shape` and `names` say what cannot be guessed."""
+    for cls in [SHAPES[shape]] if shape else list(SHAPES.values()):
+        try:
+            return cls(namespace, names or {})
+        except NoEngine:
+            continue
+    raise NoEngine(
+        "no engine was found: a class Node with forward or backward, a class Value with .grad and "
+        "backward(), a class Tape, a function grad(f), or dual numbers"
+    )

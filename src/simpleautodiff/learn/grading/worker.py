@@ -1,0 +1,169 @@
+"""The process in which a learner's code runs: within limits, and without the answers.
+
+It is started as a script, with the learner's file and the limits as arguments. It reads one case a
+line and writes one result a line. Of the library it loads `shapes` and `running` alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+LIBRARY = os.path.dirname(os.path.dirname(FOLDER))
+FORBIDDEN = (  # events of the interpreter that learners' engines have no use for
+    *("os.system", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.posix_spawn"),
+    *("os.spawn", "subprocess.Popen", "socket.", "pty.", "signal.pthread_kill", "os.remove"),
+    *("os.rename", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink", "os.chmod"),
+    *("os.chown", "shutil.", "sys.addaudithook", "ctypes.call_function", "ctypes.dlsym"),
+    *("ctypes.string_at", "ctypes.cdata", "os.putenv", "os.unsetenv", "os.chdir", "os.listdir"),
+    *("os.scandir", "sqlite3.", "tempfile.", "urllib.", "http.", "ftplib.", "smtplib."),
+    *("os.setxattr", "webbrowser."),
+)  # fmt: skip
+LIBRARIES = ("simpleautodiff", "jax", "torch", "tensorflow", "autograd", "casadi", "sympy")
+
+
+class BudgetError(BaseException):
+    """More operations than the graph can need; not an Exception, so that no `except` hides it."""
+
+
+def count_operations(most: int) -> Any:
+    """Return a function for `sys.setprofile` that stops what calls too much."""
+    left = most
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise BudgetError
+
+    return count
+
+
+def run_safely(run: Any, engine: Any, case: dict[str, Any]) -> dict[str, Any]:
+    """Run one case and describe whatever happens."""
+    before = sys.getprofile()
+    try:
+        if case.get("budget"):
+            sys.setprofile(count_operations(case["budget"]))
+        result: dict[str, Any] = run(engine, case)
+        return result
+    except BudgetError:
+        return {"budget": True}
+    except Exception as error:
+        return {"error": type(error).__name__, "message": str(error)[:300]}
+    finally:
+        sys.setprofile(before if callable(before) else None)
+
+
+def load_tools() -> tuple[ModuleType, ModuleType]:
+    """Load `shapes` and `running` without the library around them, and leave no way to it."""
+    from importlib import import_module
+
+    names = ["simpleautodiff", "simpleautodiff.learn", "simpleautodiff.learn.grading"]
+    for name, folder in zip(names, (LIBRARY, os.path.dirname(FOLDER), FOLDER), strict=True):
+        package = ModuleType(name)
+        package.__path__ = [folder]
+        sys.modules[name] = package
+    shapes = import_module(f"{names[-1]}.shapes")
+    running = import_module(f"{names[-1]}.running")
+    for name in [name for name in sys.modules if name.startswith(names[0])]:
+        del sys.modules[name]
+    return shapes, running
+
+
+def set_limits(memory: int, seconds: int) -> None:
+    """Limit memory, time and the size of files, where the system can."""
+    try:
+        import resource
+    except ImportError:
+        return
+    limits = {
+        resource.RLIMIT_CPU: seconds,
+        resource.RLIMIT_FSIZE: 0,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_AS: memory,
+    }
+    for limit, most in limits.items():
+        try:
+            resource.setrlimit(limit, (most, most))
+        except (ValueError, OSError):
+            continue
+
+
+def close_doors(allowed: str) -> None:
+    """Refuse what an engine has no use for: other processes, sockets, files of others, our code."""
+    readable = tuple(
+        os.path.realpath(path)
+        for path in (allowed, sys.prefix, sys.base_prefix, *sys.path, os.path.dirname(os.__file__))
+        if path
+    )
+
+    def refuse(what: str) -> None:
+        raise PermissionError(f"{what} is not allowed while an engine is graded")
+
+    def watch(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode = args[0], args[1] or "r"
+            if isinstance(path, int):
+                return
+            real = os.path.realpath(os.fspath(path))
+            real = real.decode() if isinstance(real, bytes) else real
+            flags = args[2] if isinstance(args[2], int) else 0
+            writes = any(c in str(mode) for c in "wax+") or flags & (os.O_WRONLY | os.O_RDWR)
+            if writes and real != os.devnull:
+                refuse(f"writing {path}")
+            if real.startswith((LIBRARY, "/proc")) or not real.startswith((*readable, os.devnull)):
+                refuse(f"reading {path}")
+        elif event == "import":
+            if args[0].partition(".")[0] in LIBRARIES:
+                refuse(f"import {args[0]}")
+        elif event.startswith(FORBIDDEN):
+            refuse(event)
+
+    sys.addaudithook(watch)
+
+
+def main(path: str, shape: str, names: str, memory: str, seconds: str) -> None:
+    """Load the learner's file, find its engine, and run the cases that are asked for."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)  # what the learner prints is no answer
+    os.dup2(quiet, 2)
+    questions, sys.stdin = sys.stdin, open(os.devnull)  # noqa: SIM115
+
+    def answer(result: dict[str, Any]) -> None:
+        answers.write(json.dumps(result) + "\n")
+        answers.flush()
+
+    shapes, running = load_tools()
+    home = os.path.dirname(os.path.abspath(path))
+    sys.path = [p for p in sys.path if p and os.path.abspath(p) != FOLDER]
+    sys.path.insert(0, home)
+    set_limits(int(memory), int(seconds))
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    close_doors(home)
+    module = ModuleType("engine")
+    module.__file__ = path
+    sys.modules["engine"] = module
+    try:
+        exec(compile(text, path, "exec"), vars(module))
+        engine = shapes.find_engine(vars(module), shape, json.loads(names))
+        answer({"abilities": engine.abilities()})
+    except BaseException as error:  # SystemExit too: the learner's file may end itself
+        answer({"refused": f"{type(error).__name__}: {error}"[:500]})
+        return
+    for line in questions:
+        case = json.loads(line)
+        try:
+            answer(run_safely(running.run_case, engine, case))
+        except BaseException as error:
+            answer({"error": type(error).__name__, "message": str(error)[:300]})
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,176 @@
+"""Sheets of exercises: tables with blanks as text, as LaTeX, and as a page that checks itself."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+from urllib.parse import quote
+
+SYMBOLS = {"values": "{}", "tangents": "{}\u0307", "adjoints": "{}\u0304"}
+Titles = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table: its key, what it stands for, and the right answer."""
+
+    key: str
+    about: str
+    name: str
+    text: str  # what is computed here, in symbols
+    right: Any
+    blank: bool = False
+
+    @property
+    def label(self) -> str:
+        """How the cell is written: v3, ∂v3/∂v1, v̇3, v̄3."""
+        return mark(SYMBOLS[self.about].format, self.name) if self.about in SYMBOLS else self.name
+
+    @property
+    def formula(self) -> str:
+        """What stands between the label and the number, with its sign of equality."""
+        return f" = {self.text}" if self.text not in ("", self.name) else ""
+
+
+def mark(symbol: Callable[[str], str], name: str) -> str:
+    """Put a dot or a bar over the letter of a name.
+
+    Examples
+    --------
+    >>> mark("{}\u0304".format, "v3")
+    'v̄3'
+    """
+    return symbol(name[:1]) + name[1:]
+
+
+def write_answer(x: Any) -> str:
+    """Write an exact number exactly, others in four digits.
+
+    Examples
+    --------
+    >>> write_answer(Fraction(11, 2)), write_answer(0.69314718)
+    ('11/2', '0.6931')
+    """
+    return str(x) if isinstance(x, (int, str, Fraction)) else f"{float(x):.4g}"
+
+
+def write_text(cells: Sequence[Cell], titles: Titles, answers: bool = False) -> str:
+    """Write the sheet for a terminal."""
+    lines: list[str] = []
+    for subject, title in titles.items():
+        lines += ["", title]
+        for cell in cells:
+            if cell.about == subject:
+                number = write_answer(cell.right) if answers or not cell.blank else "______"
+                lines.append(f"  {cell.label}{cell.formula} = {number}")
+    return "\n".join(lines[1:])
+
+
+def write_latex(cells: Sequence[Cell], titles: Titles, answers: bool = False) -> str:
+    """Write the sheet as a LaTeX document; with answers, the answer sheet."""
+    body = []
+    for subject, title in titles.items():
+        body += [rf"\section*{{{title}}}", r"\begin{tabular}{l l l}"]
+        body += [_latex_row(cell, answers) for cell in cells if cell.about == subject]
+        body.append(r"\end{tabular}")
+    head = "Answers" if answers else "Fill in the blanks"
+    begin = [r"\documentclass{article}", r"\usepackage{amsmath}", r"\begin{document}"]
+    return "\n".join([*begin, rf"\section*{{{head}}}", *body, r"\end{document}"])
+
+
+def _latex_row(cell: Cell, answers: bool) -> str:
+    number = _latex_number(cell.right)
+    if cell.blank:
+        number = rf"\boldsymbol{{{number}}}" if answers else r"\underline{\hspace{2.5cm}}"
+    return rf"  ${_latex(cell.label)}$ & ${_latex(cell.formula)}$ & $= {number}$ \\[6pt]"
+
+
+def _latex_number(x: Any) -> str:
+    if isinstance(x, str):
+        return _latex(", ".join(x.split()))
+    if isinstance(x, Fraction) and x.denominator != 1:
+        sign = "-" if x < 0 else ""
+        return rf"{sign}\frac{{{abs(x.numerator)}}}{{{x.denominator}}}"
+    return write_answer(x)
+
+
+def _latex(text: str) -> str:
+    r"""Write names, partial derivatives, dots and bars as LaTeX does.
+
+    Examples
+    --------
+    >>> print(_latex("∂v1/∂x ẋ + sin(v2)"))
+    \frac{\partial v_{1}}{\partial x}\, \dot{x} + \sin(v_{2})
+    """
+    if text == "order" or "the nodes that" in text:
+        return rf"\text{{{text}}}"
+    text = unicodedata.normalize("NFD", text)  # letters and accents apart
+    text = re.sub("(\\w)\u0307", r"\\dot{\1}", text)
+    text = re.sub("(\\w)\u0304", r"\\bar{\1}", text)
+    text = re.sub(r"∂(\w+)/∂(\w+)", r"\\frac{\\partial \1}{\\partial \2}\\,", text)
+    text = re.sub(r"([A-Za-z}])(\d+)\b", r"\1_{\2}", text)
+    text = text.replace(" ** ", "^").replace(" * ", r" \times ")
+    text = re.sub(r"\b(sin|cos|log|exp|tanh|max)\(", r"\\\1(", text)
+    return text.removesuffix(r"\,")
+
+
+SCRIPT = """
+function number(text) {
+  const parts = text.replace(/\\s/g, "").split("/").map(Number);
+  return parts.length === 2 ? parts[0] / parts[1] : parts[0];
+}
+function near(a, b) { return Math.abs(a - b) <= Math.max(5e-4, 1e-3 * Math.abs(b)); }
+for (const input of document.querySelectorAll("input")) {
+  const cell = JSON.parse(decodeURIComponent(atob(input.dataset.cell)));
+  input.addEventListener("change", () => {
+    const answer = number(input.value), says = input.nextElementSibling;
+    const right = near(answer, cell.right);
+    const wrong = cell.wrong.find(([value]) => near(answer, value));
+    input.className = right ? "right" : "wrong";
+    says.textContent = right ? "right" : wrong ? wrong[1] : "not yet";
+  });
+}
+"""
+STYLE = """
+body { font: 16px/1.7 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem;
+       color-scheme: light dark; }
+input { width: 7rem; font: inherit; } .right { outline: 2px solid #2a2; }
+.wrong { outline: 2px solid #c33; } span { margin-left: 1rem; }
+"""
+
+
+def write_html(
+    cells: Sequence[Cell],
+    titles: Titles,
+    answers: bool,
+    explanations: Callable[[Cell], Iterable[tuple[float, str]]],
+) -> str:
+    """Write the sheet as one page that checks the numbers itself; orders are shown, not asked."""
+    parts = []
+    for subject, title in titles.items():
+        parts.append(f"<h2>{html.escape(title)}</h2>")
+        for cell in cells:
+            if cell.about == subject:
+                asked = cell.blank and not answers and subject != "order"
+                value = _field(cell, explanations(cell)) if asked else write_answer(cell.right)
+                parts.append(f"<p>{html.escape(cell.label + cell.formula)} = {value}</p>")
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'
+        f"<style>{STYLE}</style></head><body><h1>Fill in the blanks</h1>{''.join(parts)}"
+        f"<script>{SCRIPT}</script></body></html>"
+    )
+
+
+def _field(cell: Cell, explanations: Iterable[tuple[float, str]]) -> str:
+    """Write a field that knows its answer, and what each misconception would answer."""
+    data = json.dumps({"right": float(cell.right), "wrong": list(explanations)})
+    hidden = base64.b64encode(quote(data).encode()).decode()
+    label = html.escape(cell.key)
+    return f'<input aria-label="{label}" data-cell="{hidden}"><span></span>'

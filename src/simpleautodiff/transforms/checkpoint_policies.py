@@ -1,0 +1,201 @@
+"""Which values of a checkpointed call are saved, and the call with only these on its tape.
+
+The steps of the call stay on a tape; arrays that are not saved are left out of it, as arrays of
+their shape without memory. A reverse sweep computes those that its rules read from the saved ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced, evaluate, unwrapped
+from simpleautodiff.core.liveness import values_read
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.transforms.arguments import Selection
+from simpleautodiff.transforms.located_tapes import LocatedTape
+from simpleautodiff.transforms.recorded_call import RecordedCall
+from simpleautodiff.values.pytree import map_leaves
+
+_DOTS = ("matmul", "einsum", "sparse_matmul", "convolve_all")
+
+
+class Step(NamedTuple):
+    """A step of a checkpointed call: its operator, its value, and the name that it was given."""
+
+    operator: str
+    value: Any
+    name: str | None
+
+
+Policy = Callable[[Step], bool]
+
+
+class CheckpointPolicies:
+    """The policies by which `checkpoint(f, policy=...)` saves values; the names are JAX's.
+
+    A policy of your own is a function of a step, which has an `operator`, a `value` and a `name`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simpleautodiff as ad
+    >>> def layer(x, w):
+    ...     return np.tanh(np.sin(x @ w))
+    >>> saved = ad.checkpoint(layer, policy=ad.checkpoint_policies.dots_saveable)
+    >>> x, w = np.ones((2, 3)), np.eye(3)
+    >>> gradient = ad.grad(lambda w: np.sum(saved(x, w)))(w)
+    >>> bool(np.all(gradient == ad.grad(lambda w: np.sum(layer(x, w)))(w)))
+    True
+    """
+
+    @staticmethod
+    def everything_saveable(step: Step) -> bool:
+        """Save every value, as without a checkpoint."""
+        return True
+
+    @staticmethod
+    def nothing_saveable(step: Step) -> bool:
+        """Save the arguments alone."""
+        return False
+
+    @staticmethod
+    def dots_saveable(step: Step) -> bool:
+        """Save products of matrices, which take long to compute again."""
+        return step.operator in _DOTS
+
+    @staticmethod
+    def save_only_these_names(*names: str) -> Policy:
+        """Save what `checkpoint_name` has given one of these names."""
+        return lambda step: step.name in names
+
+    @staticmethod
+    def save_anything_except_these_names(*names: str) -> Policy:
+        """Save everything but what `checkpoint_name` has given one of these names."""
+        return lambda step: step.name not in names
+
+    @staticmethod
+    def save_from_both_policies(first: Policy, second: Policy) -> Policy:
+        """Save what one of two policies saves."""
+        return lambda step: first(step) or second(step)
+
+
+checkpoint_policies = CheckpointPolicies()
+
+
+class _NamedTape(LocatedTape):
+    """A tape whose nodes may have names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: dict[int, str] = {}
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """Return `x`, and give it a name for the policies of `checkpoint`.
+
+    Examples
+    --------
+    >>> import simpleautodiff as ad
+    >>> def f(x):
+    ...     y = ad.checkpoint_name(ad.exp(x), "exponential")
+    ...     return ad.sin(y)
+    >>> policy = ad.checkpoint_policies.save_only_these_names("exponential")
+    >>> ad.grad(ad.checkpoint(f, policy=policy))(0.0) == ad.cos(1.0)
+    True
+    """
+
+    def note(leaf: Any) -> Any:
+        node = unwrapped(leaf)
+        while isinstance(node, Traced):
+            if type(node) is Node and isinstance(node.level, _NamedTape):
+                node.level.names[node.index] = name
+            node = getattr(node, "value", None)
+        return leaf
+
+    return map_leaves(note, x)
+
+
+class SavedValue(NamedTuple):
+    """A value of a checkpointed call that was saved, and the line that made it."""
+
+    line: str
+    value: Any
+
+
+class SavedCall:
+    """A checkpointed call: its steps, and of their arrays those that a policy saves."""
+
+    def __init__(self, f: Callable[..., Any], values: tuple[Any, ...], policy: Policy) -> None:
+        tape = _NamedTape()
+        self.recorded = RecordedCall(f, Selection(values), tape=tape)
+        self.result = map_leaves(self._value, self.recorded.result)
+        self.left_out: set[int] = set()
+        self.saved: list[SavedValue] = []
+        for node in tape:
+            if type(node.value) is not np.ndarray:  # a number, or on a tape of its own
+                continue
+            step = Step(node.operator, node.value, tape.names.get(node.index))
+            if node.primitive is not None and policy(step):
+                self.saved.append(SavedValue(tape.line(node), node.value))
+            else:
+                self.left_out.add(node.index)
+                node.value = _shape_of(node.value)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its derivatives are those of this one tape."""
+        return self.recorded.turned is None
+
+    def _value(self, leaf: Any) -> Any:
+        return leaf.value if self.recorded.has_recorded(leaf) else leaf
+
+    def pull(self, inputs: tuple[Any, ...], seeds: list[tuple[Any, Any]]) -> list[Any]:
+        """Sweep back from seeded results, with the values that are needed computed again."""
+        filled = RecordedCall.__new__(RecordedCall)
+        filled.tape = self._fill(inputs)
+        filled.inputs = filled.tape[: len(inputs)]
+        own = [
+            (filled.tape[result.index] if self.recorded.has_recorded(result) else result, seed)
+            for result, seed in seeds
+        ]
+        return filled.sweep_back(own)
+
+    def _fill(self, inputs: tuple[Any, ...]) -> Tape:
+        """Return a tape with the values that rules read, from the arguments and the saved ones."""
+        needed = self._find_needed()
+        tape = Tape()
+        with tape:
+            for node in self.recorded.tape:
+                args = tuple([tape[x.index] if type(x) is Node else x for x in node.args])
+                value = inputs[node.index] if node.primitive is None else node.value
+                filled = tape.record(node.primitive, args, value)
+                if node.primitive is not None and node.index in needed:
+                    filled.value = evaluate(node.primitive, filled.values())
+        return tape
+
+    def _find_needed(self) -> set[int]:
+        """Return which of the values that were left out are read, or computed with."""
+        needed: set[int] = set()
+        for node in reversed(self.recorded.tape):
+            if node.primitive is None:
+                continue
+            parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
+            read = values_read(node.primitive, parents)
+            if -1 in read and node.index in self.left_out:
+                needed.add(node.index)
+            again = node.index in needed
+            needed |= {
+                node.args[k].index
+                for k in parents
+                if (again or k in read) and node.args[k].index in self.left_out
+            }
+        return needed
+
+
+def _shape_of(array: Any) -> Any:
+    """Return an array of the same shape and dtype that takes no memory."""
+    return np.broadcast_to(np.zeros((), array.dtype), array.shape)

@@ -1,0 +1,352 @@
+"""The grader: it names every fault, and raises no false alarm."""
+
+import itertools
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import textwrap
+from xml.etree import ElementTree
+
+import pytest
+
+import simpleautodiff as ad
+from simpleautodiff import learn
+from simpleautodiff.cli import main
+from simpleautodiff.errors import ArgumentError
+from simpleautodiff.learn.grading.answers import answer
+from simpleautodiff.learn.grading.bank import BANK, TASKS
+from simpleautodiff.learn.grading.diagnosis import agree
+from simpleautodiff.learn.grading.mistakes import MISTAKES
+from simpleautodiff.learn.grading.model import FAULTS, ORDERS, VARIANTS, predict
+from simpleautodiff.learn.graphs import random_graph
+
+ENGINES = pathlib.Path(__file__).parent / "engines"
+BUGS = learn.bugs.BUGS
+
+
+def grade(engine, *args, **options):
+    return learn.grade(engine, *args, **{"depth": 1500, "programs": 10, **options})
+
+
+# No false alarm. ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_every_right_rung_passes(number):
+    report = grade(learn.rung(number).engine)
+    assert report.mistakes == ()
+    assert report.ok
+    assert all(report.cases.values())
+    assert len(report.cases) > 60
+
+
+def test_the_library_passes():
+    report = grade(ad)
+    assert report.mistakes == ()
+    assert len(report.cases) > 90
+
+
+def test_rung_0_has_the_defects_it_points_at():
+    report = grade(learn.rung(0).engine)
+    assert report.mistakes == ("stale_unreached", "depth", "phantom_child", "leak")
+    assert not report.ok
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "limits"),
+    [
+        ("value_class", "value", ("depth",)),
+        ("dual_numbers", "dual", ()),
+        ("tape_class", "tape", ()),
+        ("grad_function", "grad", ()),
+        ("graph_class", "node", ()),
+    ],
+)
+def test_engines_in_published_shapes_are_graded_without_adapters(name, shape, limits):
+    report = grade(str(ENGINES / f"{name}.py"))
+    assert report.abilities["shape"] == shape
+    assert report.mistakes == limits
+    assert report.ok
+
+
+# Every fault by its name. -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", BUGS)
+def test_every_fault_is_named(name):
+    report = grade(learn.bugs.load(name))
+    assert report.mistakes == (BUGS[name].hint,)
+    assert all(finding.certain for finding in report.findings)
+    assert BUGS[name].hint in str(report)
+
+
+def test_there_are_enough_faults_on_every_rung():
+    assert len(BUGS) >= 20
+    assert {bug.rung for bug in BUGS.values()} == set(range(1, 9))
+
+
+PAIRS = [
+    (a, b)
+    for a, b in itertools.combinations(BUGS, 2)
+    if BUGS[a].rung == BUGS[b].rung
+    and BUGS[a].hint != BUGS[b].hint
+    # a sweep has one order; "depth" is part of some of them
+    and not {BUGS[a].hint, BUGS[b].hint} <= {*ORDERS, "depth"}
+    # what is overwritten may be overwritten again
+    and {BUGS[a].hint, BUGS[b].hint} != {"overwritten", "no_visited"}
+]
+
+
+def is_possible(pair):
+    try:
+        learn.bugs.source(*pair)
+    except ArgumentError:
+        return False  # the two faults change the same line
+    return True
+
+
+POSSIBLE = list(filter(is_possible, PAIRS))
+
+
+@pytest.mark.parametrize("pair", random.Random(2).sample(POSSIBLE, 16), ids="-".join)
+def test_two_faults_are_named(pair):
+    report = grade(learn.bugs.load(*pair))
+    assert set(report.mistakes) == {BUGS[name].hint for name in pair}
+
+
+def test_the_model_without_faults_is_right():
+    cases = [case for case in BANK if not case.kink and not case.length]
+    for case in cases:
+        for mode in ("forward", "reverse"):
+            for script in case.scripts(mode):
+                for tape in (False, True):
+                    values, sweeps = predict(case.graph, script, (), tape)
+                    right_values, rights = answer(case.graph, script)
+                    assert values == pytest.approx(right_values)
+                    for sweep, right in zip(sweeps, rights, strict=True):
+                        assert sweep == pytest.approx(right, abs=1e-12)
+
+
+def test_every_fault_of_the_model_shows_in_the_bank():
+    for fault in FAULTS:
+        shown = False
+        for case in BANK:
+            for mode in ("reverse", "forward"):
+                for script in case.scripts(mode):
+                    wrong = predict(case.graph, script, [fault])
+                    shown = shown or wrong != predict(case.graph, script)
+        assert shown, fault
+        assert VARIANTS.get(fault, fault) in MISTAKES
+
+
+def test_the_bank_is_large_and_every_graph_says_what_it_exposes():
+    assert len(BANK) >= 60
+    assert len({case.name for case in BANK}) == len(BANK)
+    assert {"order", "sum", "twice", "sweeps", "cost", "depth", "kinks"} <= set(TASKS)
+    known = {*MISTAKES, "wrong_rule", "input_unused", "interior", "output_is_input"}
+    assert {case.exposes for case in BANK} <= {*known, "name_reused", "reflected", "integers"}
+
+
+# What is said. ------------------------------------------------------------------------------------
+
+
+def test_the_diagnosis_is_one():
+    text = str(grade(learn.bugs.load("first_place")))
+    assert "y = x - x  at x = 1.3: you return 2 for ∂y/∂x, right is 0" in text
+    assert "finds a parent's partial by its first place in the list" in " ".join(text.split())
+    assert "x = 1.3        0      2  <--" in text
+    assert "│ x ├─┬─▶│ v1 ├───▶ y = f(x)" in text
+    assert "Read rung 3, `reverse`" in text
+
+
+def test_one_task_can_be_graded_by_itself():
+    engine = learn.bugs.load("preorder")
+    assert grade(engine, "order").mistakes == ("preorder",)
+    assert grade(engine, "rules").mistakes == ()
+    with pytest.raises(ArgumentError, match="there is no 'ordre'"):
+        grade(engine, "ordre")
+
+
+def test_the_same_seed_gives_the_same_report():
+    engine = learn.bugs.load("overwritten")
+    assert grade(engine, seed=3).to("json") == grade(engine, seed=3).to("json")
+
+
+def test_unknown_mistakes_are_shrunk_to_the_smallest_graph():
+    source = learn.rung(3).text.replace("(x, math.cos(value_of(x)))", "(x, 0.9)")
+    namespace = {"__name__": "odd"}
+    exec(source, namespace)
+    report = grade(namespace)
+    assert report.mistakes == ("unknown",)
+    assert not report.findings[0].certain
+    run = report.findings[0].run
+    assert [step[1] for step in run.case.graph.steps] == ["sin"]
+
+
+def test_reports_are_written_in_every_format():
+    report = grade(learn.bugs.load("sign_of_div"))
+    data = json.loads(report.to("json"))
+    assert data["mistakes"] == ["division_sign"]
+    assert data["findings"][0]["rows"]
+    suite = ElementTree.fromstring(report.to("junit"))
+    assert int(suite.get("failures")) == len(suite.findall(".//failure")) > 0
+    assert int(suite.get("tests")) == len(report.cases)
+    page = report.to("html")
+    assert "<svg" in page
+    assert "class=wrong" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    with pytest.raises(ArgumentError, match="not 'pdf'"):
+        report.to("pdf")
+
+
+# The learner's code cannot do harm. ---------------------------------------------------------------
+
+GOOD = (ENGINES / "graph_class.py").read_text()
+
+
+def grade_text(tmp_path, extra, **options):
+    path = tmp_path / "mine.py"
+    path.write_text(GOOD + textwrap.dedent(extra))
+    return grade(str(path), **options)
+
+
+def test_code_that_ends_its_process_does_not_end_the_grader(tmp_path):
+    ends = """
+    import os
+    honest = backward
+    def backward(y):
+        if y.value == 0:
+            os._exit(0)
+        honest(y)
+    """
+    assert grade_text(tmp_path, ends).mistakes == ("died",)
+    with pytest.raises(ArgumentError, match="it ended, or did not come back"):
+        grade_text(tmp_path, "import os; os._exit(0)")
+
+
+def test_code_that_exits_while_it_is_imported_is_refused(tmp_path):
+    with pytest.raises(ArgumentError, match="cannot be graded: SystemExit"):
+        grade_text(tmp_path, "raise SystemExit(0)")
+
+
+def test_code_that_never_returns_is_stopped(tmp_path):
+    endless = """
+    honest = backward
+    def backward(y):
+        while len(y.parents) == 2 and y.parents[0] is y.parents[1]:
+            pass
+        honest(y)
+    """
+    report = grade_text(tmp_path, endless, seconds=0.5)
+    assert "timeout" in report.mistakes
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        "import simpleautodiff",
+        "import socket; socket.socket()",
+        "open('stolen.txt', 'w')",
+        "open('/etc/passwd').read()",
+        "import os; os.kill(os.getppid(), 9)",
+        "import subprocess; subprocess.run(['true'])",
+        "import os; os.system('true')",
+        "open('/proc/self/environ').read()",
+    ],
+)
+def test_code_cannot_read_answers_or_reach_out(tmp_path, attempt):
+    with pytest.raises(ArgumentError, match="is not allowed while an engine is graded"):
+        grade_text(tmp_path, attempt)
+
+
+def test_the_library_s_files_cannot_be_read(tmp_path):
+    with pytest.raises(ArgumentError, match="is not allowed"):
+        grade_text(tmp_path, f"open({learn.__file__!r}).read()")
+
+
+def test_memory_is_limited(tmp_path):
+    with pytest.raises(ArgumentError, match="MemoryError"):
+        grade_text(tmp_path, "hoard = bytearray(2**40)")
+
+
+def test_what_a_learner_prints_is_no_answer(tmp_path):
+    report = grade_text(tmp_path, "print('{\"abilities\": {}}')")
+    assert report.mistakes == ()
+
+
+def test_a_file_without_an_engine_is_refused(tmp_path):
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    with pytest.raises(ArgumentError, match="no engine was found"):
+        grade(str(tmp_path / "mine.py"))
+    with pytest.raises(ArgumentError, match="there is no file"):
+        grade(str(tmp_path / "yours.py"))
+
+
+def test_names_that_cannot_be_guessed_can_be_given(tmp_path):
+    text = GOOD.replace("backward", "run_it").replace("Node", "Thing")
+    (tmp_path / "mine.py").write_text(text)
+    names = {"node": "Thing", "backward": "run_it"}
+    report = grade(str(tmp_path / "mine.py"), shape="node", names=names)
+    assert report.mistakes == ()
+    assert len(report.cases) > 40
+
+
+def test_a_class_and_a_function_can_be_graded_as_they_are():
+    three, four = learn.rung(3).engine, learn.rung(4).engine
+    assert grade(three.Node).mistakes == ()
+    report = grade(four.grad, shape="grad")
+    assert report.abilities["shape"] == "grad"
+    assert report.mistakes == ()
+
+
+def test_exponential_work_is_found_by_counting(tmp_path):
+    counted = """
+    def backward(y):
+        for node in ancestors(y).values():
+            node.grad = 0.0
+        def pass_back(node, adjoint):
+            node.grad += adjoint
+            for parent, partial in zip(node.parents, node.partials, strict=True):
+                pass_back(parent, adjoint * partial)
+        pass_back(y, 1.0)
+    """
+    report = grade_text(tmp_path, counted)
+    assert report.mistakes == ("exponential", "depth")
+
+
+def test_agreement_is_up_to_rounding():
+    assert agree([1.0], [1.0 + 1e-12])
+    assert not agree([1.0], [1.0 + 1e-5])
+    assert not agree([None], [0.0])
+
+
+# The command. -------------------------------------------------------------------------------------
+
+
+def test_the_command_grades_a_file(tmp_path, capsys):
+    path = tmp_path / "mine.py"
+    path.write_text(learn.bugs.source("sign_of_sub"))
+    assert main(["grade", str(path), "--task", "rules"]) == 1
+    out, err = capsys.readouterr()
+    assert "The second partial of a - b is -1." in out
+    assert "is not right yet: subtraction_sign" in err
+    assert main(["grade", str(path), "--task", "depth"]) == 0
+    assert main(["grade", str(tmp_path / "none.py")]) == 2
+
+
+def test_random_graphs_are_the_same_for_the_same_seed():
+    one, two = (random_graph(random.Random(5), size=9) for _ in range(2))
+    assert one == two
+
+
+def test_the_worker_loads_nothing_of_the_library():
+    code = (
+        "import runpy, sys; m = runpy.run_path(sys.argv[1]); m['load_tools']();"
+        "print([n for n in sys.modules if n.startswith(('simpleautodiff', 'numpy'))])"
+    )
+    worker = pathlib.Path(learn.__file__).parent / "grading" / "worker.py"
+    command = [sys.executable, "-I", "-c", code, str(worker)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
