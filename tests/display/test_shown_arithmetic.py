@@ -108,8 +108,8 @@ def test_every_printed_equation_is_true(steps, x, y, digits):
             return  # where floats themselves have lost all digits there is nothing to be true
         for table in (
             program.values(digits),
-            program.tangents("x", digits),
-            program.tangents("y", digits),
+            program.tangents("x", digits=digits),
+            program.tangents("y", digits=digits),
             program.adjoints(digits=digits),
         ):
             check(table)
