@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import simpleautodiff as ad
 from oracle.answers import TIERS, Written, differences
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -110,3 +111,11 @@ def test_the_sign_of_a_number_that_was_rounded_to_zero():
         return [1 / np.rint(x), np.arctan2(np.ceil(x), -1.0), np.copysign(x, np.trunc(x))], [0.0]
 
     check(f, -0.5, -0.0, 0.5, kind="gradient")
+
+
+@pytest.mark.parametrize("name", ["sinh", "cosh", "expm1", "exp", "exp2"])
+def test_a_slope_that_overflows_of_an_element_that_is_not_taken(name):
+    f = lambda np, ad, x: ([getattr(np, name)(x)[0] + abs(x)], [0.0])
+    check(f, np.array([0.5, 1e20, 1e3]))
+    found = ad.grad(lambda x: getattr(np, name)(x)[0])(np.array([0.0, 1e20, 1e3]))
+    assert found[1:].tolist() == [0.0, 0.0]

@@ -1,7 +1,8 @@
-"""Rows that are defined by others, for numbers whose library does not have them: complex floats."""
+"""Rows that others define, for numbers whose library lacks them: complex floats, SymPy's symbols."""
 
 import mpmath
 import pytest
+import sympy
 
 import simpleautodiff as ad
 
@@ -34,3 +35,16 @@ def test_python_complex_numbers_have_every_function(name):
     assert type(value) is type(slope) is complex
     assert abs(value - expected) <= 4e-16 * abs(expected)
     assert abs(slope - expected_slope) <= 1e-15 * abs(expected_slope)
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_symbols_have_every_function(name):
+    x = sympy.Symbol("x")
+    value, slope = ad.jvp(getattr(ad, name), (x,), (1,))
+    with mpmath.workdps(40):
+        z = mpmath.mpf(0.7)
+        expected, expected_slope = complex(TRUE[name](z)), complex(mpmath.diff(TRUE[name], z))
+    assert complex(sympy.N(value.subs(x, 0.7))) == pytest.approx(expected, rel=1e-14)
+    assert complex(sympy.N(sympy.sympify(slope).subs(x, 0.7))) == pytest.approx(
+        expected_slope, rel=1e-14
+    )

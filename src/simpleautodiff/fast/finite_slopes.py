@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,15 @@ from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS
+from simpleautodiff.core.primitive import REALS, Primitive
+from simpleautodiff.errors import AutodiffError
 
 
 def has_singular_slopes(tape: Iterable[Node]) -> bool:
     """Tell whether some local derivative is infinite or nan, or might be at another call.
 
     A slope is computed from what its rule reads. That is finite, or the answer is yes; the slopes
-    of rows whose domain or kinks say that they may still not be finite are computed.
+    of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
     """
     known: set[int] = set()
     for node in tape:
@@ -32,7 +34,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                 if not _is_finite(value):
                     return True
                 known.add(id(value))
-        if node.primitive.domain is not REALS or node.primitive.kinks:
+        if node.primitive.domain is not REALS or node.primitive.kinks or _grows(node.primitive):
             values = node.values()
             for k in parents:
                 if not isinstance(node.primitive.partials[k], LinearRule):
@@ -41,6 +43,20 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True
     return False
+
+
+@cache
+def _grows(primitive: Primitive) -> bool:
+    """Tell whether a slope leaves the range of floats where its argument does not, as sinh's."""
+    if primitive.arity != 1 or primitive.arrays:
+        return False
+    x = np.array([-1e300, -1e3, 1e3, 1e300])
+    try:
+        with np.errstate(all="ignore"):
+            slope = primitive.partial(0, primitive.compute(x), (x,))
+    except (ArithmeticError, AutodiffError, TypeError, ValueError):
+        return True
+    return not isinstance(slope, Linear) and not _is_finite(slope)
 
 
 def _is_finite(x: Any) -> bool:
