@@ -53,7 +53,9 @@ def test_completion_in_bash(capsys):
     assert main(["completion", "bash"]) == 0
     script = capsys.readouterr().out
     assert complete_in_bash(script, ["simpleautodiff", ""], 1) == list(COMMANDS)
-    assert complete_in_bash(script, ["simpleautodiff", "gra"], 1) == ["grad", "graph", "grade"]
+    assert complete_in_bash(script, ["simpleautodiff", "ex"], 1) == [
+        name for name in COMMANDS if name.startswith("ex")
+    ]
     assert complete_in_bash(script, ["simpleautodiff", "table", "--unf"], 2) == ["--unfold"]
     shown = complete_in_bash(script, ["simpleautodiff", "grad", "x", "x=1", "--format", ""], 5)
     assert shown == list(COMMANDS["grad"].formats)

@@ -31,6 +31,8 @@ EXPECTED = {  # by mathematics
 
 def run_notebook(text):
     """Run the cells one after the other and return the names that they define."""
+    nbformat = pytest.importorskip("nbformat", reason="needs nbformat, which nbclient brings")
+    nbformat.validate(nbformat.reads(text, as_version=4))
     names = {}
     for cell in json.loads(text)["cells"]:
         if cell["cell_type"] == "code":

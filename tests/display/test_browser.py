@@ -53,7 +53,7 @@ def test_steps_follow_the_program(shown):
         shown.click("[aria-label='One step on']")
         seen.append(formula(shown))
     assert seen[0] == "x1 = 2"
-    assert seen[-1] == "v5 = v4 - v3 = 10.693 - (-0.959) = 11.652"
+    assert seen[-1] == "v5 = v4 − v3 = 10.693 − (−0.959) = 11.652"
 
 
 @pytest.mark.parametrize("name", PHASES)

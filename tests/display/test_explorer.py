@@ -27,6 +27,7 @@ from simpleautodiff.display.explorer import server
 from simpleautodiff.display.explorer.files import find_scripted, read_asset, read_scripts
 from simpleautodiff.display.explorer.page import describe, describe_formula, write_page
 from simpleautodiff.display.explorer.page_data import make_document
+from simpleautodiff.display.explorer.page_rules import write_rule
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN
 from simpleautodiff.display.explorer.worker import Worker
 from simpleautodiff.program.formula import parse
@@ -79,17 +80,23 @@ def cases():
             yield name, point, [value, *[None if d is ZERO else float(d) for d in slopes]]
 
 
+def rule_of(name, point):
+    first = round(point[0]) if name == "polygamma" else None
+    rule = write_rule(TABLE[name], (first, *[None] * (TABLE[name].arity - 1)))
+    return [None if name == "polygamma" and k == 0 else tree for k, tree in enumerate(rule)]
+
+
 @needs_node
 def test_every_row_of_the_page_computes_what_python_computes():
     expected = list(cases())
     assert len({name for name, _, _ in expected}) == len(find_scripted()) > 60
     found = script(
-        """console.log(JSON.stringify(data.map(([name, x]) => {
-            const row = ROWS[name], v = row.f(...x);
-            const slopes = row.d.map((d) => typeof d === "function" ? d(v, ...x) : d);
+        """console.log(JSON.stringify(data.map(([name, x, rule]) => {
+            const v = FUNCTIONS[name](...x);
+            const slopes = rule.map((tree) => evaluate(tree, NUMBERS, v, x));
             return [v, ...slopes].map((n) => n === null ? null : String(n));
         })))""",
-        [[name, point] for name, point, _ in expected],
+        [[name, point, rule_of(name, point)] for name, point, _ in expected],
     )
     for (name, point, numbers), texts in zip(expected, found, strict=True):
         for number, text in zip(numbers, texts, strict=True):
@@ -134,6 +141,45 @@ def test_a_slider_gives_the_sweeps_of_python_at_the_new_point(f, at, moved):
             assert [term[4] for term in there["terms"]] == pytest.approx(
                 [a.total for a in here], rel=1e-13
             )
+
+
+ROWS_ON_THE_PAGE = [
+    (lambda x1, x2: ad.log(x1) + x1 * x2 - ad.sin(x2), (2.0, 5.0), (3.25, -1.1)),
+    (lambda x, y: ad.relu(x - y) * ad.exp(-x) + ad.maximum(x, y), (2.0, 5.0), (5.0, 2.0)),
+    (lambda x, y: (x * x + y**3) / (1 + x * x * y) - x**2, (0.3, 1.2), (-0.7, 2.5)),
+    (lambda x, y: ad.sin(x) * x - y * 0.044715, (1e5, 1.0001), (1 / 3, 2 / 3)),
+    (lambda x, y: -(x % y) + ad.tanh(-x) * 2**y - ad.erf(x), (5.5, 1.7), (7.1, 2.3)),
+    (lambda x, y: ad.atan2(x, y) + ad.hypot(x, y) / ad.sqrt(y) + abs(x), (0.5, 2.0), (-3.0, 4.0)),
+]
+
+
+@needs_node
+@pytest.mark.parametrize(("f", "at", "moved"), ROWS_ON_THE_PAGE)
+def test_the_page_has_the_rows_of_the_tables(f, at, moved):
+    """In symbols and with numbers, at the point and where sliders have been moved to."""
+    doc = make_document(ad.trace(f, *at))
+    assert doc["live"], doc["why"]
+    for point in (at, moved):
+        found = script(
+            """const {doc, inputs} = data;
+            const model = computed(doc, inputs), found = [];
+            const sides = formulas(doc, () => ({ model }));
+            for (const phase of phases(doc, model)) for (const event of phase.events) {
+              const { op } = doc.nodes[event.node];
+              if (event.kind === "value" && op) found.push(sides.value(event.node));
+              if (event.kind === "tangent") {
+                found.push(sides.tangent(event.node, model.sweeps[phase.sweep].numbers));
+              }
+              if (event.kind === "accumulate") found.push(sides.adjoint(event));
+            }
+            console.log(JSON.stringify(found.map((row) => `${row.symbols} = ${row.numbers}`)));""",
+            {"doc": doc, "inputs": dict(enumerate(point))},
+        )
+        program = ad.trace(f, *point)
+        tables = [program.values(), program.adjoints()]
+        tables += [program.tangents(program.names[node]) for node in program.inputs]
+        expected = {f"{r.symbolic} = {r.numeric}" for table in tables for r in table.rows}
+        assert set(found) <= expected
 
 
 @needs_node

@@ -57,6 +57,17 @@ def test_what_is_shown_of_a_folded_table_is_as_in_the_whole_one():
             assert row.folded or [cell.text for cell in row.cells] in whole
 
 
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_tables_side_by_side_are_folded_too(mode):
+    trace = ad.trace(halve(1000), 0.5)
+    assert len(str(trace.side_by_side(mode)).splitlines()) < 15
+    assert len(str(trace.side_by_side(mode, unfold=True)).splitlines()) > 2000
+    many = ad.trace(scale, [1.5] * 300, 2.0)
+    folded = str(many.side_by_side(mode))
+    assert "rows folded: v₋" in folded
+    assert "v₀" in folded
+
+
 def test_a_short_program_is_not_folded():
     trace = ad.trace(halve((MAX_ROWS - 1) // 2), 0.5)
     assert str(trace.values()) == str(trace.values(unfold=True))

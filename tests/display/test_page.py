@@ -2,12 +2,14 @@
 
 import math
 import re
+import threading
 
 import numpy as np
 import pytest
 
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
+from simpleautodiff.display.explorer import server
 
 pytestmark = pytest.mark.browser
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
@@ -426,10 +428,16 @@ def test_an_arrow_key_waits_for_the_answer(tab, tmp_path):
 # --- for everyone -----------------------------------------------------------------------------
 
 
+def complaints(tab):
+    """Return what axe-core has to say about a page."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core").Axe
+    found = axe().run(tab).response["violations"]
+    return [(f["id"], n["html"][:120]) for f in found for n in f["nodes"]]
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("forced", ["none", "active"])
 def test_axe_finds_nothing(tab, tmp_path, scheme, forced):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-core").Axe
     tab.emulate_media(color_scheme=scheme, forced_colors=forced)
     open_page(tab, tmp_path, network, *WEIGHTS)
     tab.keyboard.press("p")
@@ -437,9 +445,30 @@ def test_axe_finds_nothing(tab, tmp_path, scheme, forced):
         phase(tab, name)
         for _ in range(3):
             tab.evaluate("() => explorer.on()")
-        found = axe().run(tab, context="#explorer").response["violations"]
-        told = [(one["id"], node["html"][:120]) for one in found for node in one["nodes"]]
-        assert told == [], name
+        assert complaints(tab) == [], name
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_arrays(tab, tmp_path, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    open_page(tab, tmp_path, lambda w: np.sum(w**3), MATRIX)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    assert complaints(tab) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_where_formulas_are_typed(tab, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    with server.make_server() as running:
+        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        tab.goto(f"http://127.0.0.1:{running.server_address[1]}/#formula=log(x)&at=x=-1")
+        tab.wait_for_selector("g.node")
+        found = complaints(tab)
+        running.shutdown()
+        thread.join()
+    assert found == []
 
 
 def test_in_forced_colours_the_step_is_told_from_the_others(tab, tmp_path):

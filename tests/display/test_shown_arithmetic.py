@@ -108,8 +108,8 @@ def test_every_printed_equation_is_true(steps, x, y, digits):
             return  # where floats themselves have lost all digits there is nothing to be true
         for table in (
             program.values(digits),
-            program.tangents("x", digits),
-            program.tangents("y", digits),
+            program.tangents("x", digits=digits),
+            program.tangents("y", digits=digits),
             program.adjoints(digits=digits),
         ):
             check(table)
@@ -198,3 +198,17 @@ def test_a_number_given_to_every_element_gets_the_sum():
     assert row.symbolic == "sum(v̄1 × w)"
     assert row.numeric == "sum([1, 2, 3] × [1, 2, 3])"
     assert row.result == "14"  # ∂ Σ (w b)² / ∂b = 2 b Σ w² = 14
+
+
+def test_what_a_sweep_prints_is_true(capsys):
+    x, y = ad.Node(1 / 3), ad.Node(1e5)
+    ad.forward(x, verbose=True)
+    z = ad.sub(ad.mul(ad.sin(y), x), ad.div(x, y))
+    ad.forward(x, verbose=True)
+    ad.reverse(z, verbose=True)
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    sums = [line.removeprefix("= ") for line in lines if line.startswith("= (")]
+    assert len(sums) > 5
+    for line in sums:
+        left, _, right = line.rpartition(" = ")
+        assert is_true(left.replace(")(", ") * ("), right), line

@@ -40,14 +40,14 @@ def test_dense_hessian():
 @shows("Sparse matrices as values")
 def test_sparse_matrices():
     sparse = pytest.importorskip("scipy.sparse")
-    solve = pytest.importorskip("scipy.sparse.linalg").spsolve
+    linalg = pytest.importorskip("scipy.sparse.linalg")
     rows, columns, x = np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 2.0])
     make = lambda data: sparse.csr_array((data, (rows, columns)), shape=(2, 2))
     data = np.array([2.0, 1.0, 3.0])
     a, dense = make(data), np.array([[2.0, 0.0], [1.0, 3.0]])
     slope = ad.grad(lambda x: np.sum((a @ x) ** 2))(x)
     np.testing.assert_allclose(slope, 2 * dense.T @ (dense @ x))
-    slope = ad.grad(lambda data: np.sum(solve(make(data).tocsc(), x)))(data)
+    slope = ad.grad(lambda data: np.sum(linalg.spsolve(make(data).tocsc(), x)))(data)
     solution, adjoint = np.linalg.solve(dense, x), np.linalg.solve(dense.T, np.ones(2))
     np.testing.assert_allclose(slope, -adjoint[rows] * solution[columns])
 

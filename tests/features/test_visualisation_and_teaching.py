@@ -4,10 +4,9 @@ import pathlib
 import tokenize
 import xml.etree.ElementTree
 
-import pytest
-
 import simpleautodiff as ad
 from features import shows
+from simpleautodiff import learn
 
 CORE = pathlib.Path(ad.__file__).parent / "core"
 
@@ -86,18 +85,13 @@ def test_words():
     assert "v2 = x1 × x2, so ∂v2/∂x1 = x2 = 5 and ∂v2/∂x2 = x1 = 2" in words
 
 
-@shows(
-    "Exercises with an autograder",
-    "no",
-    "Orders, steps and tables can be checked one by one (`check_order`, `step`), but there are no "
-    "exercises.",
-)
-def test_no_exercises():
-    x1, x2 = ad.Node(2), ad.Node(5)
-    y = paper(x1, x2)
-    assert y.value == pytest.approx(11.652, abs=1e-3)
-    with pytest.raises(ad.OrderError, match="v2 stands after its child v4"):
-        ad.check_order(ad.preorder(x1))
+@shows("Exercises with an autograder")
+def test_exercises():
+    sheet = learn.exercise("x*y - x", 2, 5, about=["adjoints"], blanks=1)
+    marks = sheet.check({"adjoints x": 4, "adjoints y": 3})  # ∂/∂x = y - 1, ∂/∂y = x
+    assert [mark.right for mark in marks] == [True, False]
+    report = learn.grade(learn.bugs.load("first_place"), depth=200, programs=3)
+    assert report.mistakes == ("first_place",)
 
 
 @shows("Core readable in a sitting (<1000 lines of Python)")

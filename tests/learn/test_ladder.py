@@ -213,7 +213,7 @@ def test_a_difference_says_what_changed_and_why(number):
 
 
 def test_a_difference_can_go_down():
-    assert "Without: a tape in place of a search" in learn.diff(4, 3)
+    assert "Without: a tape instead of a search" in learn.diff(4, 3)
     assert "-class Tape" in learn.diff(4, 3)
 
 

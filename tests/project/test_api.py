@@ -74,7 +74,7 @@ def test_the_commands_for_lecturers_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "teach.md").read_text(encoding="utf-8")
     lines = re.findall(r"^\|.*`(simpleautodiff .*?)`", page, re.M)
-    assert len(lines) == 6
+    assert len(lines) == 7
     for line in lines:
         _, *words = shlex.split(line)
         assert words[0] == "site" or main(words) == 0, line  # the site has tests of its own

@@ -1,5 +1,7 @@
 """What a derivative returns belongs to the caller: no memory is shared."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -48,3 +50,20 @@ def test_gradients_share_no_memory_with_each_other(size):
     c, d = ad.grad(lambda c, d: np.sum(np.sin(np.concatenate([c, d]))), (0, 1))(x, x)
     c[:] = 0
     np.testing.assert_allclose(d, np.cos(x))
+
+
+class Quantity:
+    """A number with a unit, as other libraries have them: in a slot, inside of another object."""
+
+    __slots__ = ("held",)
+
+    def __init__(self, number):
+        self.held = types.SimpleNamespace(number=number)
+
+    __add__ = __sub__ = __mul__ = lambda self, other: self
+
+
+def test_nodes_deep_inside_of_a_result_are_not_lost():
+    with pytest.raises(ad.ResultError, match="Quantity with a node inside"):
+        ad.grad(lambda x: Quantity(x * 2))(1.0)
+    assert ad.grad(lambda x: (x * 2, Quantity(x)), has_aux=True)(1.0)[0] == 2.0

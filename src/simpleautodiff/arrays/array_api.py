@@ -14,9 +14,10 @@ import numpy as np
 
 from simpleautodiff.arrays.operators import COMPARISONS
 from simpleautodiff.arrays.registry import FUNCTIONS, array_function
+from simpleautodiff.arrays.torch_functional import FUNCTIONAL
 from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.linear_systems import symmetrize
-from simpleautodiff.rules.scalar import exponential as elementary, piecewise, special
+from simpleautodiff.rules.scalar import exponential as elementary, special
 from simpleautodiff.values.other_arrays import Foreign
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -269,9 +270,8 @@ _TORCH: dict[str, Any] = {name: getattr(np, name) for name in _SAME_IN_TORCH} | 
     "atan": np.arctan,
     "atan2": np.arctan2,
     "sigmoid": elementary.sigmoid,
-    "relu": piecewise.relu,
-    "softplus": elementary.softplus,
     "erf": special.erf,
+    **FUNCTIONAL,
     **COMPARISONS,
 }
 _KEYWORDS = {"dim": "axis", "keepdim": "keepdims"}
@@ -288,7 +288,8 @@ def _torch_function(cls: Any, function: Any, types: Any, args: Any = (), kwargs:
         )
     if name not in _TORCH:
         args = args[::-1]
-    return implementation(*args, **{_KEYWORDS.get(k, k): v for k, v in (kwargs or {}).items()})
+    keywords = {} if name in FUNCTIONAL else _KEYWORDS
+    return implementation(*args, **{keywords.get(k, k): v for k, v in (kwargs or {}).items()})
 
 
 def _refuse_dask(node: Any) -> Any:

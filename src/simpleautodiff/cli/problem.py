@@ -257,5 +257,5 @@ def _array(text: str, name: str) -> Any:
 
 def _write_value(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.17g}"
+        return repr(value).removesuffix(".0")
     return f"array of shape {value.shape}" if value.size > 6 else str(value.tolist())

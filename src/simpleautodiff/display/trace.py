@@ -59,11 +59,11 @@ class Trace(Program):
         >>> import simpleautodiff as ad
         >>> print(ad.trace(lambda x: ad.sin(x) * x, 1e5).values(digits=5))
         x                                   = 100000
-        ───────────────────────────────────────────────
+        ────────────────────────────────────────────────
         v1  = sin(x) = sin(100000)          = 0.035749
-        v2  = v1 × x = 0.035748798 × 100000 = 3574.8798
-        ───────────────────────────────────────────────
-        y   = v2                            = 3574.8798
+        v2  = v1 × x = 0.035748798 × 100000 = 3574.87980
+        ────────────────────────────────────────────────
+        y   = v2                            = 3574.87980
         """
         with use_digits(digits):
             return values_table(self, unfold)
@@ -99,12 +99,12 @@ class Trace(Program):
         --------
         >>> import simpleautodiff as ad
         >>> print(ad.trace(lambda x: ad.sin(x) * x, 2.0).adjoints(style="paper"))
-        x̄   = ∂y/∂x                           = 0.077
-        ─────────────────────────────────────────────
-        x̄   = x̄ + v̄1 ∂v1/∂x = x̄ + v̄1 × cos(x) = 0.077
+        x̄   = ∂y/∂x                           = 0.0770
+        ──────────────────────────────────────────────
+        x̄   = x̄ + v̄1 ∂v1/∂x = x̄ + v̄1 × cos(x) = 0.0770
         x̄   = v̄2 ∂v2/∂x     = v̄2 × v1         = 0.909
         v̄1  = v̄2 ∂v2/∂v1    = v̄2 × x          = 2
-        ─────────────────────────────────────────────
+        ──────────────────────────────────────────────
         v̄2  = ȳ                               = 1
         """
         if style not in ("steps", "paper"):
@@ -115,7 +115,12 @@ class Trace(Program):
         return turn_upward(table) if style == "paper" else table
 
     def side_by_side(
-        self, mode: str = "forward", wrt: str = "", output: str = "", digits: int | None = None
+        self,
+        mode: str = "forward",
+        wrt: str = "",
+        output: str = "",
+        digits: int | None = None,
+        unfold: bool = False,
     ) -> SideBySide:
         """Return the values beside a sweep, with inputs v₋₁, v₀, as Baydin et al. print them.
 
@@ -132,9 +137,8 @@ class Trace(Program):
         y    = v₂                    = 3.466   ẏ    = v̇₂                                      = 2.5
         """
         with use_digits(digits):
-            return side_by_side(
-                self, mode, self.proper(wrt) if wrt else "", self.proper(output) if output else ""
-            )
+            start, end = self.proper(wrt) if wrt else "", self.proper(output) if output else ""
+            return side_by_side(self, mode, start, end, unfold)
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         table = self.values()

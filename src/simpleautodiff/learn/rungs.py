@@ -75,7 +75,7 @@ RUNGS = tuple(
                 rung_3,
             ),
             (
-                "a tape in place of a search",
+                "a tape instead of a search",
                 "Python runs a program in an order in which every operation stands behind its "
                 "arguments. Written down, that is a topological order: no search, no child lists, "
                 "nothing to find or to leak. Functions can now be differentiated: grad(f).",
@@ -155,7 +155,7 @@ def diff(before: int, after: int) -> str:
     --------
     >>> from simpleautodiff import learn
     >>> print(learn.diff(3, 4).splitlines()[0])
-    Rung 3, reverse mode -> rung 4, a tape in place of a search
+    Rung 3, reverse mode -> rung 4, a tape instead of a search
     >>> "+class Tape(list" in learn.diff(3, 4)
     True
     """

@@ -6,6 +6,7 @@ the symbolic form of a derivative is what the rule itself says.
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -48,20 +49,18 @@ def use_digits(digits: int | None) -> Iterator[None]:
         _DIGITS.reset(token)
 
 
-def current_digits() -> int:
-    """Return how many decimals numbers are written with."""
-    return _DIGITS.get()
-
-
 def write_short(number: Any) -> str:
     """Write a number in a few digits, as the paper does: three decimals, or those of `use_digits`.
 
-    A small number has as many significant digits instead, and is never written as 0.
+    A small number has as many significant digits instead, and is never written as 0. What is
+    exact has no zeros at its end; what was rounded keeps them.
 
     Examples
     --------
     >>> write_short(11.652071), write_short(10.0), write_short(1e-5), write_short(-0.2836)
     ('11.652', '10', '1e-05', '-0.284')
+    >>> write_short(1.0002)
+    '1.000'
     """
     if isinstance(number, (float, np.floating)):
         return _write_float(float(number), _DIGITS.get())
@@ -79,17 +78,28 @@ def write_short(number: Any) -> str:
 
 
 def _write_float(number: float, digits: int) -> str:
+    """Write a float; zeros at the end are left out where they would say no more: 10, but 1.000."""
     size = abs(number)
-    if number == 0 or 0.1 <= size < 1e7:
-        text = _strip(f"{number:.{digits}f}")
+    if number == 0:
+        return "0"  # also that with a minus sign
+    if 0.1 <= size < 1e7:
+        text = f"{number:.{digits}f}"
     else:
-        text = f"{number:.{digits if size < 1 else max(digits, 7)}g}"
-    return min(text, _strip(repr(number)), key=len) if float(text) == number else text
+        text = f"{number:#.{digits if size < 1 else max(digits, 7)}g}".replace(".e", "e")
+    if not math.isclose(float(text), number, rel_tol=1e-12):
+        return text
+    return min(strip_zeros(text), strip_zeros(repr(number)), key=len)
 
 
-def _strip(text: str) -> str:
-    """Leave out zeros at the end, after the point."""
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+def strip_zeros(text: str) -> str:
+    """Leave out zeros at the end of each number, after its point.
+
+    Examples
+    --------
+    >>> strip_zeros("10.000"), strip_zeros("[0.500, 1.00e-05]")
+    ('10', '[0.5, 1e-05]')
+    """
+    return re.sub(r"(\.\d*?)0*(?=e|$|[^\d.])", lambda m: m[1].rstrip("."), text)
 
 
 def write_typed(number: Any) -> str:
@@ -102,7 +112,7 @@ def write_typed(number: Any) -> str:
     """
     if not isinstance(number, (float, np.floating)):
         return write_short(number)
-    text = _strip(str(number))
+    text = strip_zeros(str(number))
     digits = sum(map(str.isdigit, text.partition("e")[0].lstrip("-0.")))
     return text if digits <= _TYPED else write_short(number)
 
@@ -213,6 +223,11 @@ class Term:
         """The shape of the value behind the formula, which rules of array primitives need."""
         return tuple(getattr(self.value, "shape", ()))
 
+    @property
+    def pi(self) -> Term:
+        """The number π, by its letter."""
+        return Term("π", value=math.pi, latex=r"\pi", said=math.pi)
+
     def inside(self, binds: int) -> str:
         """Return the text, in parentheses if the surroundings bind tighter."""
         return f"({self.text})" if self.binds < binds else self.text
@@ -268,10 +283,10 @@ class Term:
         return Term(f"|{self.text}|", CALL, value, latex=lambda: f"|{self.latex}|", said=said)
 
     def __floordiv__(self, other: Any) -> Term:
-        return _infix("floor_divide", self, as_term(other), PRODUCT, SIGN)
+        return _bound_as_sum(_infix("floor_divide", self, as_term(other), PRODUCT, SIGN))
 
     def __mod__(self, other: Any) -> Term:
-        return _infix("mod", self, as_term(other), PRODUCT, SIGN)
+        return _bound_as_sum(_infix("mod", self, as_term(other), PRODUCT, SIGN))
 
     def __radd__(self, other: Any) -> Term:
         return as_term(other) + self
@@ -307,6 +322,34 @@ class Term:
         return bool(self.value >= as_term(other).value)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+def write_true(write: Callable[[], Term], value: Any) -> Term:
+    """Write a right-hand side with so many digits that it is true: it rounds to what follows it.
+
+    What the digits on the left say, computed, is written as the value on the right is: ``0.333 +
+    0.333 = 0.667`` is not true, ``0.3333 + 0.3333 = 0.667`` is.
+
+    Examples
+    --------
+    >>> print(write_true(lambda: Term(1 / 3) + Term(1 / 3), 2 / 3))
+    0.3333 + 0.3333
+    """
+    wanted = strip_zeros(write_short(value))
+    first = term = write()
+    for digits in range(_DIGITS.get() + 1, MAX_DIGITS + 2):
+        if term.said is None or _equals(term.said, value):
+            return term
+        if strip_zeros(write_short(term.said)) == wanted:
+            return term
+        if digits <= MAX_DIGITS:
+            with use_digits(digits):
+                term = write()
+    return term if isinstance(value, float) else first  # more digits of another precision say less
+
+
+def _equals(said: Any, value: Any) -> bool:
+    return not isinstance(said, np.ndarray) and bool(said == value)
 
 
 def as_term(number: Any) -> Term:
@@ -372,6 +415,12 @@ def _infix(name: str, a: Term, b: Term, left: int, right: int) -> Term:
         ),
         said=_try(_VALUES[name], a.said, b.said),
     )
+
+
+def _bound_as_sum(term: Term) -> Term:
+    """Let a term have parentheses inside any other: -(x // y) is not (-x) // y."""
+    term.binds = SUM
+    return term
 
 
 _VALUES: dict[str, Callable[..., Any]] = {

@@ -14,9 +14,9 @@ from simpleautodiff.core.order import connected, ends, execution_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.program.node_names import label
-from simpleautodiff.program.notation import write_short
+from simpleautodiff.program.notation import Term, write_short, write_true, write_typed
 from simpleautodiff.program.orders import find_violations
-from simpleautodiff.program.program import Program
+from simpleautodiff.program.program import Program, Step
 
 
 def forward(
@@ -209,9 +209,7 @@ def _narrate(
 ) -> str:
     """Print a sweep as the authors' program does: each sum in symbols, then in numbers."""
     name = program.names
-    lines = [
-        " = ".join(filter(None, (s.name, s.call, write_short(s.value)))) for s in program.steps
-    ]
+    lines = [" = ".join(filter(None, (s.name, s.call, _write_value(s)))) for s in program.steps]
     root = name[next(iter(seeds))] if len(seeds) == 1 else ("seed" if mode == "forward" else "sum")
     for node in order if mode == "forward" else reversed(order):
         if node in seeds:
@@ -232,10 +230,23 @@ def _narrate(
             ]
             left = f"d{root}/d{name[node]}"
         symbols = " + ".join(symbol for symbol, _, _ in terms)
-        numbers = " + ".join(f"({write_short(a)})({write_short(b)})" for _, a, b in terms)
+        pairs = [(a, b) for _, a, b in terms]
+        numbers = write_true(lambda pairs=pairs: _write_products(pairs), sweep[node])  # type: ignore[misc]
         lines.append(f"{left} = {symbols}")
         lines.append(f"{' ' * len(left)} = {numbers} = {write_short(sweep[node])}")
     return "\n".join(lines)
+
+
+def _write_value(step: Step) -> str:
+    return write_short(step.value) if step.operator else write_typed(step.value)
+
+
+def _write_products(pairs: Sequence[tuple[Any, Any]]) -> Term:
+    """Write a sum of products as the authors do: (0.5)(2) + (1)(5)."""
+    terms = [(Term(a), Term(b)) for a, b in pairs]
+    products = [(a * b).said for a, b in terms]
+    said = None if any(product is None for product in products) else sum(products)
+    return Term(" + ".join(f"({a})({b})" for a, b in terms), said=said)
 
 
 def _parents(node: Node) -> list[tuple[Node, Any]]:

@@ -262,7 +262,7 @@ class Program:
         except (ValueError, SyntaxError):
             raise ArgumentError(f"an element is chosen by integers; got {name!r}") from None
 
-    def tangents(self, wrt: str, seed: Any = 1) -> Mapping[str, Any]:
+    def tangents(self, wrt: str, *, seed: Any = 1) -> Mapping[str, Any]:
         """Sweep forward from one node and return every derivative with respect to it, by name."""
         position, unit = self.seed(wrt)
         dot = {self.nodes[position]: unit * seed}

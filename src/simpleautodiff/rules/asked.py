@@ -16,12 +16,12 @@ def find_written_level(*values: Any) -> Any:
     """Return the tape that is written as code, to which a value belongs, if there is one."""
     for leaf in flatten(values)[0]:
         x = unwrapped(leaf)
-        if not isinstance(x, Traced) and getattr(x, "level", None) is not None:
+        if hasattr(x, "decide") and x.level is not None:
             return x.level  # of a condition
         while isinstance(x, Traced):
             if getattr(x.level, "written", False):
                 return x.level
-            x = x.value
+            x = getattr(x, "value", None)  # symbols have none
     return None
 
 

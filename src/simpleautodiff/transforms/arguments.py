@@ -23,6 +23,7 @@ from simpleautodiff.errors import (
     cite_line_of,
     short_repr,
 )
+from simpleautodiff.values.other_arrays import unlabelled
 from simpleautodiff.values.pytree import look_up, map_leaves, put_in
 
 _ALTERNATIVES = {  # part of the error that compiled code raises for a node -> what to write
@@ -173,7 +174,13 @@ def call(f: Callable[..., Any], selection: Selection, trees: tuple[Any, ...]) ->
     )
     if type(result) is Node:
         return result
-    return unwrapped(result) if isinstance(result, Traced) else map_leaves(unwrapped, result)
+    return unwrapped(result) if isinstance(result, Traced) else map_leaves(_take_node, result)
+
+
+def _take_node(leaf: Any) -> Any:
+    """Return a leaf of a result; of a labelled array of nodes, the node."""
+    inner = unlabelled(leaf)
+    return unwrapped(inner if isinstance(inner, Traced) else leaf)
 
 
 def _call(f: Callable[..., Any], args: Any, kwargs: Any) -> Any:

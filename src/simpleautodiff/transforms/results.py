@@ -64,6 +64,19 @@ def check_open(number: Any, what: str) -> Any:
     return number
 
 
+def _has_node_inside(leaf: Any, depth: int = 3) -> bool:
+    """Tell whether an object, or one that it refers to, has a node for an attribute."""
+    if isinstance(leaf, np.ndarray | float | int | str):
+        return False
+    names = [name for base in type(leaf).__mro__ for name in vars(base).get("__slots__", ())]
+    known = (getattr(leaf, name, None) for name in names if isinstance(name, str))
+    parts = [*getattr(leaf, "__dict__", {}).values(), *known]
+    parts += leaf.values() if isinstance(leaf, dict) else ()
+    if any(isinstance(part, Traced) for part in parts):
+        return True
+    return depth > 1 and any(_has_node_inside(part, depth - 1) for part in parts)
+
+
 def _check_leaf(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> Any:
     if isinstance(leaf, Traced):
         inner = leaf.value if leaf.level is level else leaf
@@ -73,7 +86,7 @@ def _check_leaf(leaf: Any, path: str, level: Level, f: Callable[..., Any]) -> An
     what = f"the result{path} of {name_of(f)}"
     if isinstance(leaf, (bool, np.bool_)):
         raise ResultError(f"{what} is {leaf}; a comparison has no derivative")
-    if any(isinstance(part, Traced) for part in getattr(leaf, "__dict__", {}).values()):
+    if _has_node_inside(leaf):
         raise ResultError(
             f"{what} is a {type(leaf).__name__} with a node inside: its arithmetic took the node "
             "for a number. Let its methods return NotImplemented for what they do not know."

@@ -284,7 +284,7 @@ _BY_MPMATH = (
     *("atan2", "beta", "betaln", "ceil", "clip", "copysign", "cosdg"),
     *("cosm1", "deg2rad", "digamma", "entr", "erfinv", "exp1", "expi", "floor", "fmax", "fmin"),
     *("gamma", "kl_div", "lgamma", "logaddexp", "logaddexp2", "logit", "ndtri", "polygamma"),
-    *("polygamma_step", "rad2deg", "rel_entr", "rgamma", "rint", "sign", "sinc"),
+    *("polygamma_step", "rad2deg", "rel_entr", "rgamma", "rint", "sinc"),
     *("sinc_derivative", "sindg", "tandg", "trunc", "xlog1py", "xlogy"),
 )
 register_number(
@@ -320,6 +320,7 @@ register_number(
         "erfc": _decreasing(math.erfc),
         "sigmoid": lambda x: 1 / (1 + _increasing(math.exp)(-x)),
         "softplus": lambda x: _increasing(math.log, 0.0)(1 + _increasing(math.exp)(x)),
+        "sign": lambda x: Interval(1.0 if x > 0 else -1.0 if x < 0 else 0.0),
         "maximum": _largest,
         "minimum": lambda x, y: -_largest(-x, -y),
     },

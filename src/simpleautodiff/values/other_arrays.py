@@ -389,3 +389,9 @@ def _apply(ufunc: Any, a: Any, b: Any) -> Any:
 
 
 _install()
+
+
+def unlabelled(x: Any) -> Any:
+    """Return the array in a labelled one of xarray; anything else is as it is."""
+    labelled = type(x).__module__.startswith("xarray.") and hasattr(type(x), "data")
+    return x.data if labelled else x

@@ -64,7 +64,7 @@ def flatten_numbers(trees: tuple[Any, ...]) -> tuple[list[Any], Rebuild]:
 
 def is_no_number(leaf: Any) -> bool:
     """Tell texts, functions and the like from numbers, and from what may be one."""
-    return isinstance(leaf, _NO_NUMBERS)
+    return issubclass(type(leaf), _NO_NUMBERS)  # which does not ask a node what it stands for
 
 
 def _is_among(leaf: Any, trees: Any) -> bool:

@@ -94,12 +94,6 @@ INSTEAD.update(
 )
 for _name in ("diags", "diags_array"):
     SCIPY[f"sparse.{_name}"] = make_diagonals
-INSTEAD.update(
-    dict.fromkeys(
-        [f"sparse.{name}" for name in ("spdiags", "dia_array.__init__")],
-        "write scipy.sparse.diags_array(diagonals, offsets=offsets)",
-    )
-)
 
 
 # Banded matrices. ---------------------------------------------------------------------------------

@@ -132,6 +132,8 @@ _IMPLEMENTATIONS: dict[str, Function] = {
     "_nbinom_sf": lambda k, n, p: 1.0 - _nbdtr(k, n, p),
     "_skewnorm_cdf": _skewnorm_cdf,
     "_beta_ppf": lambda p, a, b: incomplete.betaincinv(a, b, p),
+    "_cauchy_ppf": lambda q, loc, scale: loc - scale / np.tan(math.pi * q),
+    "_cauchy_isf": lambda q, loc, scale: loc + scale / np.tan(math.pi * q),
     "powm1": lambda x, y: np.expm1(y * np.log(x)),
     "sici": lambda x: (bessel.sici_s(x), bessel.sici_c(x)),
     "shichi": lambda x: (bessel.shichi_s(x), bessel.shichi_c(x)),

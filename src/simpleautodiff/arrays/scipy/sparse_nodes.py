@@ -10,7 +10,7 @@ import numpy as np
 
 from simpleautodiff.arrays.registry import as_array
 from simpleautodiff.core.level import Traced
-from simpleautodiff.errors import ArgumentError, RuleError, cite_line
+from simpleautodiff.errors import ArgumentError, LostDerivativeError, RuleError, cite_line
 from simpleautodiff.rules.array import sparse_products as sparse
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.products import swap
@@ -56,7 +56,7 @@ class SparseNode:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise RuleError(
+        raise LostDerivativeError(
             f"{name} of a sparse matrix with differentiated elements has no derivative rule; use "
             f"A @ x, spsolve(A, b), k * A, A + B, A.T or A.toarray(){cite_line()}"
         )
@@ -177,8 +177,8 @@ def make_sparse(format: str, given: Any, shape: Any = None, **options: Any) -> S
         rows, columns = np.indices((m, n)).reshape(2, -1)  # a 0 may have a derivative
         return from_places(reshape(given, (-1,)), rows, columns, (m, n))
     raise RuleError(
-        f"a sparse matrix of nodes is made by {format}_array((data, (rows, columns)), shape=...)"
-        f"{cite_line()}"
+        "a sparse matrix of nodes is made by csr_array((data, (rows, columns)), shape=...) or by "
+        f"diags_array(diagonals, offsets=...){cite_line()}"
     )
 
 

@@ -8,7 +8,16 @@ from importlib import resources
 
 SCRIPTS = (
     *("rows.js", "engine.js", "layout.js", "graph.js", "arrays.js", "parts.js", "heading.js"),
-    *("sliders.js", "table.js", "nan.js", "stops.js", "travel.js", "stage.js", "links.js"),
+    *(
+        "sliders.js",
+        "formulas.js",
+        "table.js",
+        "nan.js",
+        "stops.js",
+        "travel.js",
+        "stage.js",
+        "links.js",
+    ),
     *("find.js", "predict.js", "address.js", "explorer.js"),
 )
 
@@ -29,8 +38,8 @@ def read_scripts() -> str:
 @cache
 def find_scripted() -> frozenset[str]:
     """Return the names of the primitives that the page computes by itself."""
-    table = read_asset("rows.js").partition("const ROWS")[2]
-    return frozenset(re.findall(r"^  (\w+): \{", table, re.MULTILINE))
+    table = read_asset("rows.js").partition("const FUNCTIONS")[2].partition("};")[0]
+    return frozenset(re.findall(r"^  (\w+):", table, re.MULTILINE))
 
 
 def fill_template(frame: str, parts: dict[str, str]) -> str:

@@ -14,12 +14,25 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import find_scripted
+from simpleautodiff.display.explorer.page_rules import (
+    NoTreeError,
+    collect_forms,
+    collect_rules,
+)
 from simpleautodiff.display.explorer.page_views import MOST_DRAWN, Views
-from simpleautodiff.display.notation.formulas import value_terms
+from simpleautodiff.display.notation.explain import write_reason
+from simpleautodiff.display.notation.formulas import (
+    Pull,
+    adjoint_term,
+    adjoint_terms,
+    suppress_warnings,
+    tangent_terms,
+    value_terms,
+)
 from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.stepper.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import write_result
+from simpleautodiff.program.notation import Term, write_result
 from simpleautodiff.program.program import Program
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
@@ -50,11 +63,18 @@ def make_document(
 def _make_document(program: Program, title: str, code: Sequence[str], first: int) -> dict[str, Any]:
     index = {node: i for i, node in enumerate(program.nodes)}
     reason = find_obstacle(program)
+    rules, rule_of = ([], {}) if reason else collect_rules(program)
     views = Views(program)
     drawn = set(views.singles())
     return {
         "title": title,
-        "nodes": [_node(program, node, index, node in drawn) for node in program.nodes],
+        "nodes": [
+            _node(program, node, index, node in drawn)
+            | ({"rule": rule_of[node]} if node in rule_of else {})
+            for node in program.nodes
+        ],
+        "rules": rules,
+        "forms": collect_forms(rules, {node.operator for node in program.nodes}),
         "inputs": [index[node] for node in program.inputs],
         "outputs": [index[node] for node in program.outputs],
         "rows": {
@@ -63,7 +83,7 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "live": not reason,
         "why": reason,
         **views.document(index),
-        "sweeps": _sweeps(program, index),
+        "sweeps": _sweeps(program, index, texts=bool(reason)),
         "code": _code(program, index, code, first),
     }
 
@@ -85,6 +105,10 @@ def find_obstacle(program: Program) -> str:
         constants = [arg for arg in node.args if type(arg) is not Node]
         if not all(_is_real(arg) for arg in constants):
             return f"An argument of {name} is not a number."
+    try:
+        collect_rules(program)
+    except NoTreeError as error:
+        return f"Sliders need formulas: {error}."
     return ""
 
 
@@ -153,8 +177,11 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         (k, derivative, write_slope(program, node, k, derivative))
         for k, derivative in node.local_derivatives()
     ]
+    text, numbers = _pair(node, value_terms(program, node))
     return record | {
-        "text": value_terms(program, node)[0].text,
+        "text": text,
+        "numbers": numbers,
+        "reason": write_reason(program, node),
         "partials": {
             k: None if d is ZERO else LINEAR if type(d) is Linear else json_number(d)
             for k, d, _ in local
@@ -173,14 +200,48 @@ def _row(name: str) -> dict[str, Any]:
     return {"text": row.text if row else "", "reason": row.reason if row else ""}
 
 
-def _sweeps(program: Program, index: dict[Node, int]) -> list[dict[str, Any]]:
-    """Return the forward sweep from each input and the reverse sweep from each output."""
+def _sweeps(program: Program, index: dict[Node, int], texts: bool) -> list[dict[str, Any]]:
+    """Return the forward sweep from each input and the reverse sweep from each output.
+
+    With `texts` the rows come as the tables have them, as the page cannot write them itself.
+    """
     at = {name: index[node] for node, name in program.names.items()}
     small = len(program.nodes) <= MOST_DRAWN
     inputs = [program.names[node] for node in program.inputs[: MOST_SWEEPS if small else 1]]
     outputs = [program.names[node] for node in program.outputs[: MOST_SWEEPS if small else 1]]
     sweeps = [_try_sweep(_forward, program, at, name) for name in inputs]
-    return [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
+    found = [s for s in sweeps if s] + [_reverse(program, at, name) for name in outputs]
+    if texts and small:
+        for sweep in found:
+            _add_texts(program, sweep)
+    return found
+
+
+@suppress_warnings()
+def _add_texts(program: Program, sweep: dict[str, Any]) -> None:
+    """Add the right-hand sides of a sweep, in symbols and with numbers."""
+    root = program.names[program.nodes[sweep["root"]]]
+    if sweep["mode"] == "forward":
+        dot = Program.tangents(program, root)
+        sweep["texts"] = {
+            i: _pair(program.nodes[i], tangent_terms(program, program.nodes[i], dot))
+            for i in sweep["order"][1:]
+        }
+        return
+    totals, found = {root: program.seed(root)[1]}, []
+    for item in program.accumulations(root):
+        child = program.node(item.child)
+        pull = Pull(child, item.index, item.derivative, totals[item.child])
+        old = None if item.first else (adjoint_term(item.parent), totals[item.parent])
+        found.append(_pair(child, adjoint_terms(program, [pull], item.total, old)))
+        totals[item.parent] = item.total
+    sweep["texts"] = found
+
+
+def _pair(node: Node, terms: tuple[Term, Term]) -> list[str]:
+    """Return the texts of a row; arrays have no numbers, which would be too long."""
+    arrays = shape(node.value) or any(shape(value) for value in node.values())
+    return [terms[0].text, "" if arrays else terms[1].text]
 
 
 def _try_sweep(sweep: Callable[..., Any], program: Program, at: dict[str, int], name: str) -> Any:

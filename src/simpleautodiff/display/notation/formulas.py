@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import reduce
 from typing import Any, NamedTuple, final
@@ -22,15 +22,12 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import SUM, Primitive
 from simpleautodiff.errors import AutodiffError, DomainWarning
 from simpleautodiff.program.notation import (
-    MAX_DIGITS,
     Term,
     as_term,
-    current_digits,
     latex_name,
     render,
-    use_digits,
     write_result,
-    write_short,
+    write_true as write_true,
     write_typed,
 )
 from simpleautodiff.program.program import Program
@@ -85,32 +82,6 @@ def write_value(node: Node) -> str:
 
 def _is_typed(node: Node) -> bool:
     return node.primitive is None and not shape(node.value)
-
-
-def write_true(write: Callable[[], Term], value: Any) -> Term:
-    """Write a right-hand side with so many digits that it is true: it rounds to what follows it.
-
-    What the digits on the left say, computed, is written as the value on the right is: ``0.333 +
-    0.333 = 0.667`` is not true, ``0.3333 + 0.3333 = 0.667`` is.
-
-    Examples
-    --------
-    >>> print(write_true(lambda: Term(1 / 3) + Term(1 / 3), 2 / 3))
-    0.3333 + 0.3333
-    """
-    wanted = write_short(value)
-    first = term = write()
-    for digits in range(current_digits() + 1, MAX_DIGITS + 2):
-        if term.said is None or write_short(term.said) == wanted or _equals(term.said, value):
-            return term
-        if digits <= MAX_DIGITS:
-            with use_digits(digits):
-                term = write()
-    return term if isinstance(value, float) else first  # more digits of another precision say less
-
-
-def _equals(said: Any, value: Any) -> bool:
-    return not isinstance(said, np.ndarray) and bool(said == value)
 
 
 def tangent_terms(program: Program, node: Node, dot: Mapping[str, Any]) -> tuple[Term, Term]:
@@ -226,7 +197,8 @@ def _symbolic(program: Program, node: Node, k: int, derivative: Any, in_numbers:
         slope = node.primitive.partial(k, value, tuple(args))
     except _NO_FORMULA:
         return Term(derivative)  # a rule that is more than a formula
-    known = isinstance(slope, int) or (isinstance(slope, Term) and _agrees(slope.value, derivative))
+    plain = isinstance(slope, (int, float))  # a constant of the program, or of the rule
+    known = plain or (isinstance(slope, Term) and _agrees(slope.value, derivative))
     return slope if known else Term(derivative)
 
 

@@ -11,10 +11,14 @@ from simpleautodiff.display.stepper.stepper import Stepper
 from simpleautodiff.errors import AutodiffError
 
 HELP = """\
-  n  next step (also space, enter)      p  previous step (undo)
-  c  continue to a breakpoint           r  rewind to the start
+  n  next step (also space, enter)
+  p  previous step (undo)
+  c  continue to a breakpoint
   b  breakpoint: b v4 | b line 12 | b > 100 | b nan
-  w  where: everything known so far     ?  these keys                 q  quit"""
+  r  rewind to the start
+  w  where: everything known so far
+  ?  these keys
+  q  quit"""
 NEXT, BACK = "n \r\n", "p\x7f\b"
 
 

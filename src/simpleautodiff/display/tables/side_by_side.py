@@ -54,7 +54,9 @@ def _join_lines(left: list[str], right: list[str]) -> str:
     return "\n".join(f"{a}   {b}".rstrip() for a, b in filled)
 
 
-def side_by_side(program: Program, mode: str, wrt: str, output: str) -> SideBySide:
+def side_by_side(
+    program: Program, mode: str, wrt: str, output: str, unfold: bool = False
+) -> SideBySide:
     """Return the evaluation beside the sweep of a mode, both with Baydin's names."""
     if mode not in ("forward", "reverse"):
         raise ArgumentError(f"a sweep is 'forward' or 'reverse'; got {mode!r}")
@@ -63,15 +65,17 @@ def side_by_side(program: Program, mode: str, wrt: str, output: str) -> SideBySi
         for number, node in enumerate(program.nodes, 1 - len(program.inputs))
     }
     renamed = program.renamed(names)
-    given = [program.names[node] for node in program.inputs]
-    left = replace_section(values_table(renamed, unfold=True), 0, list(map(Term, given)))
+    given = {names[node]: program.names[node] for node in program.inputs}
+    own = {name: Term(its) for name, its in given.items()}
+    left = replace_section(values_table(renamed, unfold), 0, own)
     if mode == "forward":
         start = program.node(wrt) if wrt else program.inputs[0]
-        swept = tangents_table(renamed, names[start], unfold=True)
-        return SideBySide(left, replace_section(swept, 0, list(map(tangent_term, given))))
+        swept = tangents_table(renamed, names[start], unfold)
+        dotted = {name: tangent_term(its) for name, its in given.items()}
+        return SideBySide(left, replace_section(swept, 0, dotted))
     end = program.node(output) if output else program.outputs[0]
     called = {node: name for name, node in output_names(program)}.get(end, program.names[end])
-    swept = turn_upward(adjoints_table(renamed, names[end], unfold=True))
-    derivatives = [partial_name(called, name) for name in given]
-    accented = list(map(adjoint_term, given))
+    swept = turn_upward(adjoints_table(renamed, names[end], unfold))
+    derivatives = {name: partial_name(called, its) for name, its in given.items()}
+    accented = {name: adjoint_term(its) for name, its in given.items()}
     return SideBySide(left, replace_section(swept, 0, derivatives, accented))

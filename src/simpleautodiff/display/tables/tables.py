@@ -191,7 +191,7 @@ def values_table(program: Program, unfold: bool = False) -> Table:
 def tangents_table(program: Program, wrt: str, unfold: bool = False, seed: Any = 1) -> Table:
     """Return the tangents: the forward sweep from one input."""
     hidden = {} if unfold else hide_steps(program)
-    dot = Program.tangents(program, wrt, seed)
+    dot = Program.tangents(program, wrt, seed=seed)
     seeded = not isinstance(seed, int) or seed != 1
     whole = sweeps_all_elements(program, wrt) or seeded
     start = _words("the seed" if seeded else "all ones")
@@ -293,14 +293,17 @@ def turn_upward(table: Table) -> Table:
 
 
 def replace_section(
-    table: Table, number: int, symbols: Sequence[Term], names: Sequence[Term] = ()
+    table: Table, number: int, symbols: Mapping[str, Term], names: Mapping[str, Term] | None = None
 ) -> Table:
-    """Return a table with other symbols, and other names if given, in the rows of one section."""
+    """Return a table with other symbols, and names if given, by node, in the rows of a section."""
     rows = []
-    for i, row in enumerate(table.sections[number]):
-        name = names[i] if names else row.cells[0]
+    for row in table.sections[number]:
+        if row.folded:
+            rows.append(row)
+            continue
+        name = names[row.node] if names else row.cells[0]
         rest = [EMPTY] * (len(row.cells) - 3)
-        rows.append(replace(row, cells=(name, symbols[i], *rest, row.cells[-1])))
+        rows.append(replace(row, cells=(name, symbols[row.node], *rest, row.cells[-1])))
     sections = (*table.sections[:number], tuple(rows), *table.sections[number + 1 :])
     return Table(table.title, table.heads, sections, table, table.upward)
 

@@ -68,7 +68,7 @@ MISTAKES = _mistakes(
      "are added to. Each sweep begins with nothing but its seed.", 1, "forward"),
     ("stale_unreached", "A node that this sweep does not reach still has the number of an earlier "
      "sweep, and its children read it. What is not reached has the derivative 0.", 1, "forward"),
-    ("seed_is_value", "Your sweep begins with the value of the node in place of dy/dy = 1.",
+    ("seed_is_value", "Your sweep begins with the value of the node instead of dy/dy = 1.",
      3, "reverse"),
     ("no_seed", "Your sweep never sets its seed dy/dy = 1, so everything is 0.", 3, "reverse"),
     ("from_the_end", "Your sweep begins at the last node that was made, not at the one it was "

@@ -1,4 +1,4 @@
-"""Rung 4: a tape in place of a search."""
+"""Rung 4: a tape instead of a search."""
 
 from __future__ import annotations
 

@@ -25,7 +25,9 @@ ORIGIN = "x = y = 0"
 def pi(x: Any) -> Any:
     """Return π in the number type of `x`, to its full precision."""
     number = plain(x)
-    return math.pi if isinstance(number, (float, int)) else 4 * atan(lift(1, number))
+    if isinstance(number, (float, int)):
+        return math.pi
+    return number.pi if hasattr(number, "pi") else 4 * atan(lift(1, number))
 
 
 sin: Wrapping = row(

@@ -37,11 +37,9 @@ function computed(doc, inputs) {
       return;
     }
     const args = node.args.map((arg) => (Array.isArray(arg) ? decode(arg[0]) : values[arg]));
-    const row = ROWS[node.op];
-    values[i] = row.f(...args);
+    values[i] = FUNCTIONS[node.op](...args);
     for (let k = 0; k < args.length; k++) {
-      const d = row.d[k];
-      if (!Array.isArray(node.args[k])) partials[i][k] = typeof d === "function" ? d(values[i], ...args) : d;
+      if (!Array.isArray(node.args[k])) partials[i][k] = slopeOf(doc, node, k, NUMBERS, values[i], args);
     }
   });
   const sweeps = doc.sweeps.map((sweep) =>
@@ -122,8 +120,8 @@ const tangents = (sweep, numbers) =>
 
 function accumulations(sweep, terms) {
   const bar = new Map([[sweep.root, 1]]);
-  return terms.map(([node, child, k, first, number]) => {
-    const event = { kind: "accumulate", node, child, by: child, k, first: Boolean(first), number,
+  return terms.map(([node, child, k, first, number], at) => {
+    const event = { kind: "accumulate", at, node, child, by: child, k, first: Boolean(first), number,
       from: bar.get(child), before: bar.get(node) };
     bar.set(node, number);
     return event;
@@ -186,24 +184,48 @@ function walk(path, event) {
 }
 
 // A number in a few digits, as the tables of the library write it.
-function short(number, decimals = 3) {
+function short(number, digits = 3) {
   if (number === null || number === undefined) return "0";
   if (typeof number === "object") return number.shape ?? number.text;
   if (Number.isNaN(number)) return "nan";
   if (!Number.isFinite(number)) return number > 0 ? "inf" : "-inf";
   const size = Math.abs(number);
   if (number === 0) return "0";
-  if (size < 10 ** -decimals) return python(number.toPrecision(decimals));
-  if (size >= 1e7) return python(number.toPrecision(7));
-  const text = number.toFixed(decimals);
-  return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
+  const most = size < 1 ? digits : Math.max(digits, 7);
+  const text = size >= 0.1 && size < 1e7 ? fixed(number, digits) : scientific(number.toPrecision(most), most);
+  if (Math.abs(Number(text) - number) > 1e-12 * Math.max(size, Math.abs(Number(text)))) return text; // rounded: its zeros say so
+  const [bare, exact] = [strip(text), python(number, 16)];
+  return exact.length < bare.length ? exact : bare;
 }
 
-function python(text) {
-  const [digits, power] = Number(text).toExponential().split("e");
-  const exponent = Number(power);
-  const sign = exponent < 0 ? "-" : "+";
-  return exponent >= -4 && exponent < 7
-    ? String(Number(text))
-    : `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
+// Without zeros at the end, after the point.
+const strip = (text) => text.replace(/(\.\d*?)0*(?=e|$)/, (_, kept) => kept.replace(/\.$/, ""));
+
+// So many significant digits, as Python writes them.
+function scientific(text, most) {
+  const exponent = Number(Number(text).toExponential().split("e")[1]);
+  if (exponent >= -4 && exponent < most) return Number(text).toFixed(Math.max(0, most - 1 - exponent));
+  const [digits] = Number(text).toExponential(most - 1).split("e");
+  return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
 }
+
+// As many decimals; what lies exactly between two numbers goes to the even one, as in Python.
+function fixed(number, digits) {
+  const text = number.toFixed(digits);
+  const between = Number.isInteger(number * 2 ** (digits + 1)) && (Math.abs(number) * 10 ** digits) % 1 === 0.5;
+  if (!between || Number(text.at(-1)) % 2 === 0) return text;
+  const below = Math.floor(Math.abs(number) * 10 ** digits) / 10 ** digits;
+  return (number < 0 ? -below : below).toFixed(digits);
+}
+
+// A number as Python writes it: with an exponent from `most` digits on, or below 0.0001.
+function python(given, most = 7) {
+  const number = Number(given);
+  const [digits, power] = number.toExponential().split("e");
+  const exponent = Number(power);
+  if (exponent >= -4 && exponent < most) return String(number);
+  return `${digits}e${exponent < 0 ? "-" : "+"}${String(Math.abs(exponent)).padStart(2, "0")}`;
+}
+
+// A minus sign for the hyphen that computers write.
+const minus = (text) => text.replaceAll("-", "−");

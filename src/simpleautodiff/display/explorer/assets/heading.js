@@ -90,7 +90,7 @@ function typeset(text, nodeOf) {
     const inner = row(...args.flatMap(({ part }, k) => (k ? [operator(","), part] : [part])));
     if (word === "sqrt") return { part: mathml("msqrt", {}, inner), binds: 5 };
     if (word === "abs") return { part: row(operator("|"), inner, operator("|")), binds: 5 };
-    return { part: row(mathml("mi", { mathvariant: "normal" }, word), fenced(inner)), binds: 4.5 };
+    return { part: row(mathml("mi", word.length > 1 ? { mathvariant: "normal" } : {}, word), fenced(inner)), binds: 4.5 };
   }
 
   try {

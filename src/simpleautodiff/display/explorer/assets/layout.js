@@ -1,6 +1,6 @@
 // A layered layout in the page, for what cannot be laid out beforehand: any stretch of a long program.
 
-const GAPS = { margin: 18, row: 26, lane: 16, layer: 52 };
+const GAPS = { margin: 18, row: 26, lane: 16, layer: 48 };
 
 // Boxes and the edges between them; between two single nodes one edge for each argument.
 function edgesBetween(doc, boxes, owner) {
@@ -109,10 +109,15 @@ function layOut(doc, boxes, owner) {
   settleColumns(columns, height);
   const all = columns.flat();
   const top = Math.min(...all.map((one) => one.y)) - height / 2 - GAPS.margin;
-  const left = (at) => GAPS.margin + at * (width + GAPS.layer);
-  columns.forEach((column, at) => column.forEach((one) => Object.assign(one, { left: left(at), y: Math.round(one.y - top) })));
+  let left = GAPS.margin;
+  for (const column of columns) { // more room between layers where edges are steep
+    const climbs = column.flatMap((one) => one.near[1].map((next) => Math.abs(next.y - one.y)));
+    for (const one of column) one.left = left;
+    left += width + GAPS.layer + Math.min(100, 0.2 * Math.max(0, ...climbs));
+  }
+  for (const one of all) one.y = Math.round(one.y - top);
   return {
-    size: [left(columns.length - 1) + width + GAPS.margin, Math.max(...all.map((one) => one.y)) + height / 2 + GAPS.margin],
+    size: [columns.at(-1)[0].left + width + GAPS.margin, Math.max(...all.map((one) => one.y)) + height / 2 + GAPS.margin],
     boxes: all.filter((one) => one.box !== undefined).map((one) => [one.box, one.left + width / 2, one.y]),
     edges: edges.map(([tail, head], i) => [tail, head, routeOf(chains[i], width, twinShift(edges, i))]),
   };
@@ -202,12 +207,11 @@ function complete(doc, model, i) {
   const names = node.args.map((arg) => (Array.isArray(arg) ? short(decode(arg[0])) : doc.nodes[arg].name));
   node.text ??= (doc.rows[node.op]?.text || `${node.op}(${names.map((_, k) => `{${k}}`).join(", ")})`).replace(/\{(\d)\}/g, (_, k) => names[k]);
   node.slopes = {};
-  const row = args.every((arg) => typeof arg === "number") ? ROWS[node.op] : undefined;
+  for (const arg of node.args) if (!Array.isArray(arg)) doc.nodes[arg].named = true;
+  const known = node.rule !== undefined && args.every((arg) => typeof arg === "number");
   node.args.forEach((arg, k) => {
     if (Array.isArray(arg)) return;
-    doc.nodes[arg].named = true;
-    const d = row?.d[k];
-    if (row) model.partials[i][k] ??= typeof d === "function" ? d(model.values[i], ...args) : d;
-    node.slopes[k] = row && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
+    if (known) model.partials[i][k] ??= slopeOf(doc, node, k, NUMBERS, model.values[i], args);
+    node.slopes[k] = known && model.partials[i][k] !== null ? short(model.partials[i][k]) : `∂${node.name}/∂${names[k]}`;
   });
 }

@@ -68,7 +68,7 @@ function stage(root, part, doc, now, write) {
     group.classList.toggle("path", phase.id === "order" && state.path.includes(i));
     const seen = state.hasValue(i) && !(several && found !== undefined);
     const drawn = (number) => !several && hasElements(number); // as a map, which needs room
-    value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : several ? 9 : 11)}`;
+    value.textContent = !seen ? "" : `${several ? "→ " : ""}${brief(model.values[i], drawn(model.values[i]) ? 8 : several ? 9 : 11, !doc.nodes[i].op)}`;
     derivative.replaceChildren(...(found === undefined ? [] : drawn(found) ? nameSvg(nameOf(i), mode)
       : equation(nameOf(i), mode, brief(found, 11))));
     badge.textContent = !several && phase.id === "order" && state.placed.has(i) ? rank.get(i) : "";
@@ -76,10 +76,11 @@ function stage(root, part, doc, now, write) {
     group.setAttribute("aria-label", spoken(box, i, found, state));
   }
 
-  // A number as short as a box is wide.
-  function brief(number, most) {
-    const text = short(number);
-    return typeof number === "number" && text.length > 10 ? python(number.toPrecision(4)) : clipped(text, most);
+  // A number as short as a box is wide; an input as it was typed, if there is room.
+  function brief(number, most = 12, given = false) {
+    if (typeof number !== "number" || !Number.isFinite(number)) return minus(clipped(short(number), most));
+    const texts = [...(given ? [typed(number)] : []), short(number), short(number, 1)];
+    return minus(texts.find((text, k) => text.length < (given && !k ? 10 : 9)) ?? python(number.toPrecision(4)));
   }
 
   // A derivative with its name; with its letter alone, or alone, where the box is too small for more.
@@ -124,7 +125,7 @@ function stage(root, part, doc, now, write) {
   // The local derivative that belongs to an edge between two nodes.
   function slopeOn(b, k) {
     const d = now().model.partials[b]?.[k];
-    return k === undefined || d === undefined || typeof d === "object" ? "" : short(d);
+    return k === undefined || d === undefined || typeof d === "object" ? "" : minus(short(d));
   }
 
   // What goes along a lit edge: the number that leaves and the one that arrives, and which way.

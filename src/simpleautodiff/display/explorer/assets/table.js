@@ -1,6 +1,5 @@
 // The steps of a program in words and numbers: rows of the table, and the sentence of one step.
 
-const PIECES = new Set(["relu", "maximum", "minimum", "fmax", "fmin", "clip", "where"]);
 const TITLES = { values: "Evaluation", order: "Order", forward: "Forward", reverse: "Reverse" };
 const BEGINNINGS = {
   values: "Evaluation: each node is computed from those before it.",
@@ -15,19 +14,27 @@ function writer(doc, now) {
   const byName = new Map();
   doc.nodes.forEach((node, i) => (node.text || node.named || !node.op) && byName.set(node.name, i));
   const escape = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  const allNames = [...byName.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
+  const spelled = new Map([...byName.keys()].flatMap((name) =>
+    [[name, [name]], [dotted(name), [name, "forward"]], [barred(name), [name, "reverse"]]]));
+  const allNames = [...spelled.keys()].sort((a, b) => b.length - a.length).map(escape).join("|");
   const tokens = new RegExp(`(?<![\\w.])([∂]?)(${allNames || "$^"})(?![\\w(])`, "g");
+  const sides = formulas(doc, now);
 
-  // Text in which the names of nodes are set as names, each linked to its node.
-  function math(text, mode) {
+  // Text in which the names of nodes are set as names, each linked to its node, and powers as powers.
+  function math(text) {
     const fragment = document.createDocumentFragment();
+    const power = /\^(\([^()]*\)|-?[\w.]+)/.exec(text);
+    if (power) {
+      fragment.append(math(text.slice(0, power.index)), make("sup", {}, math(power[1])), math(text.slice(power.index + power[0].length)));
+      return fragment;
+    }
     let last = 0;
     for (const match of text.matchAll(tokens)) {
-      fragment.append(text.slice(last, match.index) + match[1]);
-      fragment.append(linked(match[2], mode));
+      fragment.append(minus(text.slice(last, match.index)) + match[1]);
+      fragment.append(linked(...spelled.get(match[2])));
       last = match.index + match[0].length;
     }
-    fragment.append(text.slice(last));
+    fragment.append(minus(text.slice(last)));
     return fragment;
   }
 
@@ -36,27 +43,12 @@ function writer(doc, now) {
   }
 
   const nameOf = (i) => doc.nodes[i].name;
-  const argument = (arg) => (Array.isArray(arg) ? decode(arg[0]) : now().model.values[arg]);
-  const inside = (text, tight) => (text.startsWith("-") && tight ? `(${text})` : text);
-
   // The right-hand side of a node in numbers: "10.693 - (-0.959)".
-  function numeric(node) {
-    const form = doc.rows[node.op]?.text;
-    const args = node.args.map(argument);
-    if (!form || args.some((arg) => arg !== null && typeof arg === "object")) return "";
-    const call = form.includes("(");
-    return form.replace(/\{(\d)\}/g, (_, k) =>
-      inside(short(args[k]), !call && (k > 0 || node.op === "neg" || node.op === "power")));
-  }
-
-  function slope(i, k) {
-    const { model } = now();
-    const text = doc.nodes[i].slopes?.[k] ?? "";
-    return model.moved && PIECES.has(doc.nodes[i].op) ? short(model.partials[i][k]) : text;
-  }
+  const numeric = (node) => (doc.live ? sides.value(doc.nodes.indexOf(node)).numbers : node.numbers ?? "");
+  const slope = (i, k) => (doc.live ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
 
   const full = (number) => number?.text ?? short(number);
-  const grouped = (text) => (/[ ]|^-/.test(text) ? `(${text})` : text);
+  const resultOf = (i) => (doc.nodes[i].op || typeof now().model.values[i] !== "number" ? full(now().model.values[i]) : typed(now().model.values[i]));
   const stepsOf = (count, kind = "") => `${count.toLocaleString("en")} ${kind}step${count === 1 ? "" : "s"}`;
   const oneLine = (title) => title.split("\n").join("; ");
 
@@ -67,12 +59,12 @@ function writer(doc, now) {
     const node = doc.nodes[event.node];
     const base = { name: nameHtml(node.name, mode) };
     if (event.kind === "value") {
-      const value = now().model.values[event.node];
-      return { name: nameHtml(node.name), symbols: node.op ? math(node.text ?? "") : "",
-        numbers: node.op ? numeric(node) : "", result: full(value) };
+      const { symbols, numbers } = !node.op ? { symbols: "", numbers: "" }
+        : doc.live ? sides.value(event.node) : { symbols: node.text ?? "", numbers: node.numbers ?? "" };
+      return { name: nameHtml(node.name), symbols: math(symbols), numbers: math(numbers), result: resultOf(event.node) };
     }
     if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
-    return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base);
+    return event.kind === "tangent" ? tangentRow(event, base, phase) : adjointRow(event, base, phase);
   }
 
   // What a folded box does, as one step: its title, how much it is, and what came out last.
@@ -87,36 +79,14 @@ function writer(doc, now) {
   }
 
   function tangentRow(event, base, phase) {
-    const symbols = document.createDocumentFragment();
-    const numbers = [];
-    const { model } = now();
-    const found = model.sweeps[phase.sweep].numbers;
-    doc.nodes[event.node].args.forEach((arg, k) => {
-      const d = Array.isArray(arg) ? null : model.partials[event.node][k];
-      if (d === null || d === undefined) return;
-      if (numbers.length) symbols.append(" + ");
-      const text = slope(event.node, k);
-      symbols.append(linked(nameOf(arg), "forward"), " × ", math(grouped(text)));
-      numbers.push(product(found[arg] ?? 0, d));
-    });
-    const plain = numbers.every(Boolean) ? numbers.join(" + ") : "";
-    return { ...base, symbols: numbers.length ? symbols : "0", numbers: plain,
-      result: full(event.number) };
+    const found = now().model.sweeps[phase.sweep].numbers;
+    const [symbols, numbers] = doc.live ? Object.values(sides.tangent(event.node, found)) : doc.sweeps[phase.sweep].texts?.[event.node] ?? ["", ""];
+    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
-  function adjointRow(event, base) {
-    const symbols = document.createDocumentFragment();
-    if (!event.first) symbols.append(linked(nameOf(event.node), "reverse"), " + ");
-    symbols.append(linked(nameOf(event.child), "reverse"), " × ",
-      math(grouped(slope(event.child, event.k))));
-    const before = event.first ? "" : `${short(event.before)} + `;
-    const term = product(event.from, now().model.partials[event.child][event.k]);
-    return { ...base, symbols, numbers: term && `${before}${term}`, result: full(event.number) };
-  }
-
-  function product(a, b) {
-    if (typeof a === "object" || typeof b === "object") return "";
-    return `${short(a)} × ${inside(short(b), true)}`;
+  function adjointRow(event, base, phase) {
+    const [symbols, numbers] = doc.live ? Object.values(sides.adjoint(event)) : doc.sweeps[phase.sweep].texts?.[event.at] ?? ["", ""];
+    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
   }
 
   // --- table ----------------------------------------------------------------------------------
@@ -139,7 +109,20 @@ function writer(doc, now) {
     const rest = phase.events.length - first - events.length;
     return make("table", { class: bare ? "bare" : phase.id },
       make("thead", {}, make("tr", {}, ...heads.map((h) => make("th", { scope: "col" }, h)))),
-      make("tbody", {}, more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+      make("tbody", {}, ...unreached(phase), more(first, "earlier", first - (most >> 2)), ...body, more(rest, "later", first + events.length + (most >> 2))));
+  }
+
+  // What a forward sweep does not reach has the derivative 0, as in the tables; no step leads there.
+  function unreached(phase) {
+    if (phase.id !== "forward" || !doc.live || doc.nodes.length > MOST_ROWS) return [];
+    const { root, order } = doc.sweeps[phase.sweep], reached = new Set(order);
+    const { numbers } = now().model.sweeps[phase.sweep];
+    return doc.nodes.flatMap((node, i) => {
+      if (reached.has(i)) return [];
+      const sides_ = node.op ? sides.tangent(i, numbers) : { symbols: `∂${node.name}/∂${nameOf(root)}`, numbers: "" };
+      const cells = rowCells({ name: nameHtml(node.name, "forward"), symbols: math(sides_.symbols), numbers: math(sides_.numbers), result: "0" });
+      return [make("tr", { class: "unreached", "data-node": i }, ...cells)];
+    });
   }
 
   // A row that is still to come has nothing but its name.
@@ -155,8 +138,8 @@ function writer(doc, now) {
 
   function rowCells({ name, symbols, numbers, result }) {
     const [, size, elements] = /^(\w+\([\d, ]*\)) (\[.*)$/s.exec(result) ?? [];
-    const last = elements === undefined ? make("td", { class: "result" }, result)
-      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, elements));
+    const last = elements === undefined ? make("td", { class: "result" }, minus(result))
+      : make("td", { class: "result array", title: result }, make("span", {}, size), " ", make("span", { class: "slice" }, minus(elements)));
     const cells = [make("td", {}, symbols), make("td", {}, ...(numbers ? [numbers] : []))];
     for (const cell of cells) if (cell.textContent.length > 24) cell.title = cell.textContent;
     return [make("th", { scope: "row" }, ...name), ...cells, last];
@@ -202,7 +185,7 @@ function writer(doc, now) {
         : " follows its parents: it is next in the order, which is read from its end."];
     }
     const { name, symbols, numbers, result } = row(event, phase);
-    const cells = [symbols, numbers, result].filter((cell) => cell && cell !== "");
+    const cells = [symbols, numbers, minus(result)].filter((cell) => cell.textContent ?? cell);
     const seen = event.kind === "seed" ? [symbols] : cells;
     return [...name, ...seen.flatMap((cell) => [" = ", cell])];
   }
@@ -222,7 +205,7 @@ function writer(doc, now) {
       return event.box in now().fold.view.unfold ? "Folded: press the box, or Enter on it, to see what is inside." : "Folded.";
     }
     const node = doc.nodes[event?.by];
-    const text = doc.rows[node?.op]?.reason ?? "";
+    const text = node?.reason ?? doc.rows[node?.op]?.reason ?? "";
     return text ? `${node.op}: ${text}.` : "";
   }
 
@@ -230,7 +213,7 @@ function writer(doc, now) {
   function about(i) {
     const node = doc.nodes[i];
     const { model } = now();
-    const parts = [[node.name, node.text].filter(Boolean).join(" = ") + ` = ${full(model.values[i])}`];
+    const parts = [[node.name, node.text].filter(Boolean).join(" = ") + ` = ${resultOf(i)}`];
     if (node.variable) parts.push(`in your code: ${node.variable}`);
     (node.args ?? []).forEach((arg, k) => {
       const text = Array.isArray(arg) ? "" : slope(i, k);

@@ -1,0 +1,202 @@
+"""The rules of a program as trees, which the page evaluates: as numbers, and as formulas.
+
+A rule is called with a number that writes down what is done to it; where it asks a question about
+that number, both answers are followed. So the page differentiates by the rows of the table, and
+no derivative is written again in its scripts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import Primitive
+from simpleautodiff.display.explorer.files import find_scripted
+from simpleautodiff.errors import AutodiffError
+from simpleautodiff.program.program import Program
+from simpleautodiff.rules.row import TABLE
+from simpleautodiff.values.functions import register_number
+
+_MOST_QUESTIONS = 8  # that a rule may ask in succession
+_ARITHMETIC = {
+    **{"__add__": "add", "__sub__": "sub", "__mul__": "mul", "__truediv__": "div"},
+    **{"__floordiv__": "floor_divide", "__mod__": "mod", "__pow__": "power"},
+}
+_COMPARISONS = {"__lt__": "lt", "__le__": "le", "__gt__": "gt", "__ge__": "ge"}
+_COMPARISONS |= {"__eq__": "eq", "__ne__": "ne"}
+
+
+class NoTreeError(Exception):
+    """A rule is no formula of numbers."""
+
+
+class _UndecidedError(Exception):
+    """A rule asks a question that has no answer yet."""
+
+
+class Script:
+    """A number of which only the tree of what was done to it is known."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+    def __neg__(self) -> Script:
+        return Script(["neg", self.tree])
+
+    def __pos__(self) -> Script:
+        return self
+
+    def __bool__(self) -> bool:
+        return bool(_Condition(["ne", self.tree, 0]))
+
+    def __abs__(self) -> Script:
+        return Script(["abs", self.tree])
+
+    def lift_integer(self, number: int) -> Script:
+        """Return an integer as such a number."""
+        return Script(number)
+
+    @property
+    def pi(self) -> Script:
+        """The number π."""
+        return Script(["pi"])
+
+
+class _Condition:
+    """A question about such numbers; asked for its truth, it looks for the answer."""
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+
+    def __and__(self, other: Any) -> _Condition:
+        return _Condition(["and", self.tree, _tree(other)])
+
+    def __or__(self, other: Any) -> _Condition:
+        return _Condition(["or", self.tree, _tree(other)])
+
+    def __invert__(self) -> _Condition:
+        return _Condition(["not", self.tree])
+
+    def __bool__(self) -> bool:
+        answers = _ANSWERS.get()
+        if not answers:
+            raise _UndecidedError(self.tree)
+        return answers.pop(0)
+
+
+_ANSWERS: ContextVar[list[bool]] = ContextVar("answers")
+
+
+def _tree(x: Any) -> Any:
+    if isinstance(x, (Script, _Condition)):
+        return x.tree
+    if x is ZERO:
+        return None
+    if not isinstance(x, (int, float)) or not math.isfinite(x):
+        raise NoTreeError(repr(x))
+    return x
+
+
+def _operation(name: str, kind: type, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    def operate(a: Any, b: Any) -> Any:
+        first, second = (_tree(b), _tree(a)) if swapped else (_tree(a), _tree(b))
+        return kind([name, first, second])
+
+    return operate
+
+
+for _method, _name in _ARITHMETIC.items():
+    setattr(Script, _method, _operation(_name, Script))
+    setattr(Script, _method.replace("__", "__r", 1), _operation(_name, Script, swapped=True))
+for _method, _name in _COMPARISONS.items():
+    setattr(Script, _method, _operation(_name, _Condition))
+
+
+def _call(name: str) -> Callable[..., Script]:
+    return lambda *args: Script([name, *map(_tree, args)])
+
+
+register_number(Script, {name: _call(name) for name, row in TABLE.items() if not row.arrays})
+
+
+def follow(rule: Callable[[], Any], answers: tuple[bool, ...] = ()) -> Any:
+    """Return the tree of what a rule computes; a question is ``["?", condition, yes, no]``."""
+    token = _ANSWERS.set(list(answers))
+    try:
+        return _tree(rule())
+    except _UndecidedError as question:
+        if len(answers) == _MOST_QUESTIONS:
+            raise NoTreeError("too many questions") from None
+        yes, no = (follow(rule, (*answers, answer)) for answer in (True, False))
+        return ["?", question.args[0], yes, no]
+    except (AutodiffError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise NoTreeError(str(error)) from None
+    finally:
+        _ANSWERS.reset(token)
+
+
+def write_rule(primitive: Primitive, constants: tuple[Any, ...]) -> list[Any]:
+    """Return the tree of each local derivative; an argument is its place, the result is "v".
+
+    `constants` are those arguments that are constants, and None for the others.
+
+    Examples
+    --------
+    >>> write_rule(TABLE["mul"], (None, None))
+    ['1', '0']
+    >>> write_rule(TABLE["power"], (None, 3))
+    [['mul', 3, ['power', '0', 2]], None]
+    """
+    args = [Script(str(k)) if c is None else c for k, c in enumerate(constants)]
+    return [
+        follow(partial(primitive.partial, k, Script("v"), tuple(args))) if c is None else None
+        for k, c in enumerate(constants)
+    ]
+
+
+def collect_rules(program: Program) -> tuple[list[Any], dict[Node, int]]:
+    """Return the rules that a program needs, each once, and the number of that of each node."""
+    rules: list[Any] = []
+    numbers: dict[Any, int] = {}
+    of_node: dict[Node, int] = {}
+    for node in program.nodes:
+        if node.primitive is None:
+            continue
+        constants = tuple(None if type(arg) is Node else arg for arg in node.args)
+        key = node.primitive.name, tuple(map(repr, constants))
+        if key not in numbers:
+            numbers[key] = len(rules)
+            rules.append(write_rule(node.primitive, constants))
+        of_node[node] = numbers[key]
+    unknown = _names(rules) - find_scripted() - _HELPERS
+    if unknown:
+        raise NoTreeError(f"the page does not compute {', '.join(sorted(unknown))}")
+    return rules, of_node
+
+
+_HELPERS = {"?", "and", "or", "not", "pi", "hyp1f1", *_COMPARISONS.values()}
+
+
+def _names(tree: Any) -> set[str]:
+    """Return the operations in a tree, or in a list of trees."""
+    if not isinstance(tree, list):
+        return set()
+    own = {tree[0]} if tree and isinstance(tree[0], str) and not _is_place(tree[0]) else set()
+    return own.union(*map(_names, tree))
+
+
+def _is_place(text: str) -> bool:
+    return text == "v" or text.isdigit()
+
+
+def collect_forms(rules: list[Any], operators: set[str]) -> dict[str, list[Any]]:
+    """Return how each operation of the rules is written, and how tightly its form binds."""
+    names = sorted((_names(rules) | operators) & TABLE.keys())
+    return {name: [TABLE[name].text, TABLE[name].binds] for name in names}
