@@ -135,7 +135,8 @@ def _exact(runs: Sequence[Run]) -> Diagnosis | None:
     ordered = [*failing, *(run for run in runs if agree(run.found, run.right))]
 
     def exact(faults: tuple[str, ...]) -> bool:
-        return any(all(run.explained(faults, style) for run in ordered) for style in STYLES)
+        styles = ("search", "tape")
+        return any(all(run.explained(faults, style) for run in ordered) for style in styles)
 
     found: list[tuple[str, ...]] = [(fault,) for fault in FAULTS if exact((fault,))]
     if not found:
