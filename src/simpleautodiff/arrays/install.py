@@ -18,6 +18,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import Traced, concrete, unwrapped
 from simpleautodiff.core.node import Node
 from simpleautodiff.rules.array.shapes import shape_of
+from simpleautodiff.values.functions import is_mpmath_interval, register_later
 from simpleautodiff.values.other_arrays import ARRAY_LIBRARIES
 
 
@@ -47,6 +48,13 @@ def _class_of(x: Any, frame: FrameType) -> Any:
 
 
 engine.class_of = _class_of
+
+
+def _load_mpmath_intervals() -> None:
+    from simpleautodiff.values import mpmath_intervals  # noqa: F401
+
+
+register_later(is_mpmath_interval, _load_mpmath_intervals)
 
 
 def install() -> None:

@@ -203,10 +203,19 @@ def width(kind: type) -> int:
     return LIBRARIES.get(library_of(kind), (WIDEST, None))[0]
 
 
+_LATE: list[tuple[Callable[[type], bool], Callable[[], object]]] = []
+
+
+def register_later(belongs: Callable[[type], bool], load: Callable[[], object]) -> None:
+    """Have `load` register the functions of types for which `belongs` holds, once one is met."""
+    _LATE.append((belongs, load))
+
+
 def find_registered(name: str, kind: type) -> Function | None:
     """Return the function that `register_number` was given for a type, or None."""
-    if is_mpmath_interval(kind):  # it registers its functions
-        importlib.import_module("simpleautodiff.values.mpmath_intervals")
+    for belongs, load in _LATE:
+        if belongs(kind):
+            load()  # which registers its functions
     for base in kind.__mro__:
         if name in _REGISTERED.get(base, {}):
             return _REGISTERED[base][name]

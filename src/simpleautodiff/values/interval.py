@@ -6,7 +6,6 @@ place, and by four after the functions of `math`, whose errors are below two.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable
 from typing import Any
@@ -272,9 +271,10 @@ def _by_mpmath(name: str) -> Callable[..., Interval]:
 
     def enclose(*xs: Any) -> Interval:
         mpmath = optional("mpmath", f"{name} of an interval")
-        functions = importlib.import_module("simpleautodiff.values.mpmath_intervals").FUNCTIONS
+        from simpleautodiff.values.mpmath_intervals import FUNCTIONS
+
         given = [mpmath.iv.mpf([x.lo, x.hi]) if isinstance(x, Interval) else x for x in xs]
-        found = functions[name](*given)
+        found = FUNCTIONS[name](*given)
         return _outwards(float(found.a), float(found.b))
 
     return enclose
