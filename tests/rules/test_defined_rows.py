@@ -1,4 +1,4 @@
-"""Rows that others define, for numbers whose library lacks them: complex floats, SymPy's symbols."""
+"""Rows that others define, for numbers whose library lacks them: complex floats, symbols."""
 
 import mpmath
 import pytest
