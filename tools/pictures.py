@@ -27,7 +27,7 @@ def root(a):
 
 
 def f(x1, x2):
-    """The paper's example."""
+    """Compute the example of the paper."""
     product = x1 * x2
     return ad.log(x1) + product - ad.sin(x2)
 
