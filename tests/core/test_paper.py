@@ -234,6 +234,18 @@ def test_the_papers_own_listings_run_on_our_nodes():
     assert ad.reverse(space["y"])[space["x2"]] == pytest.approx(2 - math.cos(5))
 
 
+def test_a_graph_that_was_not_swept_says_so():
+    x, unused = Node(2), Node(7)
+    y = mul(x, Node(3))
+    forward(x)
+    later = mul(y, y)  # of the same graph, after its sweep
+    assert [n.partial_derivative for n in (y, unused, later)] == [3, 0, 0]
+    a = Node(5)
+    for node in (a, mul(a, a)):
+        with pytest.raises(ad.TraceError, match="before a sweep: call forward"):
+            _ = node.partial_derivative
+
+
 def test_the_stars_shadow_no_builtin():
     import builtins
 
