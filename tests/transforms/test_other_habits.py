@@ -73,6 +73,10 @@ def test_figures_of_functions():
             draw(lambda x: x)
         with pytest.raises(ArgumentError, match=r"got 3\.0"):
             draw(3.0)
+    with pytest.raises(ArgumentError, match=r"write figure\(trace\(f, \.\.\.\)\)"):
+        ad.figure(f, 2.0, 3.0)
+    with pytest.raises(ArgumentError, match="by name: wrt='x1'"):
+        ad.figure(ad.trace(f, 2.0, 3.0), "values", "x")
     assert "x" in str(ad.figure(ad.trace(f, 2.0, 3.0)))
 
 

@@ -149,7 +149,7 @@ class Figures(list[Figure]):
 def figure(
     program: Program | Folded | Node,
     show: str = "values",
-    *,
+    *more: Any,
     wrt: str | None = None,
     output: str = "",
     fold: str | None = "auto",
@@ -201,6 +201,11 @@ def figure(
     >>> ad.figure(program).svg().startswith("<svg")
     True
     """
+    if more:
+        check_program(program, "figure")
+        raise ArgumentError(
+            "figure takes a program and what to show; say the rest by name: wrt='x1'"
+        )
     check_annotations(names, edges)
     folded = _fold(program, fold)
     with use_digits(digits):
