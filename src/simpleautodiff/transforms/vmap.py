@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.batch_level import BatchLevel, batch, unbatch
+from simpleautodiff.arrays.batch.batch_level import BatchLevel, Parting, batch, unbatch
 from simpleautodiff.arrays.batch.opaque import Opaque
 from simpleautodiff.arrays.shaping import concatenate_
 from simpleautodiff.arrays.writes.views import twin
@@ -27,7 +28,14 @@ F = Callable[..., Any]
 
 
 @remember_recipe
-def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = None) -> F:
+def vmap(
+    f: F,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    chunk_size: int | None = None,
+    branches: str | None = None,
+) -> F:
     """Return the function that applies `f` to every example along an axis, all at once.
 
     Parameters
@@ -42,6 +50,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
         The axis of the results along which the examples lie: one for all, or nested as they are.
     chunk_size
         How many examples to compute at a time, to bound the memory; by default all of them.
+    branches
+        What to do where `if` or `while` asks for a number that differs from example to example:
+        None, refuse it; `"both"`, run the function once for each way that some examples go.
 
     Examples
     --------
@@ -53,8 +64,14 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
     array([[ 0.   ,  0.   ],
            [ 0.5  , -0.5  ],
            [ 0.071,  0.071]])
+    >>> ramp = lambda x: x * x if x > 0 else -x
+    >>> ad.vmap(ad.grad(ramp), branches="both")(np.array([3.0, -1.0, 2.0]))
+    array([ 6., -1.,  4.])
     """
     check_function(f)
+    if branches not in (None, "both"):
+        raise ArgumentError(f"branches is None or 'both'; got {branches!r}")
+    mapped_function = MappedFunction(f, out_axes, branches == "both")
     if chunk_size is not None and (not isinstance(chunk_size, int) or chunk_size < 1):
         raise ArgumentError(f"chunk_size is an integer, at least 1; got {chunk_size!r}")
 
@@ -68,69 +85,106 @@ def vmap(f: F, in_axes: Any = 0, out_axes: Any = 0, *, chunk_size: int | None = 
         results = []
         for start in range(0, max(size, 1), step):
             part = _slice_all(leaves, axes, start, min(start + step, size))
-            results.append(_run(f, part, axes, rebuild, min(step, size - start), out_axes))
+            results.append(mapped_function.run(part, axes, rebuild, min(step, size - start)))
         return results[0] if len(results) == 1 else _join_chunks(results, out_axes)
 
     return name_after(mapped, "vmap", f)
 
 
-def _run(f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any) -> Any:
-    recorder: Any = next((x.level for x in leaves if isinstance(x, Opaque)), None)
-    whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
-    if whole is not None:
-        results, rebuild_results = flatten(whole)
-        result_axes = _match_axes(out_axes, whole, "out_axes")
-        if None not in result_axes:
-            for x, axis in zip(results, result_axes, strict=True):
-                _check_out_axis(axis, shape_of(x), f)
-            pairs = zip(results, result_axes, strict=True)
-            return rebuild_results(
-                iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
-            )
-    level = BatchLevel(size)
-    level.splits = True
-    batches = [
-        leaf if axis is None else batch(leaf, axis, level)
-        for leaf, axis in zip(leaves, axes, strict=True)
-    ]
-    args, kwargs = rebuild(iter(batches))
-    try:
-        with level:
-            result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
-    except OneByOne as need:
-        if need.level is not level:
-            raise
-        return _run_in_parts(f, leaves, axes, rebuild, size, out_axes)
-    results, rebuild_results = flatten(result)
-    result_axes = _match_axes(out_axes, result, "out_axes")
-    pairs = zip(results, result_axes, strict=True)
-    return rebuild_results(iter([_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs]))
+@dataclass(frozen=True, slots=True)
+class MappedFunction:
+    """A function that is applied to batches, and how."""
 
+    f: F
+    out_axes: Any
+    parts_at_branches: bool
 
-def _run_in_parts(
-    f: F, leaves: list[Any], axes: list[Any], rebuild: Any, size: int, out_axes: Any
-) -> Any:
-    """Run a function on the halves of a batch, and on one example alone."""
-    if size > 1:
-        bounds = ((0, size // 2), (size // 2, size))
-        parts = [_slice_all(leaves, axes, start, stop) for start, stop in bounds]
-        results = [
-            _run(f, part, axes, rebuild, stop - start, out_axes)
-            for part, (start, stop) in zip(parts, bounds, strict=True)
+    def run(self, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Apply the function to `size` examples at once, or in parts where it asks for that."""
+        f, out_axes = self.f, self.out_axes
+        recorder: Any = next((x.level for x in leaves if isinstance(x, Opaque)), None)
+        whole = recorder.map_examples(f, leaves, axes, rebuild, size) if recorder else None
+        if whole is not None:
+            results, rebuild_results = flatten(whole)
+            result_axes = _match_axes(out_axes, whole, "out_axes")
+            if None not in result_axes:
+                for x, axis in zip(results, result_axes, strict=True):
+                    _check_out_axis(axis, shape_of(x), f)
+                pairs = zip(results, result_axes, strict=True)
+                return rebuild_results(
+                    iter([np.moveaxis(x, 0, axis) if axis else x for x, axis in pairs])
+                )
+        level = BatchLevel(size)
+        level.splits, level.parts_at_branches = True, self.parts_at_branches
+        batches = [
+            leaf if axis is None else batch(leaf, axis, level)
+            for leaf, axis in zip(leaves, axes, strict=True)
         ]
-        return _join_chunks(results, out_axes)
-    pairs = zip(leaves, axes, strict=True)
-    args, kwargs = rebuild(iter([x if axis is None else _take_first(x, axis) for x, axis in pairs]))
-    result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
-    results, rebuild_results = flatten(result)
-    pairs = zip(results, _match_axes(out_axes, result, "out_axes"), strict=True)
-    return rebuild_results(
-        iter([x if axis is None else np.expand_dims(x, axis) for x, axis in pairs])
-    )
+        args, kwargs = rebuild(iter(batches))
+        try:
+            with level:
+                result = call(f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+        except (OneByOne, Parting) as need:
+            if need.level is not level:
+                raise
+            if isinstance(need, Parting):
+                return self._run_each_way(leaves, axes, rebuild, need.answers)
+            return self._run_in_parts(leaves, axes, rebuild, size)
+        results, rebuild_results = flatten(result)
+        result_axes = _match_axes(out_axes, result, "out_axes")
+        pairs = zip(results, result_axes, strict=True)
+        return rebuild_results(
+            iter([_unbatch_result(leaf, axis, level, f) for leaf, axis in pairs])
+        )
+
+    def _run_each_way(self, leaves: list[Any], axes: list[Any], rebuild: Any, answers: Any) -> Any:
+        """Run the function on the examples that answer yes, and on those that answer no."""
+        ways = [np.flatnonzero(answers), np.flatnonzero(~answers)]
+        pairs = list(zip(leaves, axes, strict=True))
+        results = [
+            self.run(
+                [x if axis is None else _take(x, axis, way) for x, axis in pairs],
+                axes, rebuild, len(way),
+            )
+            for way in ways
+        ]  # fmt: skip
+        if paths(results[0]) != paths(results[1]):
+            raise ArgumentError(
+                f"{name_of(self.f)} returns {results[0]!r} on one way through its code and "
+                f"{results[1]!r} on another; vmap needs one structure"
+            )
+        joined = _join_chunks(results, self.out_axes)
+        places = np.argsort(np.concatenate(ways))
+        found, rebuild_results = flatten(joined)
+        of_results = zip(found, _match_axes(self.out_axes, joined, "out_axes"), strict=True)
+        return rebuild_results(
+            iter([x if axis is None else _take(x, axis, places) for x, axis in of_results])
+        )
+
+    def _run_in_parts(self, leaves: list[Any], axes: list[Any], rebuild: Any, size: int) -> Any:
+        """Run the function on the halves of a batch, and on one example alone."""
+        if size > 1:
+            bounds = ((0, size // 2), (size // 2, size))
+            parts = [_slice_all(leaves, axes, start, stop) for start, stop in bounds]
+            results = [
+                self.run(part, axes, rebuild, stop - start)
+                for part, (start, stop) in zip(parts, bounds, strict=True)
+            ]
+            return _join_chunks(results, self.out_axes)
+        pairs = zip(leaves, axes, strict=True)
+        args, kwargs = rebuild(
+            iter([x if axis is None else _take(x, axis, 0) for x, axis in pairs])
+        )
+        result = call(self.f, Selection(args, tuple(range(len(args))), args, kwargs), args)
+        results, rebuild_results = flatten(result)
+        pairs = zip(results, _match_axes(self.out_axes, result, "out_axes"), strict=True)
+        return rebuild_results(
+            iter([x if axis is None else np.expand_dims(x, axis) for x, axis in pairs])
+        )
 
 
-def _take_first(leaf: Any, axis: int) -> Any:
-    return getitem(leaf, (*(slice(None),) * (axis % len(shape_of(leaf))), 0))
+def _take(leaf: Any, axis: int, which: Any) -> Any:
+    return getitem(leaf, (*(slice(None),) * (axis % len(shape_of(leaf))), which))
 
 
 def _unbatch_result(leaf: Any, axis: Any, level: BatchLevel, f: F) -> Any:

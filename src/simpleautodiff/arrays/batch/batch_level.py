@@ -30,11 +30,21 @@ from simpleautodiff.rules.array.shapes import broadcast_to, pad_rank, reshape, s
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 
+class Parting(BaseException):
+    """What `vmap` is told, by its level, if examples go different ways: the answer of each."""
+
+    def __init__(self, level: Any, answers: Any) -> None:
+        super().__init__()
+        self.level = level
+        self.answers = answers
+
+
 @final
 class BatchLevel(OpaqueLevel):
     """A level on which operations act on a batch of `size` examples."""
 
     splits = False  # whether examples can be computed each alone instead
+    parts_at_branches = False  # whether examples that decide otherwise are computed apart
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -142,13 +152,20 @@ class Batch(Opaque):
     def _conversion_error(self, conversion: str) -> LostDerivativeError:
         return LostDerivativeError(
             f"{conversion} of a batch: vmap runs the function once for many examples, each with a "
-            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose, an "
-            f"array made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
+            f"number of its own. Use functions of NumPy, np.where(condition, a, b) to choose (or "
+            f"vmap(f, branches='both'), which runs every way that an `if` goes), an array "
+            f"made with np.zeros_like(x) to write to, and np.array(a, like=x)[i] for a[i] "
             f"of a plain array{cite_line()}"
         )
 
     def __bool__(self) -> bool:
-        raise self._conversion_error("the truth")
+        answers = plain(self.value)
+        asked = getattr(self.level, "parts_at_branches", False) and not self.shape
+        if not asked or not isinstance(answers, np.ndarray):
+            raise self._conversion_error("the truth")
+        if answers.any() and not answers.all():
+            raise Parting(self.level, answers.astype(bool))
+        return bool(answers.all())
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise random_draw_error(self) or scipy_error() or self._conversion_error("a plain array")
