@@ -3,6 +3,7 @@
 import gc
 import math
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -663,3 +664,53 @@ def filled(x):
 def test_an_array_that_was_written_to_is_a_result(f, tier):
     calls = [(np.arange(6.0).reshape(2, 3) + k,) for k in range(3)]
     assert "cannot be compiled" not in answers(f, calls, tier).explain()
+
+
+# Writing where a mask holds. ----------------------------------------------------------------------
+
+
+def clipped(x):
+    y = x.copy()
+    y[y < 0] = 0.0
+    return np.sum(y * y * np.arange(1.0, 13.0).reshape(x.shape))
+
+
+def in_turn(x):
+    y = x * 2.0
+    y[(x > -1) & (x < 1)] = np.sum(x)
+    y[y > 3] = 0.5
+    return np.sum(np.sin(y) * x)
+
+
+def whole_rows(x):
+    y = np.exp(x)
+    y[x[:, 0] > 0] = np.array([1.0, -2.0, 3.0])
+    y[x[:, 1] > 0] = x[0] * x[1]
+    return np.sum(y * x)
+
+
+def by_root(x):
+    y = np.sqrt(np.abs(x) + x)
+    y[x <= 0] = 0.0
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("tier", ["numpy", "tape", "optimised", None])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("f", [clipped, in_turn, whole_rows, by_root])
+def test_writes_where_a_mask_holds_are_compiled(f, dtype, tier):
+    rng = np.random.default_rng(5)
+    points = [rng.normal(size=(4, 3)).astype(dtype) * 2 for _ in range(4)]
+    compiled = ad.jit(ad.value_and_grad(f), tier=tier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", message="(invalid value|divide by zero)")
+        for x in [points[0], *points]:
+            value, slope = compiled(x)
+            expected = ad.value_and_grad(f)(x)
+            close = 1e-5 if dtype is np.float32 else 1e-13
+            np.testing.assert_allclose(value, expected[0], rtol=close)
+            np.testing.assert_allclose(slope, expected[1], rtol=close, atol=close)
+            assert slope.dtype == dtype
+    assert "as it is" not in compiled.explain()
+    assert "1 path " in compiled.explain()

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.arrays.registry import as_array
+from simpleautodiff.core.level import Traced
+from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import (
     find_batches,
     flat_indices,
@@ -29,6 +31,28 @@ def put_each(array: Any, value: Any, index: Any) -> Any:
     if has_repeats(places):
         return put_last(array, value, index)
     return reshape(set_item(reshape(array, (-1,)), value, places), full)
+
+
+def is_recorded_mask(index: Any) -> bool:
+    """Tell whether an index is a mask that differs from call to call of a recorded function."""
+    return (
+        isinstance(index, Traced)
+        and index.opaque
+        and not find_batches(index)
+        and dtype_of(index) == np.bool_
+    )
+
+
+def put_where(array: Any, value: Any, mask: Any) -> Any:
+    """Return the array with `value` written where a recorded mask holds; None if it has no room.
+
+    A value that is the same for every place that is chosen is a `where`; how many other values a
+    mask would choose is not known when it is recorded.
+    """
+    rest = len(shape_of(array)) - len(shape_of(mask))
+    if len(shape_of(value)) > rest:
+        return None
+    return where(reshape(mask, (*shape_of(mask), *(1,) * rest)), value, array)
 
 
 def take_each(array: Any, index: Any) -> Any:

@@ -24,7 +24,13 @@ from simpleautodiff.arrays.registry import (
     name_of,
     write_result,
 )
-from simpleautodiff.arrays.writes.example_indices import has_repeats, put_each, put_last
+from simpleautodiff.arrays.writes.example_indices import (
+    has_repeats,
+    is_recorded_mask,
+    put_each,
+    put_last,
+    put_where,
+)
 from simpleautodiff.arrays.writes.promotion import SPECIAL_METHODS, writable
 from simpleautodiff.arrays.writes.put_functions import write_at
 from simpleautodiff.arrays.writes.versions import Writable, as_made
@@ -115,6 +121,11 @@ def _set(self: Writable, index: Any, value: Any) -> None:
     if find_batches(index):
         self.current = put_each(self.current, value, index)
         return
+    if is_recorded_mask(index):
+        written = put_where(self.current, value, index)
+        if written is not None:
+            self.current = written
+            return
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
         put = put_last if _has_repeats(self, index) else set_item
