@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
@@ -92,7 +93,9 @@ def test_a_fork_in_the_midst_of_a_task_goes_on_without_it():
     began, go_on, done = threading.Event(), threading.Event(), []
     later(lambda: (began.set(), go_on.wait(), done.append("parent")), done.append)
     began.wait()
-    pid = os.fork()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that threads are running
+        pid = os.fork()
     if pid == 0:  # the lock of the task is not held here
         go_on.set()
         attempt(lambda: done.append("child"), done.append)

@@ -34,7 +34,11 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                 if not _is_finite(value):
                     return True
                 known.add(id(value))
-        if node.primitive.domain is not REALS or node.primitive.kinks or _grows(node.primitive):
+        if (
+            node.primitive.domain is not REALS
+            or node.primitive.kinks
+            or (node.primitive.listed and _grows(node.primitive))
+        ):
             values = node.values()
             for k in parents:
                 if not isinstance(node.primitive.partials[k], LinearRule):
@@ -47,7 +51,10 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
 
 @cache
 def _grows(primitive: Primitive) -> bool:
-    """Tell whether a slope leaves the range of floats where its argument does not, as sinh's."""
+    """Tell whether a slope leaves the range of floats where its argument does not, as sinh's.
+
+    It is asked of rows of the table alone: others come and go with the programs they belong to.
+    """
     if primitive.arity != 1 or primitive.arrays:
         return False
     x = np.array([-1e300, -1e3, 1e3, 1e300])

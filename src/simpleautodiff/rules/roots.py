@@ -176,7 +176,7 @@ def _square(root: Primitive) -> Primitive:
         return (lambda _v, root, *args: rule(root, *args)) if callable(rule) else rule
 
     text, latex = (_shift_slots(form, len(root.partials)) for form in (root.text, root.latex))
-    return replace(
+    squared = replace(
         root,
         name="square",
         partials=(ZERO, *map(rule_of, root.squared)),
@@ -192,6 +192,18 @@ def _square(root: Primitive) -> Primitive:
         squared=None,
         restate=None,
     )
+    _VALUES[squared] = TABLE["square"], 1
+    return squared
+
+
+# Of the primitives made here: the row of the table whose value they have, of how many arguments.
+_VALUES: dict[Primitive, tuple[Primitive, int]] = {}
+
+
+def find_value_alone(primitive: Primitive, args: Args) -> tuple[Primitive, Args]:
+    """Return the row and arguments that have the same value, where no derivative is asked for."""
+    made, count = _VALUES.get(primitive, (primitive, len(args)))
+    return made, args[:count]
 
 
 def _shift_slots(form: str, arity: int) -> str:
@@ -214,6 +226,7 @@ def _with_derivatives_of_last(primitive: Primitive) -> Primitive:
         restate=None,
     )
     _STATED.add(stated)
+    _VALUES[stated] = primitive, primitive.arity
     return stated
 
 

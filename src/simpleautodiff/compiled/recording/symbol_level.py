@@ -35,6 +35,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError, cite_line
+from simpleautodiff.rules.roots import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import flatten, map_leaves
 
@@ -94,6 +95,7 @@ class SymbolLevel(OpaqueLevel):
 
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
+        primitive, args = find_value_alone(primitive, args)
         if primitive is GETITEM:
             _check_size(args[1])
         numbers = tuple([self._concrete(arg) for arg in args])
