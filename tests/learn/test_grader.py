@@ -88,6 +88,8 @@ VISIT = """                for child in v._prev:
                     build_topo(child)
                 topo.append(v)
 """
+# A set has another order in each process, and so would the numbers of a wrong order.
+ORDERED = ("set(_children)", "dict.fromkeys(_children)")
 PRODUCT = "self.dual * other.real + self.real * other.dual"
 FROM_THE_END = ("derivatives[output.index] = 1.0", "derivatives[-1] = 1.0")
 WHOLE_TAPE = "range(len(self.entries) - 1,"
@@ -102,8 +104,12 @@ PRE_VISIT = """                topo.append(v)
     ("engine", "changes", "mistakes"),
     [
         ("value_class", [("grad +=", "grad =")], {"overwritten", "depth"}),
-        ("value_class", [("reversed(topo)", "topo")], {"unreversed", "depth"}),
-        ("value_class", [(VISIT, PRE_VISIT), ("reversed(topo)", "topo")], {"preorder", "depth"}),
+        ("value_class", [ORDERED, ("reversed(topo)", "topo")], {"unreversed", "depth"}),
+        (
+            "value_class",
+            [ORDERED, (VISIT, PRE_VISIT), ("reversed(topo)", "topo")],
+            {"preorder", "depth"},
+        ),
         ("value_class", [("if v not in visited:", "if True:")], {"no_visited"}),
         ("value_class", [("        self.grad = 1.0\n", "")], {"no_seed", "depth"}),
         ("value_class", [("1 - out.data**2", "1 - self.data**2")], {"tanh_of_input", "depth"}),
