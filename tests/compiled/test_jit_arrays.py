@@ -714,3 +714,64 @@ def test_writes_where_a_mask_holds_are_compiled(f, dtype, tier):
             assert slope.dtype == dtype
     assert "as it is" not in compiled.explain()
     assert "1 path " in compiled.explain()
+
+
+# Arrays chosen by a mask: one program for each mask. ----------------------------------------------
+
+
+def positive(x):
+    return np.sum(x[x > 0] ** 2) + np.mean(x[np.abs(x) < 1.5])
+
+
+def doubled(x):
+    y = x * 1.0
+    y[x > 0] *= 2.0
+    y[x < -1] = x[x < -1] ** 2
+    return np.sum(y * x)
+
+
+def counted(x):
+    places = np.flatnonzero(x > 0)
+    return np.sum(x[places]) / max(len(places), 1) + np.sum(np.nonzero(x < 0)[0] * 1.0) * x[0]
+
+
+def into_a_plain_array(x):
+    y = np.zeros(len(x))
+    y[x > 0] = 1.0
+    return np.sum(y * x * x)
+
+
+def of_rows(x):
+    rows = np.outer(x, x) + np.arange(6.0)
+    return np.sum(np.sin(rows[x > 0])) + np.sum(rows[:, x < 0] ** 2)
+
+
+@pytest.mark.parametrize("tier", ["numpy", "optimised", None])
+@pytest.mark.parametrize("f", [positive, doubled, counted, into_a_plain_array, of_rows])
+def test_arrays_chosen_by_a_mask_are_compiled(f, tier):
+    rng = np.random.default_rng(8)
+    signs = np.array([[1, -1, 1, 1, -1, 1], [-1, -1, 1, -1, 1, 1], [1, 1, 1, 1, 1, -1]])
+    points = [np.abs(rng.normal(size=6)) * sign for sign in signs for _ in range(3)]
+    expected = [ad.value_and_grad(f)(x) for x in points]
+    compiled = ad.jit(ad.value_and_grad(f), tier=tier)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(3):
+            for x, (value, slope) in zip(points, expected, strict=True):
+                found = compiled(x)
+                np.testing.assert_allclose(found[0], value, rtol=1e-13)
+                np.testing.assert_allclose(found[1], slope, rtol=1e-12, atol=1e-13)
+    assert "as it is" not in compiled.explain()
+
+
+def test_each_mask_is_a_path_and_beyond_the_last_it_runs_as_it_is():
+    f = lambda x: np.sum(x[x > 0] ** 2)
+    compiled = ad.jit(ad.grad(f), max_paths=3, tier="numpy")
+    points = [np.where(np.arange(5) < k, 1.5, -0.5) * np.arange(1.0, 6.0) for k in range(6)]
+    for x in points[:3] * 2:
+        np.testing.assert_array_equal(compiled(x), np.where(x > 0, 2 * x, 0.0))
+    assert "3 paths" in compiled.explain()
+    with pytest.warns(ad.NotCompiledWarning, match=r"3 different ways.*x\[x > 0\]"):
+        np.testing.assert_array_equal(
+            compiled(points[3]), np.where(points[3] > 0, 2 * points[3], 0.0)
+        )

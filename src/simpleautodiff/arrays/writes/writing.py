@@ -126,6 +126,7 @@ def _set(self: Writable, index: Any, value: Any) -> None:
         if written is not None:
             self.current = written
             return
+        index = index.level.pin(index)
     cell = as_cell(self, index)
     if cell is None or not write_cell(self, cell, value):
         put = put_last if _has_repeats(self, index) else set_item

@@ -16,10 +16,9 @@ from typing import Any, final
 
 import numpy as np
 
-from simpleautodiff.arrays.batch.opaque import Opaque, OpaqueLevel
+from simpleautodiff.arrays.batch.opaque import OpaqueLevel
 from simpleautodiff.compiled.recording.symbols import (
     FLOAT64_DTYPE,
-    GETITEM,
     FloatSymbol,
     Symbol,
     not_recorded,
@@ -37,7 +36,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError, cite_line
 from simpleautodiff.rules.roots import find_value_alone
 from simpleautodiff.rules.row import TABLE
-from simpleautodiff.values.pytree import flatten, map_leaves
+from simpleautodiff.values.pytree import map_leaves
 
 
 @final
@@ -63,6 +62,7 @@ class SymbolLevel(OpaqueLevel):
         self.captured: dict[
             int, tuple[Symbol, Symbol]
         ] = {}  # symbols of an outer function, and what stands for each here
+        self._pinned: set[Ref] = set()  # masks that calls have in common
         self._asked: dict[int, bool] = {}
 
     def input(self, value: Any) -> Symbol:
@@ -96,8 +96,9 @@ class SymbolLevel(OpaqueLevel):
     def run(self, primitive: Primitive, args: tuple[Any, ...]) -> Symbol:
         """Run a row on the numbers of this call."""
         primitive, args = find_value_alone(primitive, args)
-        if primitive is GETITEM:
-            _check_size(args[1])
+        if primitive.name in _INDEXED:
+            k = _INDEXED[primitive.name]
+            args = (*args[:k], map_leaves(self._pin_mask, args[k]), *args[k + 1 :])
         numbers = tuple([self._concrete(arg) for arg in args])
         value = evaluate(primitive, numbers)
         if primitive is _WHERE:
@@ -126,6 +127,8 @@ class SymbolLevel(OpaqueLevel):
         """Apply a function that has no derivative."""
         if function in _BY_NUMBERS:
             raise not_recorded(f"np.{function.__name__}, whose result may change its size,")
+        if function in _BY_MASK and isinstance(args[0], Symbol):
+            return function(self.pin(np.not_equal(args[0], 0)), *args[1:], **kwargs)
         value = function(*self._concrete(args), **self._concrete(kwargs))
         args, kwargs = tuple(args), map_leaves(self._as_argument, kwargs)
         if not isinstance(value, tuple):
@@ -147,6 +150,19 @@ class SymbolLevel(OpaqueLevel):
             self._asked[truth.place] = expected
             self.guards.append(Guard(truth.place, expected, cite_line(), number))
         return expected
+
+    def pin(self, mask: Any) -> Any:
+        """Return a mask as it is in this call; calls with another one are recorded anew."""
+        held: Any = mask.concrete
+        if (place := self._own(mask).place) in self._pinned:
+            return held
+        self._pinned.add(place)
+        self.guard(np.all(mask == held), int.from_bytes(np.packbits(held).tobytes()))
+        return held
+
+    def _pin_mask(self, part: Any) -> Any:
+        """Return an argument of an index: how many elements a mask selects must be known."""
+        return self.pin(part) if isinstance(part, Symbol) and part.dtype.kind == "b" else part
 
     def _check_open(self) -> None:
         """Refuse to compute with a symbol of a function that has been recorded."""
@@ -227,12 +243,6 @@ def _whole(part: Any) -> Any:
     return operator.index(part) if isinstance(part, Symbol) else part
 
 
-def _check_size(index: Any) -> None:
-    for part in flatten(index)[0]:
-        if isinstance(part, Opaque) and part.dtype.kind == "b":
-            raise not_recorded("an array chosen by a condition, whose size may change")
-
-
 _WHERE = TABLE["where"]
 
 
@@ -245,7 +255,9 @@ def _in_common_kind(value: Any, x: Any, y: Any) -> Any:
 
 
 _LEAVES = {float, int, bool, np.ndarray, type(None), slice, str, np.float64}
-_BY_NUMBERS = {np.nonzero, np.flatnonzero, np.argwhere, np.unique, np.extract, np.compress}
+_BY_NUMBERS = {np.unique, np.extract, np.compress}
+_BY_MASK = {np.nonzero, np.flatnonzero, np.argwhere}
+_INDEXED = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument is an index
 
 
 def _dtype(value: Any) -> Any:

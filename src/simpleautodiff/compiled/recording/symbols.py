@@ -90,6 +90,8 @@ class Symbol(Opaque):
         raise not_recorded("complex(x)")
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.dtype.kind == "b":  # as the index of a plain array
+            return np.array(self.level.pin(self), *args, **kwargs)
         raise not_recorded("np.asarray(x)", "functions of NumPy, which take x as it is")
 
     def __hash__(self) -> int:

@@ -36,7 +36,7 @@ class Ref(int):
 class Guard(NamedTuple):
     """A bool that decided which path the code took, and the source line where it was asked for.
 
-    If the code went by an integer, the bool says that it is `number`.
+    If the code went by an integer, the bool says that it is `number`; of a mask, its bits.
     """
 
     place: Ref
