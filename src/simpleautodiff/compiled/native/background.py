@@ -1,8 +1,9 @@
 """The thread in which functions are compiled while the calls go on.
 
-Nobody waits for it: as Python ends, what it was asked for is dropped; a copy of the process begins
-anew with what its parent had not finished. Only LLVM itself, which takes part in neither, is waited
-for, from one call of it to the next.
+The end of a program does not wait for it: what it was asked for is dropped. Only LLVM itself, which
+crashes if Python ends in its midst, is waited for, from one call of it to the next. A copy of the
+process is made between two tasks, because a task may hold locks of others, and goes on with what
+its parent had not begun.
 """
 
 from __future__ import annotations
@@ -136,6 +137,17 @@ def wait() -> None:
     _compiler.wait()
 
 
+def _pause() -> None:
+    """Let nothing be compiled until the process is copied."""
+    _compiler.one_at_a_time.acquire()
+    _in_llvm.acquire()
+
+
+def _go_on() -> None:
+    _in_llvm.release()
+    _compiler.one_at_a_time.release()
+
+
 def _start_anew() -> None:
     """Go on in a copy of the process, which has neither the thread nor who held the locks.
 
@@ -150,6 +162,4 @@ def _start_anew() -> None:
 
 atexit.register(lambda: _compiler.end())
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_in_llvm.acquire, after_in_parent=_in_llvm.release, after_in_child=_start_anew
-    )
+    os.register_at_fork(before=_pause, after_in_parent=_go_on, after_in_child=_start_anew)
