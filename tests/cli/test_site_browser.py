@@ -7,20 +7,17 @@ import functools
 import json
 import pathlib
 import re
-import shutil
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
+from browsing import CHROMIUM
 from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.errors import MissingExtraError
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,

@@ -1,12 +1,8 @@
 """A real browser for the tests of pages, which are skipped where it or playwright is missing."""
 
-import shutil
-
 import pytest
 
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
+from browsing import CHROMIUM
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,12 @@
 """What tests of the explorer do with a tab of a browser."""
 
+import shutil
+
 import simpleautodiff as ad
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
+)
 
 PHASES = ["values", "order", "forward", "reverse"]
 

@@ -1,15 +1,11 @@
 """The pages of exercises and reports in a browser: they check answers by themselves."""
 
-import shutil
-
 import pytest
 
+from browsing import CHROMIUM
 from simpleautodiff import learn
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), ""
-)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,

@@ -39,26 +39,10 @@ Roots = Node | Mapping[Node, Any]
 
 
 def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
-    """Compute ∂node/∂root for all nodes, in forward mode.
+    """Compute ∂node/∂root for all nodes, in forward mode: find an order, and sweep along it.
 
-    Parameters
-    ----------
-    root
-        The node to differentiate with respect to, an input or not; or a mapping from nodes to their
-        seeds, for the derivative in that direction.
-    seed
-        The tangent of a single root.
-    verbose
-        Print every value and every step of the sweep.
-
-    Examples
-    --------
-    >>> from simpleautodiff import Node, add, log, mul, sin, sub
-    >>> x1, x2 = Node(2), Node(5)
-    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
-    >>> dot = forward(x1)
-    >>> dot[y], y.partial_derivative, dot[x2]
-    (5.5, 5.5, 0)
+    The root is a node, or a mapping from nodes to their seeds. What users call is in
+    `program/paper`: it sweeps along orders of their own, too.
     """
     order, dot = _begin(root, seed, topological_order)
     seeds = dict(dot)
@@ -67,26 +51,7 @@ def forward(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
 
 
 def reverse(root: Roots, seed: Any = 1, verbose: bool = False) -> Sweep:
-    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once.
-
-    Parameters
-    ----------
-    root
-        The output to differentiate; or a mapping from outputs to their seeds.
-    seed
-        The adjoint of a single root.
-    verbose
-        Print every value and every step of the sweep.
-
-    Examples
-    --------
-    >>> from simpleautodiff import Node, add, log, mul, sin, sub
-    >>> x1, x2 = Node(2), Node(5)
-    >>> y = sub(add(log(x1), mul(x1, x2)), sin(x2))
-    >>> bar = reverse(y)
-    >>> bar[x1], round(bar[x2], 3)
-    (5.5, 1.716)
-    """
+    """Compute ∂root/∂node for all nodes, in reverse mode: all derivatives of one output at once."""
     order, bar = _begin(root, seed, execution_order)
     seeds = dict(bar)
     for _ in reverse_sweep(order, bar):
