@@ -184,7 +184,7 @@ def test_the_page_has_the_rows_of_the_tables(f, at, moved):
 
 @needs_node
 def test_numbers_are_written_as_the_tables_write_them():
-    from simpleautodiff.program.notation import write_short
+    from simpleautodiff.program.written_numbers import write_short
 
     numbers = [0, 1, -1, 0.5, 10.693147, 1e-5, -2.5e-7, 123456.789, 1e7, 1.5e12, 0.001, -0.2836]
     texts = script("console.log(JSON.stringify(data.map((x) => short(x))))", numbers)

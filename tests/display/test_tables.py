@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import simpleautodiff as ad
-from simpleautodiff.program.notation import latex_name, write_result, write_short
+from simpleautodiff.program.written_numbers import latex_name, write_result, write_short
 
 
 def paper(x1, x2):

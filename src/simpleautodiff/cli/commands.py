@@ -27,7 +27,7 @@ from simpleautodiff.cli.site.build import write_site
 from simpleautodiff.compiled.native import disk_cache as cache
 from simpleautodiff.errors import CheckError, ConstantError, FormulaError
 from simpleautodiff.program.check_grad import Check, check_grad
-from simpleautodiff.program.notation import use_digits
+from simpleautodiff.program.written_numbers import use_digits
 
 
 def run(options: argparse.Namespace) -> None:

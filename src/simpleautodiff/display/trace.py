@@ -18,9 +18,9 @@ from simpleautodiff.display.tables.tables import (
 )
 from simpleautodiff.errors import ArgumentError
 from simpleautodiff.program.formula import Formula
-from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program, record
 from simpleautodiff.program.typed_graphs import as_function
+from simpleautodiff.program.written_numbers import use_digits
 from simpleautodiff.transforms.arguments import name_of
 from simpleautodiff.values.functions import check_value
 

@@ -8,181 +8,25 @@ from __future__ import annotations
 
 import math
 import operator
-import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.core.primitive import CALL, PRODUCT, SIGN, SUM, Primitive
-from simpleautodiff.errors import ArgumentError
+from simpleautodiff.program.written_numbers import (
+    DIGITS,
+    MAX_DIGITS,
+    latex_name,
+    latex_number,
+    strip_zeros,
+    use_digits,
+    write_short,
+    write_typed,
+)
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import register_number
-
-_DIGITS: ContextVar[int] = ContextVar("digits", default=3)
-MAX_DIGITS = 17  # with so many, every float is written exactly
-_TYPED = 12  # a float that needs more digits was computed, not typed
-
-
-@contextmanager
-def use_digits(digits: int | None) -> Iterator[None]:
-    """Write numbers with so many decimals, and at least as many significant digits.
-
-    Examples
-    --------
-    >>> with use_digits(6):
-    ...     write_short(11.652071)
-    '11.652071'
-    """
-    if digits is None:
-        yield
-        return
-    if isinstance(digits, bool) or not isinstance(digits, int) or not 1 <= digits <= MAX_DIGITS:
-        raise ArgumentError(f"digits is a whole number from 1 to {MAX_DIGITS}; got {digits!r}")
-    token = _DIGITS.set(digits)
-    try:
-        yield
-    finally:
-        _DIGITS.reset(token)
-
-
-def write_short(number: Any) -> str:
-    """Write a number in a few digits, as the paper does: three decimals, or those of `use_digits`.
-
-    A small number has as many significant digits instead, and is never written as 0. What is
-    exact has no zeros at its end; what was rounded keeps them.
-
-    Examples
-    --------
-    >>> write_short(11.652071), write_short(10.0), write_short(1e-5), write_short(-0.2836)
-    ('11.652', '10', '1e-05', '-0.284')
-    >>> write_short(1.0002)
-    '1.000'
-    """
-    if isinstance(number, (float, np.floating)):
-        return _write_float(float(number), _DIGITS.get())
-    if isinstance(number, (complex, np.complexfloating)):
-        sign = "-" if number.imag < 0 else "+"
-        real, imaginary = (write_short(x) for x in (number.real, abs(number.imag)))
-        return f"{real} {sign} {imaginary}i"
-    if isinstance(number, np.ndarray):
-        return _write_short_array(number) if number.ndim else write_short(number[()])
-    if isinstance(number, tuple):
-        return f"({', '.join(map(write_short, number))}{',' * (len(number) == 1)})"
-    if isinstance(number, slice):
-        return ":".join("" if part is None else str(part) for part in _slice_parts(number))
-    return str(number)
-
-
-def _write_float(number: float, digits: int) -> str:
-    """Write a float; zeros at the end are left out where they would say no more: 10, but 1.000."""
-    size = abs(number)
-    if number == 0:
-        return "0"  # also that with a minus sign
-    if 0.1 <= size < 1e7:
-        text = f"{number:.{digits}f}"
-    else:
-        text = f"{number:#.{digits if size < 1 else max(digits, 7)}g}".replace(".e", "e")
-    if not math.isclose(float(text), number, rel_tol=1e-12):
-        return text
-    return min(strip_zeros(text), strip_zeros(repr(number)), key=len)
-
-
-def strip_zeros(text: str) -> str:
-    """Leave out zeros at the end of each number, after its point.
-
-    Examples
-    --------
-    >>> strip_zeros("10.000"), strip_zeros("[0.500, 1.00e-05]")
-    ('10', '[0.5, 1e-05]')
-    """
-    return re.sub(r"(\.\d*?)0*(?=e|$|[^\d.])", lambda m: m[1].rstrip("."), text)
-
-
-def write_typed(number: Any) -> str:
-    """Write a number as it was typed; one that nobody typed, of 13 digits or more, in a few digits.
-
-    Examples
-    --------
-    >>> write_typed(1.0001), write_typed(2.0), write_typed(100000.0), write_typed(1 / 3)
-    ('1.0001', '2', '100000', '0.333')
-    """
-    if not isinstance(number, (float, np.floating)):
-        return write_short(number)
-    text = strip_zeros(str(number))
-    digits = sum(map(str.isdigit, text.partition("e")[0].lstrip("-0.")))
-    return text if digits <= _TYPED else write_short(number)
-
-
-_SLICE = 3  # how many elements of an axis are shown
-
-
-def _write_short_array(array: Any) -> str:
-    """Write the first few elements along each axis: ``[[1, 2, 3, …], …]``."""
-    if array.ndim == 0:
-        return write_short(array[()])
-    few = _SLICE if array.ndim == 1 or len(array) <= _SLICE else 1
-    parts = [_write_short_array(np.asarray(part)) for part in array[:few]]
-    return f"[{', '.join(parts + ['…'] * (len(array) > few))}]"
-
-
-def _slice_parts(index: slice) -> list[Any]:
-    parts = [index.start, index.stop]
-    return parts if index.step is None else [*parts, index.step]
-
-
-def write_result(number: Any) -> str:
-    """Write a result: a number in a few digits; an array as its dtype, its shape and a slice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> write_result(0.5), write_result(np.arange(4.0))
-    ('0.5', 'float64(4,) [0, 1, 2, …]')
-    """
-    if isinstance(number, np.ndarray) and number.ndim:
-        return f"{number.dtype}{number.shape} {write_short(number)}"
-    return write_short(number)
-
-
-_PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉₋", "0123456789-")
-
-
-def latex_name(name: str, accent: str = "") -> str:
-    r"""Write a name in LaTeX, with an accent over its letter: ``\dot{x}_{1}``.
-
-    Examples
-    --------
-    >>> print(latex_name("x1"), latex_name("v12", "bar"), latex_name("rate"))
-    x_{1} \bar{v}_{12} \mathit{rate}
-    """
-    match = re.fullmatch(r"([^\W\d_])(-?\d*)", name.translate(_PLAIN_DIGITS))
-    if match is None:
-        plain = name.isidentifier() and name.isascii()
-        body = (
-            rf"\mathit{{{_escape_latex(name)}}}" if plain else rf"\texttt{{{_escape_latex(name)}}}"
-        )
-        return rf"\{accent}{{{body}}}" if accent else body
-    letter, digits = match.groups()
-    letter = rf"\{accent}{{{letter}}}" if accent else letter
-    return f"{letter}_{{{digits}}}" if digits else letter
-
-
-def _escape_latex(text: str) -> str:
-    return re.sub(r"([_$%&#{}])", r"\\\1", text.replace("\\", r"\backslash "))
-
-
-def latex_number(text: str) -> str:
-    r"""Write the short form of a number in LaTeX: ``1e-05`` as ``10^{-5}``."""
-    text = re.sub(r"\b1e([+-]?\d+)", lambda m: f"10^{{{int(m[1])}}}", text)
-    text = re.sub(r"(\d)e([+-]?\d+)", lambda m: rf"{m[1]} \times 10^{{{int(m[2])}}}", text)
-    text = re.sub(r"\binf\b", r"\\infty", text).replace("…", r"\ldots")
-    text = text.replace(",)", "{,})").replace(") [", r")\ [")
-    words = r"(?<![\\\w])[A-Za-z]\w+"
-    return re.sub(words, lambda m: rf"\mathrm{{{_escape_latex(m[0])}}}", text)
 
 
 class Term:
@@ -337,7 +181,7 @@ def write_true(write: Callable[[], Term], value: Any) -> Term:
     """
     wanted = strip_zeros(write_short(value))
     first = term = write()
-    for digits in range(_DIGITS.get() + 1, MAX_DIGITS + 2):
+    for digits in range(DIGITS.get() + 1, MAX_DIGITS + 2):
         if term.said is None or _equals(term.said, value):
             return term
         if strip_zeros(write_short(term.said)) == wanted:

@@ -14,9 +14,10 @@ from simpleautodiff.core.order import connected, ends, execution_order
 from simpleautodiff.core.sweep import accumulate, forward_sweep, reverse_sweep
 from simpleautodiff.errors import ArgumentError, TraceError
 from simpleautodiff.program.node_names import label
-from simpleautodiff.program.notation import Term, write_short, write_true, write_typed
+from simpleautodiff.program.notation import Term, write_true
 from simpleautodiff.program.orders import find_violations
 from simpleautodiff.program.program import Program, Step
+from simpleautodiff.program.written_numbers import write_short, write_typed
 
 
 def forward(

@@ -26,7 +26,7 @@ from simpleautodiff.display.code.conditions import (
 from simpleautodiff.display.code.recorded_sweeps import Change, Decision, SourceTape, call_of, inner
 from simpleautodiff.display.notation.variables import variables_of
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.notation import Term, as_term, latex_name, render
+from simpleautodiff.program.notation import Term, as_term, render
 from simpleautodiff.program.orders import in_paper_order
 from simpleautodiff.program.python_code import (
     MAX_INLINE_ELEMENTS,
@@ -36,6 +36,7 @@ from simpleautodiff.program.python_code import (
     write_expression,
     write_literal,
 )
+from simpleautodiff.program.written_numbers import latex_name
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten

@@ -32,8 +32,9 @@ from simpleautodiff.display.notation.formulas import (
 from simpleautodiff.display.notation.labels import write_slope
 from simpleautodiff.display.stepper.stepper import search_down, search_up
 from simpleautodiff.errors import AutodiffError
-from simpleautodiff.program.notation import Term, write_result
+from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.written_numbers import write_result
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 

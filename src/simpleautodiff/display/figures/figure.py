@@ -26,8 +26,8 @@ from simpleautodiff.display.folding import fold as folding
 from simpleautodiff.display.folding.fold import Folded, check_program
 from simpleautodiff.display.notation.rich_text import count_columns
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.notation import use_digits
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.written_numbers import use_digits
 
 FIGURE_FORMATS = ("svg", "tikz", "text")
 _ENDINGS = {".svg": "svg", ".tex": "tikz", ".txt": "text"}

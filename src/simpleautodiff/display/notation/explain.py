@@ -25,8 +25,9 @@ from simpleautodiff.display.notation.formulas import (
     write_true,
     write_value,
 )
-from simpleautodiff.program.notation import Term, write_result, write_short, write_typed
+from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Program, output_names, sweeps_all_elements
+from simpleautodiff.program.written_numbers import write_result, write_short, write_typed
 from simpleautodiff.transforms.kinks import is_at_kink
 
 

@@ -21,16 +21,9 @@ from simpleautodiff.core.linear import ZERO, Linear, filled
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import SUM, Primitive
 from simpleautodiff.errors import AutodiffError, DomainWarning
-from simpleautodiff.program.notation import (
-    Term,
-    as_term,
-    latex_name,
-    render,
-    write_result,
-    write_true as write_true,
-    write_typed,
-)
+from simpleautodiff.program.notation import Term, as_term, render, write_true as write_true
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.written_numbers import latex_name, write_result, write_typed
 from simpleautodiff.rules.array.shapes import fit
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape

@@ -14,8 +14,9 @@ from simpleautodiff.display.notation.formulas import (
     write_bar as write_bar,
     write_dot as write_dot,
 )
-from simpleautodiff.program.notation import Term, render, write_short, write_typed
+from simpleautodiff.program.notation import Term, render
 from simpleautodiff.program.program import Program, output_names as output_names
+from simpleautodiff.program.written_numbers import write_short, write_typed
 from simpleautodiff.values.functions import shape
 
 MAX_LABEL = 30  # characters of a line

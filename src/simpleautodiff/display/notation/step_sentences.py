@@ -16,8 +16,8 @@ from simpleautodiff.display.notation.formulas import (
     write_dot,
     write_value,
 )
-from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program
+from simpleautodiff.program.written_numbers import write_result
 
 
 def write_accented(name: str, mode: str) -> str:

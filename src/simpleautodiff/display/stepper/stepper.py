@@ -23,9 +23,9 @@ from simpleautodiff.display.notation.step_sentences import (
 )
 from simpleautodiff.display.tables.formats import write_grid
 from simpleautodiff.errors import ArgumentError
-from simpleautodiff.program.notation import write_result
 from simpleautodiff.program.program import Program, trace
 from simpleautodiff.program.typed_graphs import as_function
+from simpleautodiff.program.written_numbers import write_result
 
 MODES = ("forward", "reverse")
 

@@ -30,8 +30,9 @@ from simpleautodiff.display.notation.formulas import (
 )
 from simpleautodiff.display.tables import formats
 from simpleautodiff.display.tables.folded_rows import SkippedRow, close_gaps, hide_steps
-from simpleautodiff.program.notation import Term, latex_number, write_result, write_short
+from simpleautodiff.program.notation import Term
 from simpleautodiff.program.program import Accumulation, Program, output_names, sweeps_all_elements
+from simpleautodiff.program.written_numbers import latex_number, write_result, write_short
 
 
 @dataclass(frozen=True, slots=True)
