@@ -122,7 +122,7 @@ CAM = (0.015, -0.0128, -0.0044, -0.034, -0.107, 1.12, 399.75, 0.0, 0.0, -3.1e-07
 
 
 def workloads(quick: bool = False, folder: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Return scenes: those of the files in a folder, or of the same sizes with a camera of our own."""
+    """Return scenes: those of the files in a folder, or of their sizes with our own camera."""
     if folder is not None:
         for path in sorted(Path(folder).glob("ba*.txt")):
             yield path.stem, from_file(path)

@@ -1,8 +1,8 @@
 """det: the determinant by expansion along minors, all minors of a row at a time.
 
-Below every minor stand those that are left when one of its columns is taken out. So the minors of the
-last row are a table with as many elements as there are permutations, and each row above it is
-a sum over the last axis. None is used twice: this is the suite's recursion, not a cheaper one.
+Below every minor stand those that are left when one of its columns is taken out. So the minors of
+the last row are a table with as many elements as there are permutations, and each row above it is a
+sum over the last axis. None is used twice: this is the suite's recursion, not a cheaper one.
 """
 
 from __future__ import annotations

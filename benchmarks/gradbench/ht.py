@@ -127,7 +127,7 @@ def read(given: Any) -> tuple[Any, ...]:
 
 
 def workloads(quick: bool = False, folder: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Return hands: those of the files in a folder, or made up ones with a small and a large skin."""
+    """Return hands: those of the files in a folder, or made up ones, small and big."""
     if folder is not None:
         for path in sorted(Path(folder).glob("*/hand*.txt")):
             yield f"{path.parent.name}/{path.stem}", from_file(path)

@@ -1,6 +1,6 @@
 """The same problems in JAX, each in several ways of which the fastest counts.
 
-A twin takes the arguments that `read` makes, as arrays of JAX, and returns jitted functions by name.
+A twin takes the arguments that `read` makes, and returns compiled calls by name.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from gradbench import ba as scene_of
-from gradbench import ht as hand_of
+from gradbench import ba as scene_of, ht as hand_of
 from gradbench.det import columns_left
 from gradbench.gmm import prior_constant
 from gradbench.in_jax_descent import PARTICLE, SADDLE

@@ -24,13 +24,13 @@ def by_product(centroids: Any, points: Any) -> Any:
 
 
 def by_nearest(centroids: Any, points: Any) -> Any:
-    """Return the same; which centroid is nearest has no derivative, so only its distance is needed."""
+    """Return the same; which is nearest has no derivative, so only its distance is needed."""
     squares = np.sum(centroids**2, axis=1) - 2 * (points @ centroids.T)
     nearest = np.argmin(squares, axis=1)
     return np.sum((points - centroids[nearest]) ** 2)
 
 
-def newton(cost: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def derivative(cost: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     """Return the direction: the gradient, divided by the Hessian, which is diagonal."""
 
     def direction(centroids: Any, points: Any) -> Any:
@@ -44,7 +44,7 @@ def newton(cost: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 FORMS = {"nearest": by_nearest, "product": by_product, "broadcasting": by_broadcasting}
-FUNCTIONS = {"cost": ad.jit(by_nearest), "dir": ad.jit(newton(by_nearest))}
+FUNCTIONS = {"cost": ad.jit(by_nearest), "dir": ad.jit(derivative(by_nearest))}
 
 
 def read(given: Any) -> tuple[Any, ...]:

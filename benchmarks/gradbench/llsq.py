@@ -27,8 +27,9 @@ def by_horner(x: Any, n: int) -> Any:
     return np.sum((np.sign(t) - y) ** 2) / 2
 
 
+derivative = ad.grad
 FORMS = {"constant matrix": by_matrix, "Horner": by_horner}
-FUNCTIONS = {"primal": ad.jit(by_matrix), "gradient": ad.jit(ad.grad(by_matrix))}
+FUNCTIONS = {"primal": ad.jit(by_matrix), "gradient": ad.jit(derivative(by_matrix))}
 
 
 def read(given: Any) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,7 @@ def loss(main: Any, extra: Any, state: Any, sequence: Any) -> Any:
     weights, biases = main[0::2].reshape(layers, 4, width), main[1::2].reshape(layers, 4, width)
     hidden, cells = list(state[0::2]), list(state[1::2])
     total = 0.0
-    for now, following in zip(sequence[:-1], sequence[1:], strict=True):
+    for now, following in itertools.pairwise(sequence):
         z = now * extra[0]
         for k in range(layers):
             w, b = weights[k], biases[k]
@@ -51,7 +52,7 @@ def write(name: str, value: Any) -> Any:
 
 
 def workloads(quick: bool = False, text: str | None = None) -> Iterator[tuple[str, Any]]:
-    """Return networks of 2 and more layers, for the first characters of a text file, or of a random one."""
+    """Return networks for the first characters of a text file, or of random ones."""
     chance = np.random.default_rng(31337)
     if text is None:
         characters = "".join(map(chr, chance.choice([*range(32, 127), 0x2019], size=8192)))

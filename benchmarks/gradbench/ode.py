@@ -53,8 +53,12 @@ def last_of(form: Callable[[Any, int], Any]) -> Callable[[Any, int], Any]:
     return lambda x, steps: form(x, steps)[-1]
 
 
+derivative = ad.grad
 FORMS = {"assignment": last_of(by_assignment), "concatenation": last_of(by_concatenation)}
-FUNCTIONS = {"primal": ad.jit(by_assignment), "gradient": ad.jit(ad.grad(last_of(by_assignment)))}
+FUNCTIONS = {
+    "primal": ad.jit(by_assignment),
+    "gradient": ad.jit(derivative(last_of(by_assignment))),
+}
 
 
 def read(given: Any) -> tuple[Any, ...]:
@@ -66,5 +70,7 @@ def workloads(quick: bool = False) -> Iterator[tuple[str, Any]]:
     """Return chains, in the order of the work they are."""
     chance = np.random.RandomState(31337)
     lengths, steps = ((1000,), (1, 10, 100)) if quick else ((1000, 10_000, 100_000), (1, 10, 100))
-    for n, s in sorted(((n, s) for n in lengths for s in steps), key=lambda pair: pair[0] * pair[1]):
+    for n, s in sorted(
+        ((n, s) for n in lengths for s in steps), key=lambda pair: pair[0] * pair[1]
+    ):
         yield f"n={n} s={s}", {"x": chance.rand(n).tolist(), "s": s}

@@ -7,6 +7,7 @@ derivative of where the particle comes down: a derivative through derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,9 @@ def potential(x0: Any, x1: Any, w: Any) -> Any:
     return 1 / np.sqrt((x0 - 10) ** 2 + (x1 - 10 + w) ** 2) + 1 / np.sqrt((x0 - 10) ** 2 + x1**2)
 
 
-def energy(slope: Callable[..., Any], w: Any) -> Any:
-    """Return the square of the place where the particle comes down; `slope` is the potential's."""
+def energy(inner: str, w: Any) -> Any:
+    """Return the square of the place where the particle comes down."""
+    slope = MODES[inner](potential, (0, 1))
     x0, x1, v0, v1 = 0.0, 8.0, 0.75, 0.0
     while True:
         a0, a1 = slope(x0, x1, w)
@@ -35,11 +37,7 @@ def energy(slope: Callable[..., Any], w: Any) -> Any:
 
 def steer(outer: str, inner: str) -> Callable[[float], float]:
     """Return the descent with these modes of differentiation."""
-    slope = MODES[inner](potential, (0, 1))
-
-    def of_charge(w: Any) -> Any:
-        return energy(slope, w)
-
+    of_charge = partial(energy, inner)
     value, derivative = ad.jit(of_charge), ad.jit(MODES[outer](of_charge, (0,)))
     return lambda w: argmin(value, derivative, [w])[0]
 

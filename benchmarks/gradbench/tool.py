@@ -1,4 +1,4 @@
-"""Answer GradBench's questions: one JSON object in each line of stdin, one in each line of stdout."""
+"""Answer GradBench's questions: a JSON object in each line of stdin, and one of stdout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-PROBLEMS = "hello det lse llsq ode kmeans gmm lstm ba ht particle saddle".split()
+PROBLEMS = [
+    "hello",
+    "det",
+    "lse",
+    "llsq",
+    "ode",
+    "kmeans",
+    "gmm",
+    "lstm",
+    "ba",
+    "ht",
+    "particle",
+    "saddle",
+]
 Message = dict[str, Any]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-SIZES = (2.0, 10.0)  # how long
+SIZES = (0.5, 10.0)  # how long
 
 
 def rates(y: Any, p: Any) -> Any:

@@ -39,7 +39,9 @@ def f(lid: Any, viscosity: float, steps: int, relaxations: int) -> Any:
             (new_v, v, (p[2:, 1:-1] - p[:-2, 1:-1]) / (2 * dx)),
         ):
             inner = w[1:-1, 1:-1]
-            carried = u[1:-1, 1:-1] * (inner - w[1:-1, :-2]) + v[1:-1, 1:-1] * (inner - w[:-2, 1:-1])
+            carried = u[1:-1, 1:-1] * (inner - w[1:-1, :-2]) + v[1:-1, 1:-1] * (
+                inner - w[:-2, 1:-1]
+            )
             around = w[1:-1, 2:] + w[1:-1, :-2] + w[2:, 1:-1] + w[:-2, 1:-1] - 4 * inner
             new[1:-1, 1:-1] = inner - DT * (carried / dx + slope - viscosity * around / dx**2)
         u, v = new_u, new_v

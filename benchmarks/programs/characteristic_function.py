@@ -1,4 +1,4 @@
-"""Characteristic functions: the price of an option in Heston's model, by an integral of complex numbers."""
+"""Characteristic functions: the price of an option by an integral of complex numbers."""
 
 from __future__ import annotations
 

@@ -64,7 +64,9 @@ def in_jax() -> Any:
             covariance = jacobian @ covariance @ jacobian.T + q
             away = x[:2] - beacons
             expected = jnp.sqrt(jnp.sum(away**2, axis=1))
-            slopes = jnp.concatenate([away / expected[:, None], jnp.zeros((len(beacons), 1))], axis=1)
+            slopes = jnp.concatenate(
+                [away / expected[:, None], jnp.zeros((len(beacons), 1))], axis=1
+            )
             innovation = measured - expected
             spread = slopes @ covariance @ slopes.T + r
             solved = jnp.linalg.solve(spread, jnp.c_[slopes @ covariance, innovation])

@@ -1,4 +1,4 @@
-"""Finite elements: a bar in pieces of different stiffness; the matrix is assembled piece by piece."""
+"""Finite elements: a bar of pieces that differ; the matrix is assembled piece by piece."""
 
 from __future__ import annotations
 

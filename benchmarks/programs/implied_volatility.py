@@ -13,7 +13,9 @@ SPOT, YEARS = 100.0, 0.75
 def normal_cdf(x: Any) -> Any:
     """Return the area under the bell, by a formula of Abramowitz and Stegun."""
     t = 1.0 / (1.0 + 0.2316419 * np.abs(x))
-    series = 0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429)))
+    series = 0.31938153 + t * (
+        -0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))
+    )
     tail = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi) * t * series
     return np.where(x > 0, 1.0 - tail, tail)
 

@@ -68,7 +68,10 @@ def in_jax() -> Any:
 
         def step(state: Any, _: None) -> Any:
             u, v, q = state
-            across, up = jnp.roll(u, -1, 1) - jnp.roll(u, 1, 1), jnp.roll(v, -1, 0) - jnp.roll(v, 1, 0)
+            across, up = (
+                jnp.roll(u, -1, 1) - jnp.roll(u, 1, 1),
+                jnp.roll(v, -1, 0) - jnp.roll(v, 1, 0),
+            )
             divergence = (across + up) / 2
             relax = lambda _, p: (around(p) - divergence) / 4  # noqa: E731
             p = jax.lax.fori_loop(0, relaxations, relax, jnp.zeros_like(u))

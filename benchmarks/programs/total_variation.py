@@ -1,4 +1,4 @@
-"""Total variation: an image is freed from noise by descent; the derivative is in the noisy image."""
+"""Total variation: an image is freed from noise by descent; it is the noisy one that varies."""
 
 from __future__ import annotations
 
