@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS, Primitive
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive
 from simpleautodiff.errors import AutodiffError
+
+
+SINGLE = {int, float, np.float64}
 
 
 def has_singular_slopes(tape: Iterable[Node]) -> bool:
@@ -23,9 +27,23 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
     """
     known: set[int] = set()
+    added, subtracted, multiplied, divided = (TABLE[name] for name in ("add", "sub", "mul", "div"))
     for node in tape:
-        if node.primitive is None:
+        primitive = node.primitive
+        if primitive is None:
             continue
+        if type(node.value) in SINGLE and len(node.args) == 2:  # the commonest rows, written out
+            if primitive is added or primitive is subtracted:
+                continue
+            if primitive is multiplied or primitive is divided:
+                x, y = (a.value if type(a) is Node else a for a in node.args)
+                if type(x) in SINGLE and type(y) in SINGLE:
+                    if primitive is divided and not y:
+                        return True
+                    slopes = (x, y) if primitive is multiplied else (1 / y, node.value / y)
+                    if not (isfinite(slopes[0]) and isfinite(slopes[1])):
+                        return True
+                    continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
         for k in values_read(node.primitive, parents):
             value = node.value if k < 0 else node.args[k]
