@@ -16,7 +16,6 @@ from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import REALS, TABLE, Primitive
 from simpleautodiff.errors import AutodiffError
 
-
 SINGLE = {int, float, np.float64}
 
 
