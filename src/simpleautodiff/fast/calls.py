@@ -125,7 +125,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
                 return apply(primitive, *args)
         recorded = type(x) is Node
         plain = x.value if recorded else x
-        if type(plain) is not np.ndarray and (recorded or type(plain) is not np.float64):
+        if type(plain) is not np.ndarray and type(plain) is not np.float64:
             return apply(primitive, *args)
         try:
             value = compute(plain, *settings)
