@@ -24,8 +24,10 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
     """
     known: set[int] = set()
-    regular: dict[Primitive | None, bool] = {None: True}
+    regular: dict[Primitive, bool] = {}
     for node in tape:
+        if node.primitive is None:
+            continue
         if node.primitive not in regular:
             regular[node.primitive] = _is_regular(node.primitive)
         if regular[node.primitive]:
