@@ -15,6 +15,9 @@ from simpleautodiff.cli.site.build import write_site
 
 DOCS = Path(__file__).parents[2] / "docs"
 OUT = DOCS / "_build" / "html"
+LEFT_OUT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Playground</title>
+<p>This copy of the book was built without the playground; <code>./docs-build</code> builds both.
+"""
 
 
 def main() -> int:
@@ -23,7 +26,10 @@ def main() -> int:
     options.add_argument("--no-playground", action="store_true", help="which Node.js is needed for")
     begin = time.monotonic()
     shutil.rmtree(OUT.parent, ignore_errors=True)
-    if not options.parse_args().no_playground:
+    if options.parse_args().no_playground:
+        (OUT / "playground").mkdir(parents=True)
+        (OUT / "playground" / "index.html").write_text(LEFT_OUT, encoding="utf-8")
+    else:
         write_site(OUT / "playground")
     words = ["-b", "html", "-q", "-W", "--keep-going", "-d", str(OUT.parent / "trees")]
     status = build_main([*words, str(DOCS), str(OUT)])

@@ -52,6 +52,12 @@ def find_cells(text: str) -> Iterator[Cell]:
             yield Cell(shown, "\n".join(lines) + "\n", first)
 
 
+def find_pages(docs: Path) -> list[Path]:
+    """Return the pages below a folder, without what was built there."""
+    pages = sorted(docs.rglob("*.md"))
+    return [page for page in pages if "_build" not in page.relative_to(docs).parts]
+
+
 def trim_blocks(text: str) -> str:
     """Return a page whose blocks do not end with empty lines, which doctest needs in some."""
     return FENCE.sub(lambda b: f"{b[1]}{b[2]}{b[3]}\n{b[4].rstrip()}\n{b[1]}{b[2]}", text)

@@ -18,6 +18,10 @@ class slide(nodes.General, nodes.Element):
     """A part of a chapter that is also a slide."""
 
 
+class slide_title(nodes.General, nodes.Element):
+    """The title of a slide, which the chapter does without."""
+
+
 def write_decks(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
     """Give the pages of the decks."""
     parts = {name: (HERE / name).read_text("utf-8") for name in ("deck.css", "deck.js")}
@@ -37,6 +41,12 @@ def _collect(app: Sphinx, chapter: str) -> Iterator[dict[str, str]]:
     title = next(tree.findall(nodes.title)).astext()
     yield {"title": title, "body": "", "chapter": chapter}
     for part in tree.findall(slide):
-        body = nodes.container("", *(child.deepcopy() for child in part.children))
-        rendered = app.builder.render_partial(body)["fragment"]
-        yield {"title": part["title"], "body": rendered, "chapter": chapter}
+        heading, *body = part.children
+        title, rendered = (_render(app, children) for children in (heading.children, body))
+        yield {"title": title, "body": rendered, "chapter": chapter}
+
+
+def _render(app: Sphinx, children: list[nodes.Node]) -> str:
+    """Write nodes of a chapter as HTML."""
+    part = nodes.inline("", *(child.deepcopy() for child in children))
+    return str(app.builder.render_partial(part)["fragment"])

@@ -14,7 +14,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 from cells import Page, trim_blocks
-from decks import slide, write_decks
+from decks import slide, slide_title, write_decks
 from reference import Public
 from render import render
 
@@ -65,13 +65,19 @@ class Slide(Directive):
 
     def run(self) -> list[nodes.Node]:
         """Return the part as it is, with the title of the slide."""
-        part = slide(title=self.arguments[0])
+        written, _ = self.state.inline_text(self.arguments[0], self.lineno)
+        part = slide("", slide_title("", *written))
         self.state.nested_parse(self.content, self.content_offset, part)
         return [part]
 
 
 def _open(self: Any, node: nodes.Element) -> None:
     """Write a part of a chapter as if it were no slide."""
+
+
+def _leave_out(self: Any, node: nodes.Element) -> None:
+    """Leave the title of a slide out of the chapter."""
+    raise nodes.SkipNode
 
 
 def _write_math(self: Any, node: nodes.Element) -> None:
@@ -109,6 +115,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("slide", Slide)
     app.add_directive("public", Public)
     app.add_node(slide, html=(_open, _open))
+    app.add_node(slide_title, html=(_leave_out, _open))
     app.add_html_math_renderer("mathml", (_write_math, None), (_write_equation, None))
     app.connect("source-read", run_page)
     app.connect("autodoc-process-docstring", write_plainly)
