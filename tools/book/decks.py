@@ -48,5 +48,5 @@ def _collect(app: Sphinx, chapter: str) -> Iterator[dict[str, str]]:
 
 def _render(app: Sphinx, children: list[nodes.Node]) -> str:
     """Write nodes of a chapter as HTML."""
-    part = nodes.inline("", *(child.deepcopy() for child in children))
-    return str(app.builder.render_partial(part)["fragment"])
+    copies = [child.deepcopy() for child in children]
+    return "".join(app.builder.render_partial(child)["fragment"] for child in copies)

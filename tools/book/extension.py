@@ -105,7 +105,9 @@ def write_plainly(
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             lines[number] = re.sub(
-                r"\||(?<=[ (])\*+(?=\w)", lambda sign: "".join("\\" + c for c in sign[0]), line
+                r"\||(?<=[ (])\*+(?=\w)(?!\w+\*)",
+                lambda sign: "".join("\\" + c for c in sign[0]),
+                line,
             )
 
 

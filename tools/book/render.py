@@ -28,7 +28,8 @@ def render(value: Any, folder: Path, prefix: str) -> str:
     shown = value._repr_mimebundle_() if hasattr(value, "_repr_mimebundle_") else {}
     for kind in ("text/html", "image/svg+xml"):
         if kind in shown:
-            return f'<div class="shown">{follow_theme(shown[kind])}</div>'
+            frames = " frames" if shown[kind].count("<svg") > 1 else ""
+            return f'<div class="shown{frames}">{follow_theme(shown[kind])}</div>'
     return f'<div class="shown"><pre>{html.escape(str(value))}</pre></div>'
 
 
