@@ -24,6 +24,12 @@ OUTSIDE = {  # what stands outside of docs, and its page of the book
     "../benchmarks/README.md": "benchmarks.md",
     "../CHANGELOG.md": "changes.md",
 }
+SPACING = (  # of MathML, as TeX would set it: what stands there, and what is better
+    (r"<mo>(&#x02202;|&#x0221E;)</mo>", r"<mi>\1</mi>"),  # ∂ and ∞ are no operators
+    (r"<mo>&#x0002F;</mo>", r'<mo lspace="0" rspace="0">/</mo>'),
+    (r"(&#x00028;</mo>)<mo>(&#x02212;)</mo>", r'\1<mo form="prefix">\2</mo>'),
+    (r"(<mi>[a-z]{3,}</mi>)(?!<mo)", r'\1<mspace width="0.17em"/>'),
+)
 
 
 def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
@@ -93,9 +99,9 @@ def _write_equation(self: Any, node: nodes.Element) -> None:
 def _convert(node: nodes.Element, display: str) -> str:
     """Write a formula as MathML, with the spaces that TeX would set."""
     written = convert(node.astext(), display=display)
-    written = written.replace("<mo>&#x02202;</mo>", "<mi>&#x02202;</mi>")  # ∂ is no operator
-    written = written.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
-    return re.sub(r"(<mi>[a-z]{3,}</mi>)(?!<mo)", r'\1<mspace width="0.17em"/>', written)
+    for pattern, better in SPACING:
+        written = re.sub(pattern, better, written)
+    return written
 
 
 def write_plainly(
