@@ -23,7 +23,7 @@ from simpleautodiff.rules.array.shapes import (
     shift_axes,
 )
 from simpleautodiff.rules.branches import masked
-from simpleautodiff.rules.roots import carry_root
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
