@@ -249,7 +249,7 @@ _RESTATED = {
 
 def _may_be_0(value: Any) -> bool:
     """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
-    if type(value) is float:
+    if type(value) is float or type(value) is np.float64:
         return not value
     return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()
 
