@@ -270,7 +270,7 @@ class _Fusion:
 
 
 def prune(work: list[Task], plan: Schedule) -> list[Task]:
-    """Return the work without stores that nobody reads, with simpler bodies of loops."""
+    """Return the work without what nobody reads, with simpler bodies of loops."""
     read = {plan.views[place].root for place in places(plan.outputs)}
     kept: list[Task] = []
     for piece in reversed(work):
@@ -280,6 +280,8 @@ def prune(work: list[Task], plan: Schedule) -> list[Task]:
             if not piece.stores and not piece.folds:
                 continue
             _simplify(piece)
+        elif isinstance(piece, BlasProduct) and piece.number not in read:
+            continue
         read |= set(read_by(plan, piece))
         kept.append(piece)
     return kept[::-1]

@@ -8,6 +8,7 @@ all lines of one shape and one stage are one loop, and stages follow each other.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,7 +28,7 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
-from simpleautodiff.compiled.array.einsum import contract
+from simpleautodiff.compiled.array.einsum import contract, contract_sum
 from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
@@ -100,6 +101,11 @@ class Schedule:
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = _read_by_element(program)
+        self._uses = Counter(places([
+            *[(line.args, line.kwargs) for line in program.lines],
+            *program.outputs, *[guard.place for guard in program.guards],
+        ]))  # fmt: skip
+        self.read_once: dict[int, Line] = {}  # what a single line reads, as it was recorded
         guards = {int(g.place) for g in program.guards if type(g.place) is Ref}
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
@@ -120,12 +126,15 @@ class Schedule:
         while self._guards_of and self._guards_of[-1] < number:
             guard = self._new[self._guards_of.pop()]
             self._guarded = max(self._guarded, self.stage_of(guard) + 1)
-        return self.append(line)
+        place = self.append(line)
+        if self._uses[number] == 1:
+            self.read_once[place] = line
+        return place
 
     def append(self, line: Line) -> Ref:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
-        if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
-            line = contract(self, line) or line
+        if isinstance(line.what, Primitive):
+            line = self._contract(line)
         if not self.alone:
             line = reduce_bools(self, line)
         if not self.alone and not self.exact:
@@ -150,6 +159,14 @@ class Schedule:
             stage = max(stage, self._guarded)
         self.stage.append(stage)
         return Ref(number)
+
+    def _contract(self, line: Line) -> Line:
+        """Return a line, or the last of those that a sum of products is made of."""
+        if line.name in ("einsum", "matmul"):
+            return contract(self, line) or line
+        if line.name in ("sum", "sum_to") and not self.alone and not self.exact:
+            return contract_sum(self, line) or line
+        return line
 
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:

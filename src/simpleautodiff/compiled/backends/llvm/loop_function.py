@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
-from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
+from simpleautodiff.compiled.array.vector_axis import MATHEMATICS, arrange_axes
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
     ELEMENT,
@@ -27,7 +27,6 @@ SUM_BLOCK = 4096  # elements that are added up before they are added to the tota
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
-MATHEMATICS = 20  # steps that a function like exp counts for
 BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
 _GIVEN = ("input", "const")
 
@@ -50,9 +49,9 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
         What the function is called, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
-    loop.join_axes(1)
-    loop = unroll_last_axis(loop, lanes)
-    loop.join_axes(lanes)
+    loop.join_axes()
+    loop = arrange_axes(loop, lanes)
+    loop.join_axes()
     writer = _LoopBuilder(module, loop, lanes)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
