@@ -15,12 +15,14 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.array.all_any import reduce_bools
-from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
     GATHER,
     INPUT,
     LAPACK,
+    LAYERS,
     LOADED,
     MATMUL,
     NUMPY,
@@ -109,7 +111,9 @@ class Schedule:
         guards = {int(g.place) for g in program.guards if type(g.place) is Ref}
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
+        self.layers: dict[int, Boxes] = {}  # of what is put together of pieces: these
         self._known: dict[int, KnownNumber | None] = {}
+        self._converted: dict[tuple[str, Any], Any] = {}
         self._kept: list[Any] = []  # what is known by its identity must not go away
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
@@ -151,6 +155,8 @@ class Schedule:
         elif how in (GATHER, SCATTER):
             line = self._with_distances(line, how)
         number = len(self.lines)
+        if how == LAYERS:
+            self.layers[number] = boxes(self, line)
         self.lines.append(line)
         self.how.append(how)
         self.views.append(view or whole(number, line.shape))
@@ -260,6 +266,17 @@ class Schedule:
             return self.views[arg]
         return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
 
+    def view_as(self, arg: Any, dtype: Any) -> View:
+        """Return where the elements of an argument are; constants are converted to a dtype."""
+        if type(arg) is Ref:
+            return self.views[arg]
+        known = self.known(arg)
+        key = (str(dtype), repr(known.number)) if known else (str(dtype), id(arg))
+        if key not in self._converted:
+            self._kept.append(arg)
+            self._converted[key] = np.array(known.number if known else arg, dtype)
+        return self.view(self._converted[key])
+
     # Stages. --------------------------------------------------------------------------------------
 
     def space(self, number: int) -> Shape:
@@ -269,7 +286,7 @@ class Schedule:
 
     def joins(self, arg: Any, number: int) -> bool:
         """Tell whether a line needs an argument element by element, so that one loop does both."""
-        if type(arg) is not Ref or self.how[number] not in (ELEMENT, REDUCE):
+        if type(arg) is not Ref or not self._goes_along(arg, number):
             return False
         view, shape = self.views[arg], self.space(number)
         if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
@@ -280,6 +297,13 @@ class Schedule:
             and squeeze(root) == squeeze(shape)
             and same_steps(shape, view.within(shape), steps(shape))
         )
+
+    def _goes_along(self, arg: Ref, number: int) -> bool:
+        """Tell whether a line goes through an argument in its own order; as a write does."""
+        if self.how[number] == LAYERS:
+            before, written = ([*places(x)] for x in self.lines[number].args[:2])
+            return self.lines[number].name == "set_item" and arg in before and arg not in written
+        return self.how[number] in (ELEMENT, REDUCE)
 
     def _stage(self, number: int) -> int:
         line = self.lines[number]
