@@ -49,6 +49,7 @@ class ArrayView(NamedTuple):
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]
     cell: Cell | None = None
+    index: Any = None  # where it lies in the other, if a basic index says so
 
 
 def current(self: Writable) -> Any:
@@ -186,8 +187,16 @@ def get_item(self: Writable, index: Any) -> Any:
             lambda base: getitem(base, index),
             lambda base, new: set_item(base, new, index),
             cell if self.as_view is None else None,
+            index,
         ),
     )
+
+
+def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
+    """Tell whether a value is the view at an index: `x[1:] += y` writes it once it has changed."""
+    view = value.as_view if type(value) is Writable else None
+    known = view is not None and view.base is self and view.index is not None
+    return known and type(view.index) is type(index) and bool(view.index == index)
 
 
 def _get_item_per_example(self: Writable, index: Any) -> Any:

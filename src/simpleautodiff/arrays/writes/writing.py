@@ -41,6 +41,7 @@ from simpleautodiff.arrays.writes.writable import (
     flat_view,
     get_item,
     imaginary_part,
+    is_written_where_it_lies,
     real_part,
     repeat_for_flat,
     replace,
@@ -115,7 +116,10 @@ def _plain_index(index: Any) -> Any:
 
 
 def _set(self: Writable, index: Any, value: Any) -> None:
-    index, value = _plain_index(index), unwrapped(value)
+    index = _plain_index(index)
+    if is_written_where_it_lies(self, index, value):
+        return
+    value = unwrapped(value)
     if type(value) is list or type(value) is tuple:
         value = FUNCTIONS[np.asarray](value)
     _check_dtype(self, value)
