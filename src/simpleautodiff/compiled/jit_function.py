@@ -257,7 +257,9 @@ class JitFunction:
                 raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
             recorded = level.finish(outputs, len(described.varies))
         results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
-        return Path(recorded, make_program(recorded, self.options), finish, results)
+        with engine.recording() as use, use:
+            program = make_program(recorded, self.options)
+        return Path(recorded, program, finish, results)
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:

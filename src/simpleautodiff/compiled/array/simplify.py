@@ -218,21 +218,30 @@ def argument_key(tree: Any) -> Any:
 
 
 def without_dead(program: RecordedProgram) -> RecordedProgram:
+    """Return a program without the lines that neither results nor guards need."""
     lines = program.lines
     needed = [number < program.inputs for number in range(len(lines))]
     for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
         needed[place] = True
     for number in range(len(lines) - 1, -1, -1):
         if needed[number]:
-            for place in places((lines[number].args, lines[number].kwargs)):
+            what, args, kwargs, _, _ = lines[number]
+            for arg in args:
+                if type(arg) is Ref:
+                    needed[arg] = True
+                elif type(arg) in (tuple, list, slice):
+                    for place in places(arg):
+                        needed[place] = True
+            for place in places(kwargs) if kwargs else ():
                 needed[place] = True
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
-            kept.append(line._replace(args=args, kwargs=kwargs))
+            what, args, kwargs, shape, dtype = line
+            kwargs = with_values(kwargs, of) if kwargs else kwargs
+            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype))
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

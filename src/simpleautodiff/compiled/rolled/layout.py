@@ -29,7 +29,7 @@ from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 from simpleautodiff.errors import TraceError
 
-SCALAR_ELEMENTS = 2000  # elements of all results of a body that is unrolled
+SCALAR_ELEMENTS = 500  # elements of all results of a body that is unrolled
 _LINE = 64  # bytes that a processor moves together
 
 

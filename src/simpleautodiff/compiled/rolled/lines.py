@@ -15,6 +15,7 @@ from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
+from simpleautodiff.rules.row import TABLE
 
 INDEX = {"getitem": 1, "set_item": 2, "scatter": 1}  # which argument says where
 _PASSED = {np.dtype(np.float64), np.dtype(np.bool_)}  # numbers that a body can be given
@@ -73,13 +74,38 @@ def find_kinds(lines: list[Line]) -> LineKinds:
     return LineKinds(np.array(symbols, np.int64), refs, free)
 
 
+def with_slices(line: Line) -> Line:
+    """Return a line with a slice in place of integers that go on by steps: elements of a row.
+
+    Examples
+    --------
+    >>> line = Line(TABLE["getitem"], (Ref(0), (np.array([4, 6]),)), {}, (2,), None)
+    >>> with_slices(line).args[1]
+    (slice(4, 7, 2),)
+    """
+    k = INDEX.get(line.what.name) if isinstance(line.what, Primitive) else None
+    index = line.args[k] if k is not None else None
+    if type(index) is not tuple or len(index) != 1 or type(index[0]) is not np.ndarray:
+        return line
+    whole = index[0]
+    if whole.ndim != 1 or not whole.size or whole.dtype.kind not in "iu" or whole[0] < 0:
+        return line
+    distances = np.diff(whole)
+    step = int(distances[0]) if len(distances) else 1
+    if step < 1 or (distances != step).any():
+        return line
+    part = slice(int(whole[0]), int(whole[-1]) + 1, step if step > 1 else None)
+    return line._replace(args=(*line.args[:k], (part,), *line.args[k + 1 :]))
+
+
 def _describe(line: Line, k: int, arg: Any, passed: bool) -> tuple[Any, bool]:
     """Say what an argument that is no result of a line must be, and whether it may be another."""
     kind, what = type(arg), line.what
     row = isinstance(what, Primitive)
     if row and INDEX.get(what.name) == k and is_basic(arg) and next(places(arg), None) is None:
         return ("index", _skeleton(arg)), True
-    is_number = passed and (k not in what.settings if row else isinstance(what, np.ufunc))
+    is_setting = k in what.settings and what is not TABLE["where"] if row else False
+    is_number = passed and not is_setting and (row or isinstance(what, np.ufunc))
     if is_number and kind in (float, np.float64):
         return "number", True
     if is_number and kind is int and row and what.name in _OF_INTEGERS and abs(arg) <= 2**53:

@@ -20,7 +20,7 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     with_values,
 )
-from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds
+from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
 from simpleautodiff.compiled.rolled.rolled_program import BodyCall, Given, Move, RolledProgram
 from simpleautodiff.compiled.rolled.stretches import Group, Stretches
 from simpleautodiff.rules.row import TABLE
@@ -49,6 +49,7 @@ def roll(recorded: RecordedProgram) -> RolledProgram | None:
     if len(recorded.lines) < ROLLED_LINES:
         return None
     recorded = without_dead(recorded)
+    recorded = recorded._replace(lines=[with_slices(line) for line in recorded.lines])
     rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines)))
     count = sum([len(body.lines) for body in rolling.bodies])
     if GAIN * count > len(recorded.lines):

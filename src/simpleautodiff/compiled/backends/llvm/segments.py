@@ -56,12 +56,12 @@ class _Segment(Builder):
 
     def __init__(self, module: Module, memory: BufferLayout, lanes: int, prefix: str) -> None:
         super().__init__()
-        self.module, self.memory, self.lanes, self.prefix = module, memory, lanes, prefix
+        self.module, self.memory, self.lanes, self.called = module, memory, lanes, prefix
 
     def close(self, segments: list[str | NumpyCall]) -> None:
         """Write the function, if there is anything in it."""
         if self.lines:
-            name = f"{self.prefix}segment{len(segments)}"
+            name = f"{self.called}segment{len(segments)}"
             self.module.functions.append(
                 self.text(f"i32 @{name}(ptr %table) nounwind", "ret i32 0")
             )
