@@ -40,7 +40,7 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RunnableProgram | None:
     """Return what runs a long program that repeats; None if there is nothing to gain."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return None
-    rolled = roll(recorded)
+    rolled = roll(recorded, options.precise)
     if rolled is None:
         return None
     try:

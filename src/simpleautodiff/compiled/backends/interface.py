@@ -110,8 +110,8 @@ class CompiledRolled(Protocol):
 
     code: Code
 
-    def __call__(self, block: int) -> int:
-        """Run it on a block of memory; return 0, or 1 + the number of the guard that failed."""
+    def __call__(self, block: int, start: int, stop: int) -> int:
+        """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
 
 
 class Target(Protocol):

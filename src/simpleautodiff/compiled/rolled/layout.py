@@ -19,17 +19,23 @@ from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tas
 from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
-from simpleautodiff.compiled.array.view_accesses import View
+from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
+from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import lowest
-from simpleautodiff.compiled.rolled.rolled_program import BodyCall, Given, Move, RolledProgram
+from simpleautodiff.compiled.rolled.rolled_program import (
+    BodyCall,
+    Given,
+    LineCall,
+    Move,
+    RolledProgram,
+)
 from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 from simpleautodiff.errors import TraceError
 
-SCALAR_ELEMENTS = 500  # elements of all results of a body that is unrolled
 _LINE = 64  # bytes that a processor moves together
 
 
@@ -98,7 +104,7 @@ class MoveBody(NamedTuple):
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
     """Return a body as it is compiled: unrolled if it is small, in loops if not."""
     elements = sum([math.prod(line.shape) for line in program.lines])
-    kernel = unroll_if_small(program, precise) if elements <= SCALAR_ELEMENTS else None
+    kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
     if kernel is not None:
         return ScalarBody(kernel)
     plan = Schedule(clean(program, precise), exact=precise)
@@ -120,6 +126,8 @@ class RolledLayout:
         What is compiled.
     words : ndarray of int64
         The calls, one after the other.
+    steps : list
+        From where to where words are gone through, and lines that NumPy computes in between.
     known : ndarray of uint8
         How the block begins: numbers that are the same at every call of the program.
     inputs, outputs : list
@@ -143,11 +151,12 @@ class RolledLayout:
         for number in range(rolled.recorded.inputs):
             self._offsets[number] = self._take(self._bytes(number))
         self._moves: dict[Any, int] = {}
+        self.steps: list[tuple[int, int] | LineCall] = []
         self.words = np.array(self._write_calls(), np.int64)
         self.known = np.frombuffer(b"".join(self._known), np.uint8)
-        self.inputs = [self._lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
+        self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
         self.outputs = [
-            self._lies(rolled.view(place)) if type(place) is Ref else place
+            self.lies(rolled.view(place)) if type(place) is Ref else place
             for place in rolled.recorded.outputs
         ]
 
@@ -173,6 +182,8 @@ class RolledLayout:
                 for given in call.given:
                     if given.view is None:
                         self.constant(given.constant)
+            elif isinstance(call, Move) and not isinstance(call.by, View):
+                self.constant(call.by)
         for body in self.bodies:
             if not isinstance(body, MoveBody):
                 for constant in body.constants():
@@ -194,19 +205,28 @@ class RolledLayout:
         dtype: Any = self.lines[view.root].dtype
         return self._offsets[view.root] + lowest(view) * int(dtype.itemsize)
 
-    def _lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
+    def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
+        """Return where the elements of a view are: offset, dtype, shape and strides, in bytes."""
         dtype: Any = self.lines[view.root].dtype
-        begin = self._offsets[view.root] + view.offset * dtype.itemsize
-        return begin, dtype, view.shape, tuple([dtype.itemsize * step for step in view.strides])
+        return (
+            self._first(view),
+            dtype,
+            view.shape,
+            tuple([dtype.itemsize * step for step in view.strides]),
+        )
 
     # Calls. ---------------------------------------------------------------------------------------
 
     def _write_calls(self) -> list[int]:
         """Write the words of all calls; memory is given back after the last call that needs it."""
         words: list[int] = []
-        dying = self._find_deaths()
+        begin, dying = 0, self._find_deaths()
         for k, call in enumerate(self.rolled.calls):
-            if isinstance(call, Move):
+            if isinstance(call, LineCall):
+                self._begin(call.number)
+                self.steps += [(begin, len(words)), call]
+                begin = len(words)
+            elif isinstance(call, Move):
                 words += self._write_move(call)
             else:
                 for number in call.results:
@@ -218,6 +238,7 @@ class RolledLayout:
                 words += [call.body, call.guards, *body.words(given, results, self)]
             for root in dying.get(k, ()):
                 self._free.setdefault(self._bytes(root), []).append(self._offsets[root])
+        self.steps.append((begin, len(words)))
         return words
 
     def _begin(self, root: int) -> None:
@@ -232,23 +253,27 @@ class RolledLayout:
 
     def _write_move(self, move: Move) -> list[int]:
         self._begin(move.to.root)
-        by = move.by
-        key = (
-            move.adds, move.to.shape, move.to.strides, self.lines[move.to.root].dtype,
-            by.strides if isinstance(by, View) else by,
-        )  # fmt: skip
+        to, by, dtype = move.to, move.by, self.lines[move.to.root].dtype
+        strides = (
+            by.within(to.shape) if isinstance(by, View) else constant_view(by).within(to.shape)
+        )
+        key = move.adds, to.shape, to.strides, strides, dtype
         if key not in self._moves:
             self._moves[key] = len(self.bodies)
-            self.bodies.append(MoveBody(_move_loop(move, self.lines[move.to.root].dtype)))
-        ends = [move.to, *([by] if isinstance(by, View) else [])]
-        places = [self._offsets[view.root] + view.offset * 8 for view in ends]
-        return [self._moves[key], 0, *places]
+            self.bodies.append(MoveBody(_move_loop(*key)))
+        source = self._first(by) if isinstance(by, View) else self.constant(by)
+        return [self._moves[key], 0, self._first(to), source]
+
+    def _first(self, view: View) -> int:
+        """Return where the element lies whose indices are all 0."""
+        dtype: Any = self.lines[view.root].dtype
+        return self._offsets[view.root] + view.offset * int(dtype.itemsize)
 
     def _find_deaths(self) -> dict[int, list[int]]:
         """Return, for each call, the results that nothing needs after it."""
         last: dict[int, int] = {}
         for k, call in enumerate(self.rolled.calls):
-            for root in _roots(call):
+            for root in _roots(call, self.rolled):
                 last[root] = k
         for place in self.rolled.recorded.outputs:
             if type(place) is Ref:
@@ -260,9 +285,12 @@ class RolledLayout:
         return dying
 
 
-def _roots(call: BodyCall | Move) -> Iterable[int]:
+def _roots(call: BodyCall | Move | LineCall, rolled: RolledProgram) -> Iterable[int]:
     """Yield the results that a call reads or writes."""
-    if isinstance(call, Move):
+    if isinstance(call, LineCall):
+        yield call.number
+        yield from [rolled.view(place).root for place in call.needs]
+    elif isinstance(call, Move):
         yield call.to.root
         if isinstance(call.by, View):
             yield call.by.root
@@ -273,18 +301,18 @@ def _roots(call: BodyCall | Move) -> Iterable[int]:
                 yield given.view.root
 
 
-def _move_loop(move: Move, dtype: Any) -> Loop:
+def constant_view(array: Any) -> View:
+    """Return how the elements of a constant lie."""
+    return View(-1, array.shape, 0, steps(array.shape))
+
+
+def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
     """Return the loop that moves elements; buffer 0 is where they go, 1 where they come from."""
     letter = dtype_letter(dtype) or ""
-    flat, to = ScalarProgram(), Access(0, letter, 0, move.to.strides)
-    loads: list[Access] = []
-    if isinstance(move.by, View):
-        value = flat.input(letter)
-        loads.append(Access(1, letter, 0, move.by.within(move.to.shape)))
-    else:
-        value = flat.const(move.by, letter)
-    if move.adds:
+    flat, loads = ScalarProgram(), [Access(1, letter, 0, by)]
+    value = flat.input(letter)
+    if adds:
         value = flat.add(flat.input(letter), value)
-        loads.append(Access(0, letter, 0, move.to.strides))
+        loads.append(Access(0, letter, 0, to))
     flat.outputs = [value]
-    return Loop(move.to.shape, flat, loads, [(value, to)], [], "move")
+    return Loop(shape, flat, loads, [(value, Access(0, letter, 0, to))], [], "move")

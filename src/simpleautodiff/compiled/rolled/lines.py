@@ -1,8 +1,8 @@
 """What is the same in two lines of a recorded program, and what may differ from step to step.
 
 Two lines are of one kind if they do the same to arguments of the same shapes. Numbers among the
-arguments may differ (`x * table[t]`), and so may the place of an index (`x[t]`): lines that differ in
-nothing else can be one line of a body that is called with another number, or another address.
+arguments may differ (`x * table[t]`), and so may the place of an index (`x[t]`): lines that differ
+in nothing else can be one line of a body that is called with another number, or another address.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def find_kinds(lines: list[Line]) -> LineKinds:
         described: list[Any] = []
         varies: list[int] = []
         passed = line.dtype in _PASSED
-        for k, arg in enumerate(line.args):
+        for arg in line.args:
             if type(arg) is Ref:
                 needed.append(arg)
                 described.append(types[arg])
@@ -83,8 +83,10 @@ def with_slices(line: Line) -> Line:
     >>> with_slices(line).args[1]
     (slice(4, 7, 2),)
     """
-    k = INDEX.get(line.what.name) if isinstance(line.what, Primitive) else None
-    index = line.args[k] if k is not None else None
+    if not isinstance(line.what, Primitive) or line.what.name not in INDEX:
+        return line
+    k = INDEX[line.what.name]
+    index = line.args[k]
     if type(index) is not tuple or len(index) != 1 or type(index[0]) is not np.ndarray:
         return line
     whole = index[0]

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simpleautodiff.compiled.rolled.limits import ROLLING
+
 Numbers = NDArray[Any]
 
-SHORT, LONG = 24, 600  # lines: a body of fewer is taken several times, one of more is cut
-LEAST = 200  # lines that a repeat of short bodies has in all, if it is to be cut out
-MOST = 400  # lines of a stretch that repeats nothing
 CANDIDATES = 6  # periods that are tried for each length of window
 
 
-class Run(NamedTuple):
+class RepeatedRun(NamedTuple):
     """A stretch in which every line is the same as the one a period later, up to its end."""
 
     start: int
@@ -45,23 +44,25 @@ def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
         for start, stop in _stretches(free[run.start : run.stop]):
             if stop - start >= 2 * run.period:
                 first, last = run.start + start, run.start + stop
-                taken = _cut_run(Run(first, last, run.period))
+                taken = _cut_run(RepeatedRun(first, last, run.period))
                 free[taken[0][0] : taken[-1][1]] = False
                 cuts += taken
     for start, stop in _stretches(free):
-        cuts += [(at, min(at + MOST, stop)) for at in range(start, stop, MOST)]
+        cuts += [(at, min(at + ROLLING.most, stop)) for at in range(start, stop, ROLLING.most)]
     return sorted(cuts)
 
 
-def _rank(run: Run) -> tuple[int, int, int]:
+def _rank(run: RepeatedRun) -> tuple[int, int, int]:
     """Say which repeats are cut out first: bodies that are neither short nor long, long loops."""
-    kind = 0 if SHORT <= run.period <= LONG else 1 if run.period < SHORT else 2
+    kind = (
+        0 if ROLLING.short <= run.period <= ROLLING.long else 1 if run.period < ROLLING.short else 2
+    )
     return kind, run.start - run.stop, run.period
 
 
-def _cut_run(run: Run) -> list[tuple[int, int]]:
+def _cut_run(run: RepeatedRun) -> list[tuple[int, int]]:
     """Return the bodies of a repeat, several together if they are short."""
-    together = run.period * -(-SHORT // run.period)
+    together = run.period * -(-ROLLING.short // run.period)
     cuts, at = [], run.start
     for length in (together, run.period):
         while at + length <= run.stop:
@@ -70,13 +71,13 @@ def _cut_run(run: Run) -> list[tuple[int, int]]:
     return cuts
 
 
-def _find_runs(symbols: Numbers) -> list[Run]:
+def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
     found = []
     for period in _find_periods(symbols):
         same = symbols[period:] == symbols[:-period]
         for start, stop in _stretches(same):
-            run = Run(start, stop + period, period)
-            enough = LEAST if period < SHORT else 2 * period
+            run = RepeatedRun(start, stop + period, period)
+            enough = ROLLING.least if period < ROLLING.short else 2 * period
             if stop - start >= period and run.stop - run.start >= enough:
                 found.append(run)
     return found

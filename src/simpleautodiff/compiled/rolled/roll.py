@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,23 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     with_values,
 )
+from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
-from simpleautodiff.compiled.rolled.rolled_program import BodyCall, Given, Move, RolledProgram
+from simpleautodiff.compiled.rolled.rolled_program import (
+    BodyCall,
+    Given,
+    LineCall,
+    Move,
+    RolledProgram,
+)
 from simpleautodiff.compiled.rolled.stretches import Group, Stretches
 from simpleautodiff.rules.row import TABLE
 
 GETITEM = TABLE["getitem"]
-ROLLED_LINES = 600  # lines of a program that is worth to be rolled up
-GAIN = 4  # times fewer lines that all bodies have together
 FLOAT64_DTYPE = np.dtype(np.float64)
 
 
-def roll(recorded: RecordedProgram) -> RolledProgram | None:
+def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram | None:
     """Return a program as calls of bodies; None if it is short or does not repeat enough.
 
     Examples
@@ -46,13 +52,13 @@ def roll(recorded: RecordedProgram) -> RolledProgram | None:
     >>> [len(body.lines) - body.inputs for body in rolled.bodies], len(rolled.calls)
     ([24, 4], 85)
     """
-    if len(recorded.lines) < ROLLED_LINES:
+    if len(recorded.lines) < ROLLING.lines:
         return None
     recorded = without_dead(recorded)
     recorded = recorded._replace(lines=[with_slices(line) for line in recorded.lines])
-    rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines)))
+    rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines), precise))
     count = sum([len(body.lines) for body in rolling.bodies])
-    if GAIN * count > len(recorded.lines):
+    if ROLLING.gain * count > len(recorded.lines):
         return None
     return RolledProgram(recorded, rolling.bodies, rolling.calls, rolling.views)
 
@@ -71,8 +77,10 @@ class _Rolling:
         before = self._guards_before()
         for group in found.groups(self.views):
             self._make_body(group, before)
-        self.calls: list[BodyCall | Move] = []
+        self.calls: list[BodyCall | Move | LineCall] = []
         for start, _ in found.parts:
+            if start in found.by_numpy:
+                self.calls.append(LineCall(start, found.kinds.refs[start]))
             if start in self._calls:
                 self.calls.append(self._calls[start])
             self.calls += self._moves.get(start, [])
@@ -103,12 +111,21 @@ class _Rolling:
                 x, value, index = line.args
                 self._begin(number, x, used, value)
                 self._moves[number].append(self._move(number, value, index))
-            elif self.lines[self.found.last[number]].name != "add" or not self._is_added(number):
-                zeros = Move(False, whole(number, line.shape), 0.0)
+            elif line.name == "concatenate":
+                self._moves[number] = self._join(number)
+            elif self.found.added.get(self.found.last[number]) != number:
+                zeros = Move(False, whole(number, line.shape), np.zeros((), line.dtype))
                 self._moves[number] = [zeros, self._move(number, line.args[0], line.args[1])]
 
-    def _is_added(self, number: int) -> bool:
-        return self.found.added.get(self.found.last[number]) == number
+    def _join(self, number: int) -> list[Move]:
+        """Put an array together of pieces."""
+        (axis, bounds), *pieces = self.lines[number].args
+        before = (slice(None),) * axis
+        return [
+            self._move(number, piece, (*before, slice(start, stop)))
+            for piece, (start, stop) in zip(pieces, pairwise(bounds), strict=True)
+            if stop > start
+        ]
 
     def _find_last_uses(self) -> list[int]:
         """Return when each line is last needed, or something that looks at it."""
@@ -120,15 +137,23 @@ class _Rolling:
 
     def _begin(self, number: int, x: Any, used: list[int], *others: Any) -> None:
         """Let an array be the one that is written to if nothing needs it later; else copy it."""
-        root = self.view(x).root if type(x) is Ref else None
         roots = [self.view(other).root for other in others if type(other) is Ref]
-        own = x not in self.views or x in self._aliases
-        if type(x) is Ref and own and used[x] == number and root not in roots:
+        if (
+            type(x) is Ref
+            and self._is_own(x)
+            and used[x] == number
+            and self.view(x).root not in roots
+        ):
             self.views[number] = self.view(x)
             self._aliases.add(number)
             self._moves[number] = []
         else:
-            self._moves[number] = [Move(False, whole(number, self.lines[number].shape), self._by(x))]
+            to = whole(number, self.lines[number].shape)
+            self._moves[number] = [Move(False, to, self._by(x, number))]
+
+    def _is_own(self, number: Ref) -> bool:
+        """Tell whether the memory of a line is no part of that of another."""
+        return number not in self.views or number in self._aliases
 
     def _add(self, number: int, used: list[int]) -> None:
         scatter = self.found.added[number]
@@ -139,13 +164,11 @@ class _Rolling:
 
     def _move(self, number: int, value: Any, index: Any, adds: bool = False) -> Move:
         part = self._part(self.view(number), index)
-        by = self._by(value)
-        if isinstance(by, View):
-            by = View(by.root, part.shape, by.offset, by.within(part.shape))
-        return Move(adds, part, by)
+        return Move(adds, part, self._by(value, number))
 
-    def _by(self, value: Any) -> View | float:
-        return self.view(value) if type(value) is Ref else float(value)
+    def _by(self, value: Any, number: int) -> View | Any:
+        """Return where elements come from, or the constants that they are."""
+        return self.view(value) if type(value) is Ref else np.array(value, self.lines[number].dtype)
 
     # Bodies. --------------------------------------------------------------------------------------
 
@@ -161,6 +184,8 @@ class _Rolling:
     def _make_body(self, group: Group, before: dict[int, int]) -> None:
         """Make a body of the first stretch, and calls of it of all."""
         body = _Body(self, group)
+        if not body.does_anything:
+            return
         for start, needs in zip(group.starts, group.needs, strict=True):
             given = [self._given(source, start, needs) for source in body.sources]
             results = [start + at for at in body.results]
@@ -199,7 +224,15 @@ class _Body:
             for k in self.found.kinds.free[n]
             if k != INDEX.get(self.lines[n].name) and self._differs(n - self.start, k)
         }
-        self.sources = [*self._find_places(), *[("number", n - self.start, k) for n, k in self._passed]]
+        self.sources = [
+            *self._find_places(),
+            *[("number", n - self.start, k) for n, k in self._passed],
+        ]
+
+    @property
+    def does_anything(self) -> bool:
+        """Whether it has results or guards: views alone need no call."""
+        return bool(self.results or self._guards)
 
     def _find_places(self) -> list[tuple[str, int, int]]:
         """Return the earlier lines that are needed, and the views of them."""

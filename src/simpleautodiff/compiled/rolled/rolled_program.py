@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from numpy.typing import NDArray
+
 from simpleautodiff.compiled.array.view_accesses import View, whole
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 
@@ -25,11 +27,18 @@ class BodyCall(NamedTuple):
 
 
 class Move(NamedTuple):
-    """Elements of an array that are set, or added to: by those of a view, or by a number."""
+    """Elements of an array that are set, or added to: by those of a view, or by constants."""
 
     adds: bool
     to: View
-    by: View | float
+    by: View | NDArray[Any]
+
+
+class LineCall(NamedTuple):
+    """A line that NumPy computes."""
+
+    number: int
+    needs: list[int]
 
 
 class RolledProgram(NamedTuple):
@@ -41,7 +50,7 @@ class RolledProgram(NamedTuple):
         What was rolled.
     bodies : list of RecordedProgram
         Programs that are called.
-    calls : list of BodyCall or Move
+    calls : list of BodyCall, Move or LineCall
         What is done.
     views : dict
         Lines that lie where others do.
@@ -49,7 +58,7 @@ class RolledProgram(NamedTuple):
 
     recorded: RecordedProgram
     bodies: list[RecordedProgram]
-    calls: list[BodyCall | Move]
+    calls: list[BodyCall | Move | LineCall]
     views: dict[int, View]
 
     def view(self, number: int) -> View:

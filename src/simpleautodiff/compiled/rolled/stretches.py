@@ -12,15 +12,20 @@ program is cut there, and elements are moved.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from simpleautodiff.compiled.array.simplify import argument_key
 from simpleautodiff.compiled.array.view_accesses import View
 from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.lines import INDEX, LineKinds
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
+from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
 
 ROUNDS = 4  # how often stretches are cut again at what has to be moved
+PIECES = 8  # of so many an array is put together by moves
 
 
 class Group:
@@ -41,13 +46,15 @@ class Stretches:
         Lines that are views of what was computed before their stretch.
     moved : set of int
         Lines that are moves.
+    by_numpy : set of int
+        Lines that NumPy computes.
     added : dict
         Of sums that are moves: the line of an array that is nothing but zeros and what is added.
     last : list of int
         The last line that needs each; for results of the program, one more than there are lines.
     """
 
-    def __init__(self, recorded: RecordedProgram, kinds: LineKinds) -> None:
+    def __init__(self, recorded: RecordedProgram, kinds: LineKinds, precise: bool) -> None:
         self.recorded, self.lines, self.kinds = recorded, recorded.lines, kinds
         self.dropped: set[int] = set()
         self.moved: set[int] = set()
@@ -59,6 +66,9 @@ class Stretches:
         self._place_guards()
         first = recorded.inputs
         self.parts = [(first + a, first + b) for a, b in cut_at_repeats(kinds.symbols[first:])]
+        self._move_pieces()
+        self.by_numpy = self._find_numpy_lines(precise)
+        self._cut(self.by_numpy | {number + 1 for number in self.by_numpy})
         self._cut_at_moves()
         self._add_in_place()
 
@@ -85,7 +95,7 @@ class Stretches:
         """Return the stretches that are the same inside, together; with views, also outside."""
         found: dict[Any, Group] = {}
         for start, stop in self.parts:
-            if start in self.moved:
+            if start in self.moved or start in self.by_numpy:
                 continue
             key, needs = self._form(start, stop)
             if views is not None:
@@ -126,6 +136,30 @@ class Stretches:
                 found.append(argument_key(line.args[INDEX[line.name]]))
         return tuple(found)
 
+    def _can_move(self, line: Line) -> bool:
+        """Tell whether a line takes numbers of its own dtype alone, and some of them."""
+        refs = [arg for arg in line.args if type(arg) is Ref]
+        kinds = {self.lines[place].dtype for place in refs}
+        return kinds == {line.dtype} and not any(0 in self.lines[place].shape for place in refs)
+
+    def _move_pieces(self) -> None:
+        """Let arrays that are put together of many pieces be moves."""
+        for number, line in enumerate(self.lines):
+            if line.name == "concatenate" and len(line.args) > PIECES and self._can_move(line):
+                self.moved.add(number)
+        self._cut(self.moved | {number + 1 for number in self.moved})
+
+    def _find_numpy_lines(self, precise: bool) -> set[int]:
+        """Return the lines that cannot be compiled: it is tried with one line of each kind."""
+        symbols, first = self.kinds.symbols, self.recorded.inputs
+        kinds, where = np.unique(symbols[first:], return_index=True)
+        refused = [
+            kind for kind, number in zip(kinds, first + where, strict=True)
+            if number not in self.moved and not can_compile(alone(self.lines, int(number)), precise)
+        ]  # fmt: skip
+        found = np.flatnonzero(np.isin(symbols[first:], refused)) + first
+        return {int(number) for number in found}
+
     def _cut_at_moves(self) -> None:
         """Cut at what has to be moved, until nothing more has."""
         for _ in range(ROUNDS):
@@ -141,7 +175,7 @@ class Stretches:
         parts = []
         for start, stop in self.parts:
             edges = [start, *[at for at in range(start + 1, stop) if at in cuts], stop]
-            parts += list(zip(edges, edges[1:], strict=False))
+            parts += list(pairwise(edges))
         self.parts = parts
 
     def _look_at_indices(self, group: Group) -> set[int]:
@@ -166,7 +200,7 @@ class Stretches:
         k = INDEX.get(line.name)
         if k is None or k not in self.kinds.free[group.starts[0] + at]:
             return False
-        if not line.shape and line.name != "getitem":
+        if 0 in line.shape or not (line.name == "getitem" or self._can_move(line)):
             return False
         first = argument_key(line.args[k])
         return any(argument_key(self.lines[start + at].args[k]) != first for start in group.starts)

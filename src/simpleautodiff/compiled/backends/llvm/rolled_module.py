@@ -1,4 +1,4 @@
-"""A rolled program as LLVM's text: a function for each body, and one that goes through the words."""
+"""A rolled program as LLVM's text: a function for each body, and one that calls them in turn."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ class NativeRolled:
         )
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
-        self._start = self.words.ctypes.data
-        self._stop = self._start + self.words.nbytes
+        self._words = self.words.ctypes.data
 
-    def __call__(self, block: int) -> int:
-        """Run the program on a block, given by its address."""
-        return int(self._run(block, self._start, self._stop))
+    def __call__(self, block: int, start: int, stop: int) -> int:
+        """Go through some of the words, with a block that is given by its address."""
+        return int(self._run(block, self._words + 8 * start, self._words + 8 * stop))
 
 
 def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
@@ -66,9 +65,7 @@ def _write(module: Module, number: int, body: Any, lanes: int) -> int:
     else:
         assert isinstance(body, MoveBody)
         count, status = _write_move(module, builder, body.loop, lanes), "0"
-    module.functions.append(
-        builder.text(f"internal i32 @call{number}{_HEAD}", f"ret i32 {status}")
-    )
+    module.functions.append(builder.text(f"internal i32 @call{number}{_HEAD}", f"ret i32 {status}"))
     return 2 + count
 
 
@@ -80,7 +77,7 @@ def _write_move(module: Module, builder: Builder, loop: Loop, lanes: int) -> int
     name, slots = write_loop(module, loop, lanes)
     args = ", ".join([f"ptr {_address(builder, slot)}" for slot in slots])
     builder.line(f"call void @{name}({args})")
-    return 1 + max(slots)
+    return 2
 
 
 def _write_run(lengths: list[int]) -> str:
