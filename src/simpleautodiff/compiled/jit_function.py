@@ -226,7 +226,9 @@ class JitFunction:
         recorded, outputs = record_program(self.f, described, self.options)
         finish = find_finish(outputs, result, name_of(self.f))
         results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
-        path = Path(recorded, make_program(recorded, self.options), finish, results)
+        with engine.recording() as use, use:
+            program = make_program(recorded, self.options)
+        path = Path(recorded, program, finish, results)
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
