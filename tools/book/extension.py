@@ -117,6 +117,15 @@ def write_plainly(
             )
 
 
+def level_captions(app: Sphinx, page: str, template: str, context: Any, tree: Any) -> None:
+    """Give the captions of the contents the level that a reader of screens asks for."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace(
+                'class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'
+            )
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add all of it to Sphinx."""
     app.add_directive("show", Show)
@@ -128,4 +137,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", run_page)
     app.connect("autodoc-process-docstring", write_plainly)
     app.connect("html-collect-pages", write_decks)
+    app.connect("html-page-context", level_captions, priority=900)  # after those of the theme
     return {"parallel_read_safe": False, "parallel_write_safe": True}
