@@ -1,5 +1,6 @@
 """The book: every example of every page runs, and every part of it is where the others look."""
 
+import doctest
 import pathlib
 import re
 import shlex
@@ -7,10 +8,10 @@ import tomllib
 
 import pytest
 
+import render
 import simpleautodiff as ad
 from cells import Page, find_cells, find_pages
 from links import find_dead_links
-from render import render
 from simpleautodiff import learn
 from simpleautodiff.cli.options import parse_options
 from simpleautodiff.learn.grading.bank import TASKS
@@ -116,18 +117,19 @@ def test_every_public_name_is_in_the_reference():
 
 
 def test_a_figure_is_dark_where_the_book_is(tmp_path):
-    shown = render(ad.figure(ad.trace(lambda x: x * x, 2.0), "values"), tmp_path, "figure")
+    shown = render.render(ad.figure(ad.trace(lambda x: x * x, 2.0), "values"), tmp_path, "figure")
     assert shown.count("<svg") == 1
+    assert doctest.testmod(render).failed == 0
     assert "body[data-theme=dark]{" in shown
     assert not re.search(r"@media \(prefers-color-scheme:dark\)\{\s*\.", shown)
 
 
 def test_pages_and_sheets_are_written_beside_the_book(tmp_path):
     page = ad.explore("x * y", 2, 3, path=tmp_path / "own.html")
-    shown = render(page, tmp_path / "shown", "chapter") + render(
+    shown = render.render(page, tmp_path / "shown", "chapter") + render.render(
         learn.exercise("x * y", 2, 3), tmp_path / "shown", "sheet"
     )
     written = {path.name for path in (tmp_path / "shown").iterdir()}
     assert {"chapter-own.html", "sheet.html", "sheet-answers.tex"} <= written
-    linked = re.findall(r'href="{root}shown/([^"]+)"', shown)
+    linked = re.findall(r'href="{root}shown/([^"{]+)', shown)
     assert set(linked) == written

@@ -50,15 +50,18 @@ def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 class Show(SphinxDirective):
-    """A block of code and the value of its last line."""
+    """A block of code and the value of its last line; of a page, at a phase of its stepper."""
 
     has_content = True
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the code, and what it has shown."""
         text = "\n".join(self.content)
         code = nodes.literal_block(text, text, language="python")
-        return [code, nodes.raw("", next(self.env.temp_data[SHOWN]), format="html")]
+        place = f"#phase={self.arguments[0]}" if self.arguments else ""
+        shown = next(self.env.temp_data[SHOWN]).replace("{place}", place)
+        return [code, nodes.raw("", shown, format="html")]
 
 
 class Slide(Directive):
