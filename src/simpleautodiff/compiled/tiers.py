@@ -12,6 +12,7 @@ from typing import Any
 
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
@@ -23,7 +24,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     batched = batched_program(recorded)
     if batched is not None:
         return batched
-    kernel = unroll_if_small(recorded, options.precise)
+    real = recorded if options.precise else split_complex(recorded)
+    kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)
     return TieredArrayProgram(recorded, options.precise, options.tier)
