@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
-from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
