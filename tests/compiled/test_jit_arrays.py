@@ -756,3 +756,17 @@ def test_a_small_table_is_read_across():
     agree(lambda x, t: np.sum(x * t.T[2][:, None] + t[:30, 3], axis=1), x, table, rtol=1e-11)
     agree(lambda x, t: np.einsum("abc,bd->acd", x, t[:, ::2]), x, table, rtol=1e-11)
     agree(lambda x, t: np.max(x[:, :, :, None] - t[None, :, None, ::3], axis=(0, 1)), x, table)
+
+
+@pytest.mark.parametrize("scale", [1.0, -3.5])
+def test_weights_that_their_sum_divides_add_up_to_one(scale):
+    """The gradient at the largest element is a small number beside 1 - sum(weights)."""
+
+    def f(x):
+        most = np.max(x)
+        return scale * (most + np.log(np.sum(np.exp(x - most))))
+
+    x = np.random.default_rng(0).uniform(size=200_000)
+    _, (gradient,) = ArrayProgram(record(ad.grad(f), x)).run([x])
+    weights = np.exp(x - x.max())
+    np.testing.assert_allclose(gradient, scale * weights / math.fsum(weights), rtol=4e-15)
