@@ -56,7 +56,7 @@ def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:
         new.take(number, line)
     guards = [g._replace(place=new.of[g.place]) for g in recorded.guards]
     outputs = with_values(list(recorded.outputs), new.of)
-    return _without_dead(RecordedProgram(new.lines, recorded.inputs, guards, outputs))
+    return without_dead(RecordedProgram(new.lines, recorded.inputs, guards, outputs))
 
 
 class _Cleaner:
@@ -88,7 +88,7 @@ class _Cleaner:
             same = self._factor_out(line)
         if same is not None:
             return same
-        key = (line.what, _key(line.args), _key(line.kwargs))
+        key = (line.what, argument_key(line.args), argument_key(line.kwargs))
         if key not in self._known:
             self._known[key] = self._append(line)
         return self._known[key]
@@ -218,15 +218,15 @@ def _is_all(arg: Any, number: float) -> bool:
     )
 
 
-def _key(tree: Any) -> Any:
+def argument_key(tree: Any) -> Any:
     """Return what is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, are not."""
     kind = type(tree)
     if kind is tuple or kind is list:
-        return kind, tuple([_key(part) for part in tree])
+        return kind, tuple([argument_key(part) for part in tree])
     if kind is dict:
-        return tuple([(name, _key(part)) for name, part in tree.items()])
+        return tuple([(name, argument_key(part)) for name, part in tree.items()])
     if kind is slice:
-        return slice, _key((tree.start, tree.stop, tree.step))
+        return slice, argument_key((tree.start, tree.stop, tree.step))
     if kind is float:
         return float, struct.pack("d", tree)
     if kind is Ref or kind in (int, bool, str, type(None)):
@@ -236,22 +236,31 @@ def _key(tree: Any) -> Any:
     return id(tree)  # the program keeps it, so that nothing else has this number
 
 
-def _without_dead(program: RecordedProgram) -> RecordedProgram:
+def without_dead(program: RecordedProgram) -> RecordedProgram:
+    """Return a program without the lines that neither results nor guards need."""
     lines = program.lines
     needed = [number < program.inputs for number in range(len(lines))]
     for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
         needed[place] = True
     for number in range(len(lines) - 1, -1, -1):
         if needed[number]:
-            for place in places((lines[number].args, lines[number].kwargs)):
+            what, args, kwargs, _, _ = lines[number]
+            for arg in args:
+                if type(arg) is Ref:
+                    needed[arg] = True
+                elif type(arg) in (tuple, list, slice):
+                    for place in places(arg):
+                        needed[place] = True
+            for place in places(kwargs) if kwargs else ():
                 needed[place] = True
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
-            kept.append(line._replace(args=args, kwargs=kwargs))
+            what, args, kwargs, shape, dtype = line
+            kwargs = with_values(kwargs, of) if kwargs else kwargs
+            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype))
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

@@ -23,7 +23,7 @@ from simpleautodiff.rules.array.shapes import (
     shift_axes,
 )
 from simpleautodiff.rules.branches import masked
-from simpleautodiff.rules.roots import carry_root
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -115,6 +115,8 @@ def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     full = shape_of(x)[1:]
     if find_batches(index):
         return getitem(reshape(x, (-1,)), _flat_batch_indices(size, index, full))
+    if not isinstance(index, tuple):
+        return getitem(x, _index_batch(index))
     return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_indices(index, full)))
 
 

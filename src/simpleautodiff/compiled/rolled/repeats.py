@@ -1,0 +1,107 @@
+"""Where a sequence repeats: it is cut into stretches, so that few of them differ.
+
+A loop that was recorded is the same stretch of lines again and again, loops inside loops are
+stretches inside stretches, and a first or a last iteration may differ from the others. Nothing is
+decided here but where to cut: whether two stretches are the same is found out when each is looked
+at, so a bad cut costs time and is never wrong.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simpleautodiff.compiled.rolled.limits import ROLLING
+
+Numbers = NDArray[Any]
+
+CANDIDATES = 6  # periods that are tried for each length of window
+
+
+class RepeatedRun(NamedTuple):
+    """A stretch in which every line is the same as the one a period later, up to its end."""
+
+    start: int
+    stop: int
+    period: int
+
+
+def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
+    """Cut a sequence into stretches, so that few of them differ.
+
+    Examples
+    --------
+    >>> body = [5, 6, 7, 8] * 8
+    >>> cuts = cut_at_repeats(np.array([1, 2, 3, *body * 20, 4]))
+    >>> cuts[0], cuts[1], cuts[2], cuts[-1]
+    ((0, 3), (3, 27), (27, 51), (643, 644))
+    """
+    free = np.ones(len(symbols), bool)
+    cuts: list[tuple[int, int]] = []
+    for run in sorted(_find_runs(symbols), key=_rank):
+        for start, stop in _stretches(free[run.start : run.stop]):
+            if stop - start >= 2 * run.period:
+                first, last = run.start + start, run.start + stop
+                taken = _cut_run(RepeatedRun(first, last, run.period))
+                free[taken[0][0] : taken[-1][1]] = False
+                cuts += taken
+    for start, stop in _stretches(free):
+        cuts += [(at, min(at + ROLLING.most, stop)) for at in range(start, stop, ROLLING.most)]
+    return sorted(cuts)
+
+
+def _rank(run: RepeatedRun) -> tuple[int, int, int]:
+    """Say which repeats are cut out first: bodies that are neither short nor long, long loops."""
+    kind = (
+        0 if ROLLING.short <= run.period <= ROLLING.long else 1 if run.period < ROLLING.short else 2
+    )
+    return kind, run.start - run.stop, run.period
+
+
+def _cut_run(run: RepeatedRun) -> list[tuple[int, int]]:
+    """Return the bodies of a repeat, several together if they are short."""
+    together = run.period * -(-ROLLING.short // run.period)
+    cuts, at = [], run.start
+    for length in (together, run.period):
+        while at + length <= run.stop:
+            cuts.append((at, at + length))
+            at += length
+    return cuts
+
+
+def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
+    found = []
+    for period in _find_periods(symbols):
+        same = symbols[period:] == symbols[:-period]
+        for start, stop in _stretches(same):
+            run = RepeatedRun(start, stop + period, period)
+            enough = ROLLING.least if period < ROLLING.short else 2 * period
+            if stop - start >= period and run.stop - run.start >= enough:
+                found.append(run)
+    return found
+
+
+def _find_periods(symbols: Numbers) -> list[int]:
+    """Return the most frequent distances between equal windows, of windows of several lengths."""
+    periods: dict[int, None] = {}
+    hashes, width = symbols.astype(np.uint64), 1
+    while 4 * width <= len(symbols):
+        order = np.argsort(hashes, kind="stable")
+        again = np.flatnonzero(hashes[order][1:] == hashes[order][:-1])
+        distances = order[again + 1] - order[again]
+        if not len(distances):
+            break
+        counts = np.bincount(distances)
+        best = np.argsort(-counts, kind="stable")[:CANDIDATES]
+        periods |= dict.fromkeys([int(p) for p in best if p and counts[p] * 8 >= width])
+        mixed = hashes[:-width] * np.uint64(0x9E3779B97F4A7C15) + hashes[width:]
+        hashes, width = mixed ^ (mixed >> np.uint64(29)), 2 * width
+    return list(periods)
+
+
+def _stretches(flags: Numbers) -> list[tuple[int, int]]:
+    """Return where a sequence of bools is true: the first place, and the one after the last."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], flags, [False])).astype(np.int8)))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
