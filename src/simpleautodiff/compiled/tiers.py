@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
@@ -30,7 +31,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     rolled = _roll_up(recorded, options)
     if rolled is not None:
         return rolled
-    kernel = unroll_if_small(recorded, options.precise)
+    real = recorded if options.precise else split_complex(recorded)
+    kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)
     return TieredArrayProgram(recorded, options.precise, options.tier)
