@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -23,8 +24,13 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
     """
     known: set[int] = set()
+    regular: dict[Primitive, bool] = {}
     for node in tape:
         if node.primitive is None:
+            continue
+        if node.primitive not in regular:
+            regular[node.primitive] = _is_regular(node.primitive)
+        if regular[node.primitive]:
             continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
         for k in values_read(node.primitive, parents):
@@ -49,6 +55,17 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     return False
 
 
+def _is_regular(primitive: Primitive) -> bool:
+    """Tell whether slopes are finite whatever the numbers, as those of sums and indices are."""
+    everything = tuple(range(primitive.arity))
+    return (
+        not values_read(primitive, everything)
+        and primitive.domain is REALS
+        and not primitive.kinks
+        and not (primitive.listed and _grows(primitive))
+    )
+
+
 @cache
 def _grows(primitive: Primitive) -> bool:
     """Tell whether a slope leaves the range of floats where its argument does not, as sinh's.
@@ -68,6 +85,8 @@ def _grows(primitive: Primitive) -> bool:
 
 def _is_finite(x: Any) -> bool:
     """Tell whether numbers are finite; those of a program that is being recorded may be any."""
+    if type(x) is float or type(x) is np.float64:
+        return math.isfinite(x)
     while isinstance(x, Traced):
         if hasattr(x, "concrete"):
             return False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
 from simpleautodiff.compiled.array.assemble import chosen_access, copy_loop, scatter_loops
+from simpleautodiff.compiled.array.boxes import Box
 from simpleautodiff.compiled.array.classify import (
+    ELEMENT,
     GATHER,
     IN_LOOPS,
     INPUT,
@@ -153,6 +156,7 @@ class _Fusion:
         self.folds: list[Fold] = []
         self.values: dict[int, int] = {}
         self._known: dict[Any, int] = {}
+        self._box: Box | None = None  # what is computed now fills this part of the loop alone
 
     def loop(self) -> Loop:
         """Return the loop; what is not needed in memory is stored all the same, until pruned."""
@@ -184,11 +188,15 @@ class _Fusion:
         known = self.plan.known(arg) if type(arg) is not Ref else None
         if known:
             return self.flat.const(known.number, weak_kind if known.weak else known.dtype)
-        if self.plan.joins(arg, number) and self.plan.views[arg].root in self.values:
-            return self.values[self.plan.views[arg].root]
+        root = self.plan.views[arg].root if self.plan.joins(arg, number) else None
+        if root is not None and self._box and self._is_inside(root):
+            return self._compute(root)
+        if root in self.values and not self._box:
+            return self.values[root]
         view = self.plan.view(arg)
         dtype = self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype)
-        return self._load(self._access(view, shape, dtype or ""))
+        access = self._access(view, shape, dtype or "")
+        return self._load(self._move(access, self._box) if self._box else access)
 
     def _load(self, access: Access) -> int:
         key = tuple([
@@ -242,19 +250,78 @@ class _Fusion:
         return self._load(access)
 
     def _layers(self, number: int) -> int:
-        """Load elements that lie in boxes; what is in none is zero."""
+        """Load elements that lie in boxes, or compute them there; what is in none is zero."""
         line, dtype = self.plan.lines[number], self.plan.dtype_of(number) or ""
-        under: Access | None = None
-        for box, view in boxes(self.plan, line):
-            steps_ = view.within(line.shape)
-            moved = sum(first * step for (first, _), step in zip(box, steps_, strict=True))
-            wide = View(view.root, line.shape, view.offset - moved, steps_)
-            access = self._access(wide, line.shape, dtype)
-            access.box = tuple([b for n, b in zip(line.shape, box, strict=True) if n != 1])
-            access.under = under
-            under = access
-        assert under is not None
-        return self._load(under)
+        value: int | None = None
+        under: Access | None = None  # what the value is loaded from, if from nothing else
+        for full, view in self.plan.layers[number]:
+            box = tuple([b for n, b in zip(line.shape, full, strict=True) if n != 1])
+            if view.root in self.values and self._is_whole(view, box):
+                value, under = self.values[view.root], None
+                continue
+            if self._fills(view, box):
+                value, under = self._choose(box, self._in_box(view.root, box), value, dtype), None
+                continue
+            steps_ = tuple([s for n, s in zip(line.shape, view.strides, strict=True) if n != 1])
+            access = self._move(Access(view.root, dtype, view.offset, steps_), box)
+            if value is None or under:
+                access.under = under
+                value, under = self._load(access), access
+            else:
+                value = self._choose(box, self._load(access), value, dtype)
+        assert value is not None
+        return value
+
+    def _move(self, access: Access, box: Box) -> Access:
+        """Return an access to elements that fill a box, by the indices of the loop."""
+        filled = iter(access.strides)
+        strides = (
+            tuple([next(filled) if last - first > 1 else 0 for first, last in box])
+            if len(access.strides) < len(box)
+            else access.strides
+        )
+        moved = sum(first * step for (first, _), step in zip(box, strides, strict=True))
+        return Access(access.slot, access.dtype, access.offset - moved, strides, box=box)
+
+    def _choose(self, box: Box, inside: int, outside: int | None, dtype: str) -> int:
+        """Take a number in a box, and another one outside of it."""
+        if outside is None:
+            outside = self.flat.zero(dtype)
+        truth = self.plan.view_as(True, np.dtype(bool))
+        is_inside = self._load(Access(truth.root, "?", 0, (0,) * len(box), box=box))
+        return self.flat.make("select", is_inside, inside, outside)
+
+    def _is_whole(self, view: View, box: Box) -> bool:
+        """Tell whether a box is filled with a whole result, in its order."""
+        sizes = tuple([last - first for first, last in box])
+        return view.is_whole and squeeze(self.plan.lines[view.root].shape) == squeeze(sizes)
+
+    def _fills(self, view: View, box: Box) -> bool:
+        """Tell whether to compute what fills a box here: nothing else needs it, and it is large.
+
+        Then it is not kept in memory, and what it is computed from must not be more than that.
+        """
+        if not self._is_inside(view.root) or not self._is_whole(view, box):
+            return False
+        large = 2 * math.prod([last - first for first, last in box]) >= math.prod(self.shape)
+        return large and len(set(self._kept_for(view.root))) <= 1
+
+    def _kept_for(self, number: int) -> Iterator[int]:
+        """Yield what has to be in memory for a line to be computed once more."""
+        for arg in places(self.plan.lines[number].args):
+            if self.plan.joins(arg, number):
+                root = self.plan.views[arg].root
+                yield from self._kept_for(root) if self._is_inside(root) else [root]
+
+    def _is_inside(self, root: int) -> bool:
+        return root in self.plan.read_once and self.plan.how[root] == ELEMENT
+
+    def _in_box(self, root: int, box: Box) -> int:
+        self._box = box
+        try:
+            return self._compute(root)
+        finally:
+            self._box = None
 
     def _distances(self, number: int) -> int:
         """Compute how far on chosen elements are, counting from the end what is negative."""
@@ -270,7 +337,7 @@ class _Fusion:
 
 
 def prune(work: list[Task], plan: Schedule) -> list[Task]:
-    """Return the work without stores that nobody reads, with simpler bodies of loops."""
+    """Return the work without what nobody reads, with simpler bodies of loops."""
     read = {plan.views[place].root for place in places(plan.outputs)}
     kept: list[Task] = []
     for piece in reversed(work):
@@ -280,6 +347,8 @@ def prune(work: list[Task], plan: Schedule) -> list[Task]:
             if not piece.stores and not piece.folds:
                 continue
             _simplify(piece)
+        elif isinstance(piece, BlasProduct) and piece.number not in read:
+            continue
         read |= set(read_by(plan, piece))
         kept.append(piece)
     return kept[::-1]
