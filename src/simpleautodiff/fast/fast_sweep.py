@@ -31,7 +31,8 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     arrays: ArraySweep | None = None
-    scalars, small, medium = engine.scalars, LIMITS.small, LIMITS.medium
+    scalars = engine.scalars | {np.float64}  # elements of arrays are such
+    small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:

@@ -13,8 +13,10 @@ from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS, Primitive
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive
 from simpleautodiff.errors import AutodiffError
+
+SINGLE = {int, float, np.float64}
 
 
 def has_singular_slopes(tape: Iterable[Node]) -> bool:
@@ -25,13 +27,24 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     """
     known: set[int] = set()
     regular: dict[Primitive, bool] = {}
+    multiplied, divided = TABLE["mul"], TABLE["div"]
     for node in tape:
-        if node.primitive is None:
+        primitive = node.primitive
+        if primitive is None:
             continue
-        if node.primitive not in regular:
-            regular[node.primitive] = _is_regular(node.primitive)
-        if regular[node.primitive]:
+        if primitive not in regular:
+            regular[primitive] = _is_regular(primitive)
+        if regular[primitive]:
             continue
+        if primitive is multiplied or primitive is divided:  # the commonest, written out
+            x, y = (a.value if type(a) is Node else a for a in node.args)
+            if type(x) in SINGLE and type(y) in SINGLE:
+                if primitive is divided and not y:
+                    return True
+                slopes = (x, y) if primitive is multiplied else (1 / y, node.value / y)
+                if not (math.isfinite(slopes[0]) and math.isfinite(slopes[1])):
+                    return True
+                continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
         for k in values_read(node.primitive, parents):
             value = node.value if k < 0 else node.args[k]
