@@ -238,13 +238,20 @@ def wrapping(a=MISSING, b=MISSING, *rest):
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
-    "and (type(a.value) is not float or not a.value) and restate(a, b): return explain(a, b)"
+    "and may_be_0(a.value) and restate(a, b): return explain(a, b)"
 )
 _RESTATED = {
     "mul": _PRODUCT,
     "matmul": _PRODUCT,
     "power": "if type(b) is not Node and restate(a, b): return explain(a, b)",
 }
+
+
+def _may_be_0(value: Any) -> bool:
+    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    if type(value) is float or type(value) is np.float64:
+        return not value
+    return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()
 
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
@@ -271,6 +278,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "explain": explain,
         "compute_pooled": compute_pooled,
         "float64": np.float64,
+        "may_be_0": _may_be_0,
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cache
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -26,23 +26,25 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     of rows that may still not be finite, by their domain or kinks or as they grow, are computed.
     """
     known: set[int] = set()
-    added, subtracted, multiplied, divided = (TABLE[name] for name in ("add", "sub", "mul", "div"))
+    regular: dict[Primitive, bool] = {}
+    multiplied, divided = TABLE["mul"], TABLE["div"]
     for node in tape:
         primitive = node.primitive
         if primitive is None:
             continue
-        if type(node.value) in SINGLE and len(node.args) == 2:  # the commonest rows, written out
-            if primitive is added or primitive is subtracted:
+        if primitive not in regular:
+            regular[primitive] = _is_regular(primitive)
+        if regular[primitive]:
+            continue
+        if primitive is multiplied or primitive is divided:  # the commonest, written out
+            x, y = (a.value if type(a) is Node else a for a in node.args)
+            if type(x) in SINGLE and type(y) in SINGLE:
+                if primitive is divided and not y:
+                    return True
+                slopes = (x, y) if primitive is multiplied else (1 / y, node.value / y)
+                if not (math.isfinite(slopes[0]) and math.isfinite(slopes[1])):
+                    return True
                 continue
-            if primitive is multiplied or primitive is divided:
-                x, y = (a.value if type(a) is Node else a for a in node.args)
-                if type(x) in SINGLE and type(y) in SINGLE:
-                    if primitive is divided and not y:
-                        return True
-                    slopes = (x, y) if primitive is multiplied else (1 / y, node.value / y)
-                    if not (isfinite(slopes[0]) and isfinite(slopes[1])):
-                        return True
-                    continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
         for k in values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
@@ -66,6 +68,17 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     return False
 
 
+def _is_regular(primitive: Primitive) -> bool:
+    """Tell whether slopes are finite whatever the numbers, as those of sums and indices are."""
+    everything = tuple(range(primitive.arity))
+    return (
+        not values_read(primitive, everything)
+        and primitive.domain is REALS
+        and not primitive.kinks
+        and not (primitive.listed and _grows(primitive))
+    )
+
+
 @cache
 def _grows(primitive: Primitive) -> bool:
     """Tell whether a slope leaves the range of floats where its argument does not, as sinh's.
@@ -85,6 +98,8 @@ def _grows(primitive: Primitive) -> bool:
 
 def _is_finite(x: Any) -> bool:
     """Tell whether numbers are finite; those of a program that is being recorded may be any."""
+    if type(x) is float or type(x) is np.float64:
+        return math.isfinite(x)
     while isinstance(x, Traced):
         if hasattr(x, "concrete"):
             return False

@@ -34,6 +34,11 @@ class Certificate:
 def certify(f: Callable[..., Any], box: Any, pieces: int = 1) -> Certificate:
     """Enclose the value and the derivatives of `f` over a box, and prove their signs.
 
+    Every number that `f` or a derivative takes in the box is in the intervals that are returned,
+    rounding included; they may be wider than needed. Where a branch is not the same in the whole
+    box, or a function leaves its domain, a `DomainError` says so. Rules of your own, and
+    `stop_gradient`, are believed.
+
     Parameters
     ----------
     f
@@ -42,11 +47,6 @@ def certify(f: Callable[..., Any], box: Any, pieces: int = 1) -> Certificate:
         For each argument a pair (lo, hi), an `Interval`, or a list or dict of them.
     pieces
         Into how many boxes to divide; more give narrower intervals, and decide more branches.
-
-    Every number that `f` or a derivative takes in the box is in the intervals that are returned,
-    rounding included; they may be wider than needed. Where a branch is not the same in the whole
-    box, or a function leaves its domain, a `DomainError` says so. Rules of your own, and
-    `stop_gradient`, are believed.
 
     Examples
     --------
