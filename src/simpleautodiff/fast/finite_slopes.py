@@ -46,7 +46,7 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     return True
                 continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
-        for k in values_read(node.primitive, parents):
+        for k in values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
             value = value.value if type(value) is Node or type(value) is Constant else value
             if id(value) not in known:
@@ -54,14 +54,14 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     return True
                 known.add(id(value))
         if (
-            node.primitive.domain is not REALS
-            or node.primitive.kinks
-            or (node.primitive.listed and _grows(node.primitive))
+            primitive.domain is not REALS
+            or primitive.kinks
+            or (primitive.listed and _grows(primitive))
         ):
             values = node.values()
             for k in parents:
-                if not isinstance(node.primitive.partials[k], LinearRule):
-                    slope = node.primitive.partial(k, node.value, values)
+                if not isinstance(primitive.partials[k], LinearRule):
+                    slope = primitive.partial(k, node.value, values)
                     slope = getattr(slope, "slope", slope)  # of elements some of which have none
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True

@@ -130,7 +130,7 @@ class _Cleaner:
                 return self._place(line._replace(args=(without, line.args[1 - k])))
         return None
 
-    def _sum(self, array: Ref) -> Ref:
+    def _sum(self, array: Ref) -> Any:
         of = self.lines[array]
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
