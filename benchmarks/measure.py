@@ -126,6 +126,29 @@ def _wait_for_threads(step_s: float = 0.005, steps: int = 20) -> None:
             return
 
 
+def settle(run: Callable[[], object], calls: int = 70, longest_s: float = 60.0) -> int:
+    """Call until nothing more is compiled in the background; return the number of calls.
+
+    What is compiled as it is called is so after some calls, in another thread, and more than once.
+    """
+    done, quiet, begin = 0, 0, time.process_time()
+    while quiet < 2 and time.process_time() - begin < longest_s:
+        turn = time.process_time()
+        for _ in range(calls):
+            run()
+            done += 1
+            if time.process_time() - turn > 1.0:
+                break
+        busy = time.process_time()
+        while time.process_time() - busy < longest_s:
+            before = time.process_time()
+            time.sleep(0.02)
+            if time.process_time() - before < 0.002:
+                break
+        quiet = quiet + 1 if done >= calls and time.process_time() - busy < 0.01 else 0
+    return done
+
+
 def _first_turn(run: Callable[[], object], slice_s: float) -> tuple[int, list[float]]:
     """Find how many calls make a turn long enough to be timed well.
 

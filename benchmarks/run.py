@@ -17,7 +17,10 @@ from measure import deeply, one_thread
 from report import Section, digits
 
 # Modules with KINDS, FULL, QUICK and SECTIONS.
-PARTS = ("engine", "arrays", "compiled", "display", "pieces")
+PARTS = {
+    **{name: name for name in ("engine", "arrays", "compiled", "display", "pieces")},
+    **{name: f"{name}.table" for name in ("gradbench", "programs")},
+}
 
 
 def environment(field: Field) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def summary(sections: list[Section]) -> str:
 def benchmark(names: list[str], quick: bool, json_file: Path | None) -> None:
     """Measure what was asked for; print each section as it is done."""
     begin = time.perf_counter()
-    parts: list[Any] = [import_module(name) for name in names]
+    parts: list[Any] = [import_module(PARTS[name]) for name in names]
     field = Field(kind for part in parts for kind in part.KINDS)
     about = environment(field)
     versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())

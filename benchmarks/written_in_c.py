@@ -12,7 +12,6 @@ from typing import Any
 
 from contestants import Library
 
-SOURCE = Path(__file__).with_name("kernels.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-fopenmp-simd", "-mprefer-vector-width=512")
 PLAIN_FLAGS = FLAGS[:-1]  # for processors that know no such width
 
@@ -24,10 +23,12 @@ class WrittenInC(Library):
     package = "gcc"
     limit = 10**7
 
+    source = Path(__file__).with_name("kernels.c")
+
     def __init__(self) -> None:
         if shutil.which("gcc") is None:
             raise ImportError("there is no gcc here", name="gcc")
-        self.library = _compiled()
+        self.library = _compiled(self.source)
 
     @classmethod
     def version(cls) -> str:
@@ -46,11 +47,11 @@ def _argument(arg: Any) -> Any:
     return ctypes.c_long(arg) if isinstance(arg, int) else ctypes.c_void_p(arg.ctypes.data)
 
 
-def _compiled() -> ctypes.CDLL:
+def _compiled(source: Path) -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder, "kernels.so")
         for flags in (FLAGS, PLAIN_FLAGS):
-            command = ["gcc", *flags, "-shared", "-fPIC", "-o", str(target), str(SOURCE), "-lm"]
+            command = ["gcc", *flags, "-shared", "-fPIC", "-o", str(target), str(source), "-lm"]
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode == 0:
                 return ctypes.CDLL(str(target))

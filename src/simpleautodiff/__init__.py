@@ -229,6 +229,11 @@ if typing.TYPE_CHECKING:
         loop as loop,
         schedule as schedule,
     )
+    from simpleautodiff.transforms.sparse import (
+        sparse_hessian as sparse_hessian,
+        sparse_jacobian as sparse_jacobian,
+        sparsity as sparsity,
+    )
     from simpleautodiff.transforms.taylor import (
         jet as jet,
         taylor as taylor,

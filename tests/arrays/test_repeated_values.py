@@ -293,3 +293,17 @@ def test_values_are_those_of_the_plain_function():
         assert ad.jvp(f, (a,), (E,))[0] == f(a)
         aux = ad.grad(lambda a: (f(a), np.linalg.eigh(a)[1]), has_aux=True)(a)[1]
         np.testing.assert_array_equal(aux, np.linalg.eigh(a)[1])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 2.0, 1e6])
+def test_an_element_that_is_0_does_not_depend_on_the_basis(scale):
+    """Of A^(-1/2) at s I: d = -1/2 s^(-3/2) dA, whatever rounding leaves of the 0 beside it."""
+
+    def inverse_root(a):
+        w, v = np.linalg.eigh((a + a.T) / 2)
+        return ((v / np.sqrt(w)) @ v.T)[0, 1]
+
+    a, slope = scale * np.eye(2), -(scale**-1.5) / 4
+    off = np.array([[0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_allclose(ad.grad(inverse_root)(a), slope * off, rtol=1e-13)
+    np.testing.assert_allclose(ad.jvp(inverse_root, (a,), (off,))[1], 2 * slope, rtol=1e-13)

@@ -347,11 +347,13 @@ def test_source_lines_know_their_nodes():
     assert [line["nodes"] for line in doc["code"]] == [[], [2], [3]]
 
 
-def test_arrays_are_shown_without_sliders():
+def test_arrays_bring_a_program_of_their_elements():
     w = np.array([0.5, -0.25])
     doc = make_document(ad.trace(lambda w, x: np.sum(np.tanh(x @ w) ** 2), w, np.ones((3, 2))))
     assert not doc["live"]
-    assert "single numbers" in doc["why"]
+    assert not doc["why"]
+    assert sum(step[0] == "input" for step in doc["kernel"]["steps"]) == 8
+    assert ["nodes", 2, "value"] in map(list, doc["kernel"]["slots"])
     text = {"text": "float64(2,) [0.5, -0.25]", "shape": "(2,)", "most": 0.5, "nan": False}
     assert doc["nodes"][0]["value"] == text | {"dims": [2], "elements": [0.5, -0.25]}
     assert [sweep["mode"] for sweep in doc["sweeps"]] == ["forward", "forward", "reverse"]
@@ -920,18 +922,38 @@ def test_every_file_of_the_page_is_there():
 
 
 @pytest.mark.parametrize(
-    "f",
+    ("f", "guards", "live"),
     [
-        lambda x: ad.where(x < 1, x, x * x),
-        lambda x: x * x if x > 0 else -x,
-        lambda x: np.where(x > 1.0, x, 2 * x),
+        (lambda x: ad.where(x < 1, 4.0, x * x), 0, False),
+        (lambda x: x * x if x > 0 else -x, 1, True),
+        (lambda x: np.where(x > 1.0, x, 2.0) if x < 3 else -x, 1, False),
     ],
 )
-def test_a_function_that_compares_has_no_sliders(f, tmp_path):
-    page = ad.explore(f, 2.0, path=tmp_path / "page.html").read_text()
-    assert "may go another way" in page
-    smooth = ad.explore(lambda x: ad.maximum(x, 1.0), 2.0, path=tmp_path / "page.html").read_text()
-    assert "may go another way" not in smooth
+def test_a_function_that_compares_brings_what_it_asks(f, guards, live):
+    doc = make_document(ad.trace(f, 2.0))
+    assert len(doc["kernel"]["guards"]) == guards
+    assert doc["live"] == live  # what `where` has chosen stands in no formula
+    assert not doc["why"]
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        (lambda x: x * x if x > 0 else -x, np.float32(2.0)),
+        (lambda x: np.where(x > 1.0, x, 2 * x), 2.0),  # elsewhere the sweep has other steps
+    ],
+)
+def test_comparisons_that_cannot_be_followed_are_the_reason_for_no_sliders(f, x):
+    doc = make_document(ad.trace(f, x))
+    assert doc["kernel"] is None
+    assert not doc["live"]
+    assert "compares numbers" in doc["why"]
+
+
+def test_a_function_that_compares_nothing_needs_no_recording():
+    doc = make_document(ad.trace(lambda x: ad.maximum(x, 1.0), 2.0))
+    assert doc["live"]
+    assert doc["kernel"] is None
 
 
 def test_linear_maps_have_no_address_on_the_page(tmp_path):

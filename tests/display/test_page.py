@@ -11,6 +11,8 @@ import pytest
 import simpleautodiff as ad
 from browsing import PHASES, formula, open_page, phase, position, text_sizes
 from simpleautodiff.display.explorer import server
+from simpleautodiff.display.explorer.page import describe
+from simpleautodiff.display.explorer.page_data import make_document
 
 pytestmark = pytest.mark.browser
 SIZES = [(360, 740), (768, 1024), (1280, 800), (1920, 1080)]
@@ -305,6 +307,157 @@ def test_arrays_are_heat_maps_with_value_and_gradient_side_by_side(tab, tmp_path
     said = re.findall(r"\[1, 1\] = (\S+)", tab.inner_text(".readout"))
     assert [float(number) for number in said] == [MATRIX[1, 1], 3 * MATRIX[1, 1] ** 2]
     assert tab.locator("g.node .heat .cell").count() > 0
+
+
+def standardize(x):
+    return np.sum(np.cumsum((x - np.mean(x)) / np.std(x)) ** 3)
+
+
+def smooth(x, w):
+    inner = w[0] * x[:-2] + w[1] * x[1:-1] + w[2] * x[2:]
+    return np.max(inner) + np.sum(np.where(inner > 0.2, inner, np.expm1(inner)))
+
+
+def layer(w, x, b):
+    return np.sum(np.tanh(w @ x + b) ** 2) / 2
+
+
+def smallest(a, c):
+    return np.sum(np.sqrt(np.minimum(a * c, a + c))) + np.clip(c, 0.0, 1.0) * a[0, 0]
+
+
+MOVED = {
+    "standardize": (standardize, (np.array([1.0, 2.5, -0.3, 4.0]),), {"x": {1: 0.7}}),
+    "smooth": (
+        smooth,
+        (np.array([0.3, -0.2, 0.9, 1.4, -1.0]), np.array([0.25, 0.5, 0.25])),
+        {"x": {0: -1.25, 4: 2.0}, "w": {2: -0.125}},
+    ),
+    "layer": (
+        layer,
+        (np.arange(6.0).reshape(2, 3) / 5 - 0.3, np.array([1.0, 2.0, 3.0]), np.array([0.1, -0.2])),
+        {"w": {0: -0.75, 5: 0.5}, "b": {1: 1 / 3}},
+    ),
+    "smallest": (smallest, (np.array([[1.5, 2.0], [0.25, 3.0]]), 0.75), {"a": {3: 0.5}, "c": 0.25}),
+}
+
+
+def numbers_in(document):
+    """Return every number that a document shows, arrays by their text and their elements."""
+    found = []
+    for node in document["nodes"]:
+        found += [node["value"], *(node.get("partials") or {}).values()]
+    for sweep in document["sweeps"]:
+        numbers = {int(i): number for i, number in sweep.get("numbers", {}).items()}
+        found += [number for _, number in sorted(numbers.items())]
+        found += [term[4] for term in sweep.get("terms", [])]
+    return found
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_every_number_of_an_array_program_follows_the_elements(tab, tmp_path, name):
+    f, args, moved = MOVED[name]
+    open_page(tab, tmp_path, f, *args)
+    parameters = f.__code__.co_varnames[: len(args)]
+    there = dict(zip(parameters, (np.array(arg, float) for arg in args), strict=True))
+    for parameter, change in moved.items():
+        if isinstance(change, float):
+            tab.get_by_label(parameter, exact=True).fill(str(change))
+            tab.keyboard.press("Enter")
+            there[parameter] = change
+            continue
+        for at, number in change.items():
+            tab.get_by_label(f"Element of {parameter}", exact=True).select_option(str(at))
+            index = np.unravel_index(at, there[parameter].shape)
+            label = f"{parameter}[{', '.join(map(str, index))}]"
+            tab.get_by_label(label, exact=True).fill(str(number))
+            tab.keyboard.press("Enter")
+            there[parameter].flat[at] = number
+    shown = tab.evaluate(
+        """() => {
+            const { model } = explorer.state();
+            const number = (n) => {
+                if (n === null || n === undefined) return null;
+                return typeof n !== "object" ? Number(n)
+                    : { text: n.text, elements: n.elements?.map(Number) };
+            };
+            const numbers = (record) => Object.fromEntries(
+                Object.entries(record).map(([key, n]) => [key, number(n)]));
+            return {
+                nodes: model.values.map((value, i) =>
+                    ({ value: number(value), partials: numbers(model.partials[i]) })),
+                sweeps: model.sweeps.map(({ numbers: found, terms }) => ({
+                    numbers: numbers(found),
+                    terms: terms.map((term) => [...term.slice(0, 4), number(term[4])]),
+                })),
+            };
+        }"""
+    )
+    values = [there[parameter] for parameter in parameters]
+    point = [value if np.ndim(value) else float(value) for value in values]
+    program, *_ = describe(f, tuple(point))
+    right = make_document(program)
+    pairs = list(zip(numbers_in(shown), numbers_in(right), strict=True))
+    assert len(pairs) > 12
+    for mine, python in pairs:
+        if isinstance(python, dict) and "elements" in python:
+            assert mine["text"] == python["text"]
+            assert mine["elements"] == pytest.approx(python["elements"], rel=2e-5, abs=1e-12)
+        elif isinstance(python, dict):
+            assert mine["text"] == python["text"]
+        else:
+            assert mine == pytest.approx(python, rel=1e-12)
+
+
+def test_a_slider_does_not_leave_the_branch_that_was_recorded(tab, tmp_path):
+    open_page(tab, tmp_path, lambda x: x * x if x > 1 else -x, 2.0)
+    tab.keyboard.press("End")
+    tab.get_by_label("x", exact=True).fill("3")
+    tab.keyboard.press("Enter")
+    assert tab.inner_text(".outcome") == "y = v1 = 9"
+    assert formula(tab) == "v1 = x × x = 3 × 3 = 9"
+    assert not tab.locator(".sliders .note").is_visible()
+    tab.get_by_label("x", exact=True).fill("0.5")
+    tab.keyboard.press("Enter")
+    assert "another branch" in tab.inner_text(".sliders .note")
+    assert tab.get_by_label("x", exact=True).input_value() == "3"
+    assert tab.inner_text(".outcome") == "y = v1 = 9"
+
+
+def test_a_slider_crosses_what_where_chooses(tab, tmp_path):
+    open_page(tab, tmp_path, lambda x: np.where(x > 1.0, x**2, 2.5) * 2, 2.0)
+    phase(tab, "reverse")
+    tab.keyboard.press("End")
+    assert tab.inner_text(".outcome").endswith("= 8")
+    assert formula(tab).endswith("= 8")
+    tab.get_by_label("x", exact=True).fill("0.5")
+    tab.keyboard.press("Enter")
+    assert tab.inner_text(".outcome").endswith("= 5")
+    assert formula(tab).endswith("= 0")
+
+
+def test_what_is_no_program_on_single_numbers_says_why_it_has_no_sliders(tab, tmp_path):
+    open_page(tab, tmp_path, lambda a: np.sum(np.linalg.inv(a)), np.eye(2) + 0.5)
+    assert tab.inner_text(".sliders .note").startswith("Arrays are shown as they were computed")
+
+
+def test_the_address_holds_the_elements_of_arrays(tab, tmp_path):
+    f, args, _ = MOVED["layer"]
+    open_page(tab, tmp_path, f, *args)
+    tab.keyboard.press("End")
+    tab.get_by_label("Element of b", exact=True).select_option("1")
+    tab.get_by_label("b[1]", exact=True).fill("0.5")
+    tab.keyboard.press("Enter")
+    tab.wait_for_timeout(300)
+    result = tab.inner_text(".outcome")
+    address = tab.evaluate("() => location.href")
+    assert "b=[0.1,0.5]" in address
+    tab.goto("about:blank")
+    tab.goto(address)
+    tab.keyboard.press("End")
+    assert tab.inner_text(".outcome") == result
+    tab.click("text=Reset")
+    assert tab.inner_text(".outcome") != result
 
 
 def test_no_tangent_of_an_array_is_said_to_be_zero(tab, tmp_path):

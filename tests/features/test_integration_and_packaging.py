@@ -15,11 +15,7 @@ from features import shows
 ROOT = pathlib.Path(__file__).parents[2]
 
 
-@shows(
-    "SciPy optimize / solve_ivp adapters (jac, hess, sparsity)",
-    "partly",
-    "jac, hess, hessp and the Jacobians of constraints are filled in; no sparsity.",
-)
+@shows("SciPy optimize / solve_ivp adapters (jac, hess, sparsity)")
 def test_adapters():
     scipy = pytest.importorskip("scipy.optimize")
     from simpleautodiff import plug
@@ -30,6 +26,11 @@ def test_adapters():
         np.testing.assert_allclose(found.x, np.ones(3), rtol=1e-4)
     stiff = lambda t, y: np.array([y[1], 1000 * (1 - y[0] ** 2) * y[1] - y[0]])
     assert plug.solve_ivp(stiff, (0, 100), [2.0, 0.0], method="BDF").success
+    residuals = lambda x: np.concatenate([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
+    found = scipy.least_squares(residuals, x0, jac=ad.sparse_jacobian(residuals), tr_solver="lsmr")
+    np.testing.assert_allclose(found.x, np.ones(3), rtol=1e-6)
+    pattern = ad.sparsity(residuals)(x0)
+    assert scipy.least_squares(residuals, x0, jac_sparsity=pattern, tr_solver="lsmr").success
 
 
 @shows("GPU arrays")

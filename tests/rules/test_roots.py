@@ -1,5 +1,6 @@
 """Squares of roots and roots of squares at 0, in every mode: expected values are mathematics."""
 
+import functools
 import tracemalloc
 
 import numpy as np
@@ -81,7 +82,19 @@ SQUARES = {
     "(3 sqrt)**2": (lambda x: (3 * np.sqrt(x @ x)) ** 2, 9 * TWICE),
     "a wide bell": (lambda x: np.exp(-((np.linalg.norm(x) / 2) ** 2)), -TWICE / 4),
     "distances": (lambda x: np.sum(distance.pdist(np.stack([x, np.zeros(2)])) ** 2), TWICE),
-}
+    "abs(norm)**2": (lambda x: abs(-2 * np.linalg.norm(x)) ** 2, 4 * TWICE),
+    "hypot of sizes": (lambda x: np.hypot(abs(x[0]), 3 * abs(x[1])) ** 2, np.diag([2.0, 18.0])),
+    "cosh(norm)": (lambda x: np.cosh(np.linalg.norm(x)), TWICE / 2),
+    "cos(2 norm)": (lambda x: np.cos(2 * np.linalg.norm(x)), -2 * TWICE),
+    "1 - cos(sqrt(x @ x))": (lambda x: 1 - np.cos(np.sqrt(x @ x)), TWICE / 2),
+    "sinc(std)": (lambda x: np.sinc(np.std(x)), -(np.pi**2 / 12) * np.array([[1, -1], [-1, 1]])),
+    "log(cosh(abs))": (lambda x: np.sum(np.log(np.cosh(np.abs(x)))), TWICE / 2),
+    "norm sin(norm)": (lambda x: np.linalg.norm(x) * np.sin(np.linalg.norm(x)), TWICE),
+    "tanh(3 norm)**2": (lambda x: np.tanh(3 * np.linalg.norm(x)) ** 2, 9 * TWICE),
+    "r @ arctan(r)": (lambda x: np.abs(x) @ np.arctan(2 * np.abs(x)), 2 * TWICE),
+    "many factors": (lambda x: (functools.reduce(lambda v, _: 2 * v / 2, range(40), abs(x[0])))**2
+                     + x[1] ** 2, TWICE),
+}  # fmt: skip
 
 
 def second_along(f, x):
@@ -137,6 +150,63 @@ def test_even_powers_of_a_single_number_to_every_order():
     assert ad.grad(lambda x: ad.sqrt(x) ** 2)(0.0) == 1.0
     assert ad.jvp(lambda x: ad.sqrt(x) ** 2, (0.0,), (3.0,))[1] == 3.0
     assert ad.derivative(lambda x: ad.sqrt(x) ** 4, 2)(0.0) == 2.0
+
+
+EVEN = {  # function: its derivatives at 0, of order 2, 4, 6
+    "cosh": (np.cosh, [1, 1, 1]),
+    "cos": (np.cos, [-1, 1, -1]),
+    "cos(-2 v)": (lambda v: np.cos(-2 * v), [-4, 16, -64]),
+    "sinc": (np.sinc, [-(np.pi**2) / 3, np.pi**4 / 5, -(np.pi**6) / 7]),
+    "v sin v": (lambda v: v * np.sin(v), [2, -4, 6]),
+    "v sinh v": (lambda v: v * np.sinh(v), [2, 4, 6]),
+    "v tan v": (lambda v: v * np.tan(v), [2, 8, 96]),
+    "v tanh v": (lambda v: v * np.tanh(v), [2, -8, 96]),
+    "v arctan v": (lambda v: np.arctan(v) * v, [2, -8, 144]),
+    "v arcsin v": (lambda v: v * np.arcsin(v), [2, 4, 54]),
+    "v arcsinh v": (lambda v: v * np.arcsinh(v), [2, -4, 54]),
+    "v arctanh v": (lambda v: v * np.arctanh(v), [2, 8, 144]),
+    "sin(v)²": (lambda v: np.sin(v) ** 2, [2, -8, 32]),
+    "sin(v) sinh(v)": (lambda v: np.sin(v) * np.sinh(v), [2, 0, -8]),
+    "erf(v)²": (lambda v: ad.erf(v) ** 2, np.array([8, -64, 896]) / np.pi),
+}
+
+
+@pytest.mark.parametrize("name", EVEN)
+def test_even_functions_of_a_size_are_smooth(name):
+    f, expected = EVEN[name]
+    g = lambda t: f(np.abs(t))
+    wanted = np.array([0, expected[0], 0, expected[1], 0, expected[2]], float)
+    np.testing.assert_allclose(ad.taylor(g, 0.0, 6)[1:], wanted / np.cumprod(range(1, 7)), 1e-13)
+    second = ad.grad(ad.grad(g))
+    for found in (second, ad.jit(second), lambda t: ad.vmap(second)(np.array([t, t + 0.5]))[0]):
+        np.testing.assert_allclose(found(0.0), wanted[1], rtol=1e-14)
+    np.testing.assert_allclose(ad.grad(ad.grad(second))(0.0), wanted[3], rtol=1e-14)
+    t = np.array([0.5, 0.0, -0.3])
+    beside = ad.grad(ad.grad(f))
+    many = ad.jvp(ad.grad(lambda t: np.sum(g(t))), (t,), (np.ones(3),))[1]
+    np.testing.assert_allclose(many, [beside(0.5), wanted[1], beside(0.3)], rtol=1e-13)
+
+
+def test_what_is_smooth_by_cancelling_is_told():
+    """(1 + v) exp(-v) = 1 - v²/2 + ...: each factor has a kink, which the sum has not."""
+    f = lambda x: (1 + np.linalg.norm(x)) * np.exp(-np.linalg.norm(x))
+    with pytest.raises(ad.KinkError):
+        ad.grad(f, kinks="raise")(ZERO2)
+
+
+def test_a_root_is_found_however_far_it_is():
+    def f(x):
+        y = abs(x)
+        for _ in range(3000):
+            y = -y
+        return y * y
+
+    assert ad.grad(ad.grad(f))(0.0) == 2.0
+    chain = lambda x: functools.reduce(lambda s, _: np.sin(s) + x, range(60), 0 * x)
+    squared = lambda x: np.abs(chain(x)) * np.abs(chain(x))
+    np.testing.assert_allclose(
+        ad.grad(ad.grad(squared))(0.0), ad.grad(ad.grad(lambda x: chain(x) ** 2))(0.0), rtol=1e-14
+    )
 
 
 def test_a_factor_of_a_root_has_its_derivatives():
@@ -337,5 +407,5 @@ def test_a_jet_remembers_no_more_than_one_step():
 
     kept = []
     ad.jvp(lambda x: kept.append(f(x)) or kept[0], (0.0,), (1.0,))
-    _, (before,) = kept[0].rule
+    _, (before, *_) = kept[0].rule
     assert before.rule is None

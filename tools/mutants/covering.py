@@ -1,8 +1,12 @@
 """Which tests run which line: measured once by coverage.py, with a context for each test, and kept.
 
+Where a source has changed since, its lines are found again by what they say; what is new in it is
+tried by the tests of its package. Tests that have changed are measured again.
+
 As a plugin of pytest (`-p covering`) it writes how long each test that passes takes.
 """
 
+import difflib
 import hashlib
 import json
 import os
@@ -21,9 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / ".mutants"
 LINES = KEPT / "lines.sqlite"  # written by coverage.py
 TIMES = KEPT / "times.json"  # test -> seconds
-DIGESTS = KEPT / "digests.json"  # file -> what it held when it was measured
+DIGESTS = KEPT / "digests.json"  # test file -> what it held when it was measured
+SOURCES = KEPT / "sources.json"  # source file -> its lines when they were measured
 
 # tests of what is built on these packages alone are slow, and notice little that others do not
+UNMEASURED = "tests/program/test_accusations.py"  # every rule, by differences: half an hour traced
 ROOMS = "core values rules arrays fast transforms program compiled autograd".split()  # noqa: SIM905
 
 
@@ -49,9 +55,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Times(path))
 
 
+def _relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
 def _digests(folder: Path) -> dict[str, str]:
     return {
-        str(path.relative_to(ROOT)): hashlib.sha256(path.read_bytes()).hexdigest()
+        _relative(path): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(folder.rglob("*.py"))
     }
 
@@ -62,8 +72,8 @@ def _measure(tests: list[str], *, append: bool) -> dict[str, float]:
     subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "-n", "auto", "-p", "covering", *options),
-            *("-p", "no:cacheprovider", "-m", "not browser and not gpu"),
-            *(["--cov-append"] if append else []),
+            *("-p", "no:cacheprovider", "-m", "not browser and not gpu and not slow"),
+            *("--ignore", UNMEASURED, *(["--cov-append"] if append else [])),
             *tests,
         ],
         cwd=ROOT,
@@ -81,19 +91,21 @@ def _measure(tests: list[str], *, append: bool) -> dict[str, float]:
 
 
 class Covering:
-    """The tests that run a line, measured anew where sources or tests have changed."""
+    """The tests that run a line; with `anew` all are measured, or those that have changed."""
 
-    def __init__(self) -> None:
+    def __init__(self, anew: bool = False) -> None:
         KEPT.mkdir(exist_ok=True)
-        sources, tests = _digests(ROOT / "src"), _digests(ROOT / "tests")
-        now = sources | tests
-        before: dict[str, str] = json.loads(DIGESTS.read_text()) if DIGESTS.exists() else {}
+        now = _digests(ROOT / "tests")
         self.seconds: dict[str, float] = {}
-        if any(before.get(path) != digest for path, digest in sources.items()):
+        if anew or not SOURCES.exists():
             LINES.unlink(missing_ok=True)
+            sources = sorted((ROOT / "src").rglob("*.py"))
+            lines = {_relative(path): path.read_text().splitlines() for path in sources}
             self.seconds = _measure([f"tests/{room}" for room in ROOMS], append=False)
+            SOURCES.write_text(json.dumps(lines))
         else:
-            changed = {path for path in tests if before.get(path) != now[path]}
+            before: dict[str, str] = json.loads(DIGESTS.read_text())
+            changed = {path for path in now if before.get(path) != now[path]}
             self.seconds = {
                 test: seconds
                 for test, seconds in json.loads(TIMES.read_text()).items()
@@ -108,6 +120,7 @@ class Covering:
                 self.seconds |= _measure(chosen, append=True)
         TIMES.write_text(json.dumps(self.seconds))
         DIGESTS.write_text(json.dumps(now))
+        self.measured: dict[str, list[str]] = json.loads(SOURCES.read_text())
 
     @cached_property
     def _database(self) -> sqlite3.Connection:
@@ -132,10 +145,24 @@ class Covering:
         rows = self._database.execute(
             "select context.context, line_bits.numbits from line_bits"
             " join file on file.id = line_bits.file_id"
-            " join context on context.id = line_bits.context_id where file.path = ?",
-            (str(path),),
+            " join context on context.id = line_bits.context_id where file.path like ?",
+            (f"%/{_relative(path)}",),
         )
+        moved = self._moved(path)
         return [
-            (context.rpartition("|")[0], frozenset(coverage.numbits.numbits_to_nums(numbits)))
+            (
+                context.rpartition("|")[0],
+                frozenset(
+                    moved[line]
+                    for line in coverage.numbits.numbits_to_nums(numbits)
+                    if line in moved
+                ),
+            )
             for context, numbits in rows
         ]
+
+    def _moved(self, path: Path) -> dict[int, int]:
+        """Give where each line of a source that was measured is now."""
+        before, now = self.measured.get(_relative(path), []), path.read_text().splitlines()
+        blocks = difflib.SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+        return {b.a + k + 1: b.b + k + 1 for b in blocks for k in range(b.size)}

@@ -143,11 +143,12 @@ def main() -> int:
         "--seconds", type=float, default=60, help="of tests to run on one that survives (60)"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="those whose line has TEXT")
+    parser.add_argument("--measure", action="store_true", help="measure all tests anew first")
     parser.add_argument("--verbose", action="store_true", help="also say which test noticed what")
     options = parser.parse_args()
     if unknown := set(options.package) - set(PACKAGES):
         parser.error(f"no such package: {', '.join(sorted(unknown))}")
-    covering = Covering()
+    covering = Covering(options.measure)
     import_beforehand()
     campaign = Campaign(covering, options.seconds)
     explained = read_explained()

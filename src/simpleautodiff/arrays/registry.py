@@ -213,7 +213,7 @@ def as_array(x: Any) -> Any:
     """Return a list as an array; a node or another number type as it is."""
     if is_foreign(x):
         return wrap_foreign(x)
-    return np.asarray(x) if isinstance(x, (list, tuple)) else x
+    return np.asarray(x) if issubclass(type(x), (list, tuple)) else x
 
 
 def is_batch(x: Any) -> bool:

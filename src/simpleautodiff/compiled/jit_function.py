@@ -185,7 +185,7 @@ class JitFunction:
             return result  # another thread is recording, and this function may be what it waits for
         try:
             _check_unchanged(described, before, name_of(self.f))
-            path = self._record_path(found, described, args, kwargs, branch, result)
+            path = self._record_path(found, described, branch, result)
         except Exception as error:  # whatever it was, the function itself ran
             reason = str(error) or type(error).__name__
             if branch is None:
@@ -216,8 +216,6 @@ class JitFunction:
         self,
         found: Specialization,
         described: CallSignature,
-        args: Any,
-        kwargs: Any,
         branch: tuple[Path, int] | None,
         result: Any,
     ) -> Path | None:
@@ -225,7 +223,12 @@ class JitFunction:
         known = branch[1] in branch[0].branches if branch else found.root is not None
         if known:
             return None  # another thread has recorded it meanwhile
-        path = self._record(described, args, kwargs, result)
+        recorded, outputs = record_program(self.f, described, self.options)
+        finish = find_finish(outputs, result, name_of(self.f))
+        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
+        with engine.recording() as use, use:
+            program = make_program(recorded, self.options)
+        path = Path(recorded, program, finish, results)
         if branch is None:
             found.root, found.given = path, leaf_paths(described)
             return path
@@ -235,29 +238,32 @@ class JitFunction:
         before.branches[guard] = path
         return path
 
-    def _record(self, described: CallSignature, args: Any, kwargs: Any, result: Any) -> Path:
-        patch_scipy()
-        options = self.options
-        level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
-        leaves, rebuild = flatten((args, kwargs))
-        with (
-            engine.recording() as use,
-            _WithoutWarnings() as silence,
-            use,
-            silence,
-            level,
-            np.errstate(all="ignore"),
-        ):
-            for i in described.varies:
-                leaves[i] = level.input(_as_input(leaves[i]))
-            some, more = rebuild(iter(leaves))
-            outputs = [unwrapped(x) for x in flatten(self.f(*some, **more))[0]]
-            finish = find_finish(outputs, result, name_of(self.f))
-            if level.captured:
-                raise TraceError(f"{name_of(self.f)} reads a number of a function being recorded")
-            recorded = level.finish(outputs, len(described.varies))
-        results = [dtype_of_result(leaf) for leaf in flatten(result)[0]]
-        return Path(recorded, make_program(recorded, self.options), finish, results)
+
+def record_program(
+    f: F, described: CallSignature, options: Options
+) -> tuple[RecordedProgram, list[Any]]:
+    """Run a function on symbols, in place of what may change; return the program and its results.
+
+    The results are symbols, and what does not depend on the arguments.
+    """
+    patch_scipy()
+    level = SymbolLevel(False, options.precise, options.threads, options.tier, record_batched)
+    leaves, rebuild = flatten(described.tree)
+    with (
+        engine.recording() as use,
+        _WithoutWarnings() as silence,
+        use,
+        silence,
+        level,
+        np.errstate(all="ignore"),
+    ):
+        for i in described.varies:
+            leaves[i] = level.input(_as_input(leaves[i]))
+        some, more = rebuild(iter(leaves))
+        outputs = [unwrapped(x) for x in flatten(f(*some, **more))[0]]
+        if level.captured:
+            raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
+        return level.finish(outputs, len(described.varies)), outputs
 
 
 def _try_path(path: Path, inputs: list[Any], out: Any) -> tuple[int, list[Any]] | None:

@@ -55,7 +55,7 @@ class Written:
 
 def unwrapped(x: Any) -> Any:
     """Return what an array that was written to is now; anything else is as it is."""
-    return x.current if isinstance(x, Written) else x
+    return x.current if issubclass(type(x), Written) else x
 
 
 def plain(x: Any) -> Any:

@@ -357,6 +357,13 @@ class ArraySweep:
 
     def pull_partial(self, node: Node, adjoint: PartialAdjoint) -> None:
         """Carry back an adjoint some of whose elements are structural zeros."""
+        if not self._needs_masks(node):
+            array = adjoint.filled()
+            if type(array) is np.ndarray and array.size > LIMITS.medium:
+                self.pull_large(node, array, 1.0)
+            else:
+                self.pull_small(node, array)
+            return
         terms = self._terms_if_finite(node, adjoint)
         if terms is None:
             parents = [k for k, arg in enumerate(node.args) if type(arg) is Node]

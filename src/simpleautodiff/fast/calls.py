@@ -125,7 +125,7 @@ def _wrap_with_settings(primitive: Primitive) -> Callable[..., Any]:
                 return apply(primitive, *args)
         recorded = type(x) is Node
         plain = x.value if recorded else x
-        if type(plain) is not np.ndarray and (recorded or type(plain) is not np.float64):
+        if type(plain) is not np.ndarray and type(plain) is not np.float64:
             return apply(primitive, *args)
         try:
             value = compute(plain, *settings)
@@ -200,13 +200,13 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         level, x = a.level, a.value
         if type(b) is Node and b.level is level:
             y = b.value
-        elif type(b) is float or type(b) is int:
+        elif type(b) is float or type(b) is int or type(b) is float64:
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
             y = b = level.retain(b) if reads_b and type(level) is FastTape else b
         else:
             return explain(a, b)
-    elif type(b) is Node and (type(a) is float or type(a) is int):
+    elif type(b) is Node and (type(a) is float or type(a) is int or type(a) is float64):
         level, x, y = b.level, a, b.value
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
@@ -238,13 +238,20 @@ def wrapping(a=MISSING, b=MISSING, *rest):
 _PRODUCT = (
     "if type(b) is Node and (p := a.primitive) is not None and (q := b.primitive) is not None "
     "and p.squared is not None and q.squared is not None "
-    "and (type(a.value) is not float or not a.value) and restate(a, b): return explain(a, b)"
+    "and may_be_0(a.value) and restate(a, b): return explain(a, b)"
 )
 _RESTATED = {
     "mul": _PRODUCT,
     "matmul": _PRODUCT,
     "power": "if type(b) is not Node and restate(a, b): return explain(a, b)",
 }
+
+
+def _may_be_0(value: Any) -> bool:
+    """Tell whether a factor is 0 somewhere, or is so large that the graph is sooner asked."""
+    if type(value) is float or type(value) is np.float64:
+        return not value
+    return type(value) is not np.ndarray or value.size > LIMITS.medium or not value.all()
 
 
 def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
@@ -270,6 +277,8 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "compute": _faster(primitive),
         "explain": explain,
         "compute_pooled": compute_pooled,
+        "float64": np.float64,
+        "may_be_0": _may_be_0,
         "ndarray": np.ndarray,
         "new": _new,
         "primitive": primitive,

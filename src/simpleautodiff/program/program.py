@@ -96,7 +96,8 @@ class Program:
     v5 sub ('v4', 'v3')
     """
 
-    f: Any
+    f: Any  # the function, and its arguments, where they are known
+    args: tuple[Any, ...]
     compared = False  # whether the path through the code may depend on the values
     called = ""  # the name of the result, if it is fixed
 

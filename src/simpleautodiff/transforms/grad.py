@@ -18,7 +18,13 @@ from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.errors import ArgumentError, short_repr
-from simpleautodiff.rules.array.repeated_values import has_moved, is_turned, take_limit, turn
+from simpleautodiff.rules.array.repeated_values import (
+    find_largest,
+    has_moved,
+    is_turned,
+    take_limit,
+    turn,
+)
 from simpleautodiff.rules.array.shapes import shape_of
 from simpleautodiff.rules.scalar.piecewise import stop_gradient as _stop_gradient
 from simpleautodiff.transforms.arguments import (
@@ -307,7 +313,7 @@ def _confirm(
     others = flatten_numbers((split_aux(result, level, f)[0] if has_aux else result,))[0]
     return [
         [
-            drop_unknown(x, y, differs(own, other))
+            drop_unknown(x, y, differs(own, other, find_largest(level)))
             for x, y in zip(higher, _list_derivatives(other, level), strict=True)
         ]
         for higher, own, other in zip(derivatives, results, others, strict=True)

@@ -17,7 +17,13 @@ from simpleautodiff.core.linear import ZERO, filled
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.tape import Tape
 from simpleautodiff.errors import ResultError
-from simpleautodiff.rules.array.repeated_values import has_moved, take_limit, turn, warn_arbitrary
+from simpleautodiff.rules.array.repeated_values import (
+    find_largest,
+    has_moved,
+    take_limit,
+    turn,
+    warn_arbitrary,
+)
 from simpleautodiff.rules.branches import where
 from simpleautodiff.transforms.arguments import Selection, call, name_of
 from simpleautodiff.transforms.complex_derivative import combine_gradients
@@ -35,6 +41,7 @@ from simpleautodiff.values.pytree import Rebuild, flatten, flatten_numbers, map_
 
 F = Callable[..., Any]
 BASIS_DEPENDENT = 1e-4  # a relative difference that is not rounding, of single numbers neither
+ROUNDINGS = 1e3  # a number that cancels to 0 differs by some of those of what it was made of
 _FLOAT = np.dtype(float)
 
 
@@ -96,9 +103,7 @@ class RecordedCall:
         if self.turned is None:
             return numbers
         others = self.turned.pull([(self._turn(result), seed) for result, seed in seeds], once)
-        differ = [
-            differs(result, self._turn(result)) & (plain(seed) != 0) for result, seed in seeds
-        ]
+        differ = [self._depends_on_basis(r, self._turn(r)) & (plain(s) != 0) for r, s in seeds]
         unknown = functools.reduce(operator.or_, [np.any(d) for d in differ])
         return [drop_unknown(x, y, unknown) for x, y in zip(numbers, others, strict=True)]
 
@@ -139,8 +144,12 @@ class RecordedCall:
             return numbers
         turned = [self._turn(result) for result in results]
         others = self.turned.push(tangents, turned)
-        unknown = [differs(result, other) for result, other in zip(results, turned, strict=True)]
+        unknown = list(map(self._depends_on_basis, results, turned))
         return [drop_unknown(*each) for each in zip(numbers, others, unknown, strict=True)]
+
+    def _depends_on_basis(self, result: Any, other: Any) -> Any:
+        """Tell where a result depends on which vectors of repeated values are taken."""
+        return differs(result, other, find_largest(self.tape))
 
     def _turn(self, result: Any) -> Any:
         """Return what the function returned in the place of `result` with other vectors."""
@@ -171,11 +180,12 @@ def split_aux(result: Any, level: Level, f: F) -> tuple[Any, Any]:
     return result[0], map_leaves(plain_leaf, result[1])
 
 
-def differs(result: Any, other: Any) -> Any:
-    """Tell where a result depends on which vectors of repeated values are taken."""
+def differs(result: Any, other: Any, largest: float) -> Any:
+    """Tell where two results differ by more than the rounding of the largest number before them."""
     own, other = np.asarray(plain(result)), np.asarray(plain(other))
     size = np.max(np.abs(own), initial=0.0, where=np.isfinite(own))
-    return np.abs(own - other) > BASIS_DEPENDENT * size
+    rounding = ROUNDINGS * float(np.finfo(own.dtype).eps) * largest
+    return np.abs(own - other) > BASIS_DEPENDENT * size + rounding
 
 
 def drop_unknown(derivative: Any, other: Any, unknown: Any) -> Any:

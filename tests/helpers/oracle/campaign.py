@@ -22,7 +22,7 @@ EVERY = {
     "fast": 1, "vmap": 1, "tape": 2, "numpy": 4, "precise tape": 4, "python": 8,
     "precise numpy": 16, "vmap numpy": 16, "cheap": 32, "precise cheap": 64, "optimised": 64,
     "vmap optimised": 64, "precise optimised": 128, "JAX": 64, "differences": 8, "strict": 8,
-    "c": 512,
+    "c": 512, "rolled": 64, "precise rolled": 64,
 }  # fmt: skip
 
 

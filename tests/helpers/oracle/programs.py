@@ -267,7 +267,8 @@ def run(np, ad, statements, arrays, numbers, constants, noise=None):
                 put(to, FUNCTIONS["binary"][operation](np, ad, at(i), number), operation)
             case "reduce":
                 operation, i = arguments
-                numbers.append(FUNCTIONS[name][operation](np, ad, at(i)))
+                terms = noise.put(at(i)) if noise else at(i)  # which may be added in any order
+                numbers.append(FUNCTIONS[name][operation](np, ad, terms))
             case "write":
                 operation, i, j, s = arguments
                 number = numbers[s % len(numbers)]

@@ -271,13 +271,32 @@ def array_(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
 @implements(np.asarray, np.asanyarray)
 def array(object: Any, dtype: Any = None, ndmin: int = 0) -> Any:
     """Join nested lists of nodes."""
-    if isinstance(object, (list, tuple)):
-        result = stack([array(part) for part in object])
+    if issubclass(type(object), (list, tuple)):
+        parts, lengths = _flatten_lists(object)
+        result = stack([as_array(part) for part in parts])
+        result = reshape(result, (*lengths, *shape_of(result)[1:])) if len(lengths) > 1 else result
     else:
         result = as_array(object)
     result = result if dtype is None else result.astype(dtype)
     missing = max(ndmin - len(shape_of(result)), 0)
     return reshape(result, (1,) * missing + shape_of(result)) if missing else result
+
+
+def _flatten_lists(nested: Any) -> tuple[list[Any], list[int]]:
+    """Return what nested lists hold, and the length of the lists at each depth."""
+    parts, lengths = list(nested), [len(nested)]
+    while parts and all(issubclass(type(part), (list, tuple)) for part in parts):
+        (length, *others) = {len(part) for part in parts}
+        if others:
+            raise ArgumentError(
+                f"lists of different lengths ({', '.join(map(str, sorted([length, *others])))}) "
+                f"make no array{cite_line()}"
+            )
+        lengths.append(length)
+        parts = [each for part in parts for each in part]
+    return [
+        array(part) if issubclass(type(part), (list, tuple)) else part for part in parts
+    ], lengths
 
 
 def new_array(object: Any, dtype: Any = None, **kwargs: Any) -> Any:

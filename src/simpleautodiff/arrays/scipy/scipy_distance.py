@@ -13,7 +13,7 @@ from simpleautodiff.errors import RuleError, cite_line
 from simpleautodiff.rules.array.dtypes import dtype_of
 from simpleautodiff.rules.array.indexing import concatenate, getitem
 from simpleautodiff.rules.array.shapes import reshape, shape_of, sum_over
-from simpleautodiff.rules.roots import as_sum_of_squares
+from simpleautodiff.rules.sums_of_squares import as_sum_of_squares
 from simpleautodiff.values.functions import optional
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from simpleautodiff.arrays.registry import IN_PLACE_FUNCTIONS, as_array, is_batch
 from simpleautodiff.arrays.writes.versions import Writable
 from simpleautodiff.core.level import Traced, Written, plain, unwrapped
-from simpleautodiff.rules.array.indexing import getitem, scatter
-from simpleautodiff.rules.array.shapes import reshape
+from simpleautodiff.rules.array.indexing import getitem, is_recorded, record_with, scatter
+from simpleautodiff.rules.array.shapes import reshape, shape_of
 from simpleautodiff.values.pytree import map_leaves
 
 
@@ -82,6 +82,12 @@ def write_at(ufunc: Any, a: Any, indices: Any, *values: Any) -> None:
     if not isinstance(a, (Traced, Written)):
         return ufunc.at(a, indices, *map(unwrapped, values))  # type: ignore[no-any-return]
     a = a.writable()
+    if is_recorded(indices) and ufunc in (np.add, np.subtract):
+        chosen = shape_of(getitem(record_with(indices, a.current), indices))
+        given = [np.broadcast_to(as_array(unwrapped(v)), chosen) for v in values]
+        total = scatter(*[record_with(indices, v) for v in given], indices, _shape(a))
+        a.current = ufunc(a.current, total)
+        return None
     flat_indices = _make_flat_indices(a)[indices]
     given = [
         np.broadcast_to(as_array(unwrapped(v)), flat_indices.shape).reshape(-1) for v in values

@@ -3,6 +3,9 @@
 Writing an element makes a whole new array, so a loop that fills an array element by element would
 make as many. Such writes are collected, and applied together when the array is next needed as a
 whole; an element that was written can be read back meanwhile.
+
+(`issubclass(type(x), ...)` is `isinstance` without the question for `x.__class__`, which a node
+answers for the user's code.)
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +49,7 @@ class ArrayView(NamedTuple):
     read: Callable[[Any], Any]
     write: Callable[[Any, Any], Any]
     cell: Cell | None = None
+    index: Any = None  # where it lies in the other, if a basic index says so
 
 
 def current(self: Writable) -> Any:
@@ -87,15 +92,22 @@ def _fits(self: Writable, cell: Cell) -> bool:
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
-    parts = index if isinstance(index, tuple) else (index,)
     full = shape(self)
+    if type(index) is int:  # the commonest
+        return (index % full[0],) if full and -full[0] <= index < full[0] else None
+    parts = index if isinstance(index, tuple) else (index,)
     if len(parts) > len(full) or not parts:
         return None
-    if not all(isinstance(p, (int, np.integer)) and not isinstance(p, bool) for p in parts):
-        return None
-    cell = tuple(map(operator.index, parts))
-    inside = all(-n <= i < n for i, n in zip(cell, full, strict=False))
-    return tuple(i % n for i, n in zip(cell, full, strict=False)) if inside else None
+    cell = []
+    for part, n in zip(parts, full, strict=False):
+        if type(part) is not int:
+            if not isinstance(part, (int, np.integer)) or isinstance(part, bool):
+                return None
+            part = operator.index(part)
+        if not -n <= part < n:
+            return None
+        cell.append(part % n)
+    return tuple(cell)
 
 
 def shape(self: Writable) -> tuple[int, ...]:
@@ -113,7 +125,7 @@ def dtype(self: Writable) -> Any:
 def cast_to_dtype(self: Writable, value: Any) -> Any:
     """Cast a value to the dtype of the array, as NumPy does when writing."""
     wanted = dtype(self)
-    if isinstance(value, (int, float)):
+    if issubclass(type(value), (int, float)):
         return wanted.type(value)
     given = np.dtype(complex) if type(value) is complex else dtype_of(plain(value))
     if given == wanted:
@@ -137,12 +149,12 @@ def write_cell(self: Writable, cell: Cell, value: Any) -> bool:
 
 def snapshot(x: Any) -> Any:
     """Return the current version, which does not change when the array is written to."""
-    return x.copy() if isinstance(x, np.ndarray) else unwrapped(x)
+    return x.copy() if issubclass(type(x), np.ndarray) else unwrapped(x)
 
 
 def unpromote(x: Any) -> Any:
     """Return the version of a node that was current when it was read."""
-    return x.writable().first if isinstance(x, Written) else x
+    return x.writable().first if issubclass(type(x), Written) else x
 
 
 def _apply_writes(self: Writable) -> None:
@@ -177,8 +189,17 @@ def get_item(self: Writable, index: Any) -> Any:
             lambda base: getitem(base, index),
             lambda base, new: set_item(base, new, index),
             cell if self.as_view is None else None,
+            index,
         ),
     )
+
+
+def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
+    """Tell whether a value is the view at an index: `x[1:] += y` writes it once it has changed."""
+    view = value.as_view if type(value) is Writable else None
+    if view is None or view.base is not self or type(view.index) is not type(index):
+        return False
+    return index is not None and bool(view.index == index)
 
 
 def _get_item_per_example(self: Writable, index: Any) -> Any:
@@ -198,7 +219,7 @@ def _get_item_per_example(self: Writable, index: Any) -> Any:
 
 
 def _read(array: Any, index: Any) -> Any:
-    return array[index] if isinstance(array, np.ndarray) else getitem(array, index)
+    return array[index] if issubclass(type(array), np.ndarray) else getitem(array, index)
 
 
 def views_or_copies(self: Writable, move: Callable[[Any], Any], function: Any) -> Any:
@@ -293,4 +314,9 @@ def _memory_layout(self: Writable) -> Any:
 
 def _outline(self: Writable) -> Any:
     """Return an array of the shape, without memory of its own."""
-    return np.broadcast_to(False, shape(self))
+    return _outline_of(shape(self))
+
+
+@lru_cache
+def _outline_of(full: tuple[int, ...]) -> Any:
+    return np.broadcast_to(False, full)

@@ -41,6 +41,7 @@ from simpleautodiff.arrays.writes.writable import (
     flat_view,
     get_item,
     imaginary_part,
+    is_written_where_it_lies,
     real_part,
     repeat_for_flat,
     replace,
@@ -108,15 +109,23 @@ def _get(self: Writable, index: Any) -> Any:
 
 
 def _plain_index(index: Any) -> Any:
-    if type(index) is int or type(index) is slice:
+    parts = index if type(index) is tuple else (index,)
+    if all(type(part) is int or type(part) is slice for part in parts):
         return index
     return map_leaves(lambda each: plain(unwrapped(each)), index)
 
 
 def _set(self: Writable, index: Any, value: Any) -> None:
-    index, value = _plain_index(index), unwrapped(value)
-    value = FUNCTIONS[np.asarray](value) if isinstance(value, (list, tuple)) else value
+    index = _plain_index(index)
+    if is_written_where_it_lies(self, index, value):
+        return
+    value = unwrapped(value)
+    if type(value) is list or type(value) is tuple:
+        value = FUNCTIONS[np.asarray](value)
     _check_dtype(self, value)
+    cell = as_cell(self, index)
+    if cell is not None and write_cell(self, cell, value):
+        return
     value = repeat_for_flat(self, index, value)
     if find_batches(index):
         self.current = put_each(self.current, value, index)
@@ -127,10 +136,8 @@ def _set(self: Writable, index: Any, value: Any) -> None:
             self.current = written
             return
         index = index.level.pin(index)
-    cell = as_cell(self, index)
-    if cell is None or not write_cell(self, cell, value):
-        put = put_last if _has_repeats(self, index) else set_item
-        self.current = put(self.current, value, index)
+    put = put_last if _has_repeats(self, index) else set_item
+    self.current = put(self.current, value, index)
 
 
 def _check_dtype(self: Writable, value: Any) -> None:

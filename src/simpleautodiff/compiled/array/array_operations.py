@@ -26,6 +26,7 @@ from simpleautodiff.compiled.array.boxes import (
     find_boxes_concatenate,
     find_boxes_roll,
     find_boxes_scatter,
+    find_boxes_set_item,
 )
 from simpleautodiff.compiled.array.classify import (
     ASSEMBLE,
@@ -46,7 +47,7 @@ from simpleautodiff.rules.array.indexing import is_basic
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
-_LAYERS = 4  # more pieces than that are put together in memory
+MOST_LAYERS = 6  # more pieces than that are put together in memory
 
 
 class ArrayOperation(NamedTuple):
@@ -63,7 +64,7 @@ def boxes(plan: Schedule, line: Line) -> Boxes:
     find = ARRAY_OPERATIONS[line.name].boxes
     found = find(plan, line) if find else []
     dtypes = {plan.dtype_of_root(view.root) for _, view in found}
-    return found if dtypes == {dtype_letter(line.dtype)} and len(found) <= _LAYERS else []
+    return found if dtypes == {dtype_letter(line.dtype)} and len(found) <= MOST_LAYERS else []
 
 
 def _decide_reduction(plan: Schedule, line: Line) -> str:
@@ -109,8 +110,9 @@ def _decide_scatter(plan: Schedule, line: Line) -> str:
 
 
 def _decide_set_item(plan: Schedule, line: Line) -> str:
-    fits = _is_plain(line.args[2]) and plan.all_arrays(line.args[:2])
-    return ASSEMBLE if fits else NUMPY
+    if not _is_fixed(line.args[2]) or not plan.all_arrays(line.args[:2]):
+        return NUMPY
+    return LAYERS if boxes(plan, line) else ASSEMBLE
 
 
 def _decide_concatenate(plan: Schedule, line: Line) -> str:
@@ -155,7 +157,7 @@ ARRAY_OPERATIONS: dict[str, ArrayOperation] = {
     "min": ArrayOperation(_decide_reduction, fold="minimum"),
     "getitem": ArrayOperation(_decide_getitem),
     "scatter": ArrayOperation(_decide_scatter, assemble_scatter, find_boxes_scatter),
-    "set_item": ArrayOperation(_decide_set_item, assemble_set_item),
+    "set_item": ArrayOperation(_decide_set_item, assemble_set_item, find_boxes_set_item),
     "concatenate": ArrayOperation(
         _decide_concatenate, assemble_concatenate, find_boxes_concatenate
     ),

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.array.boxes import roll_pieces
+from simpleautodiff.compiled.array.gather import known_distances
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
-from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, whole
+from simpleautodiff.compiled.array.view_accesses import Shape, View, apply_view, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
@@ -48,15 +50,6 @@ def _scatter_pieces(plan: Schedule, number: int) -> Pieces:
         yield part, plan.view(x)
 
 
-def _set_item_pieces(plan: Schedule, number: int) -> Pieces:
-    x, value, index = plan.lines[number].args
-    result = whole(number, plan.lines[number].shape)
-    yield result, plan.view(x) if type(x) is Ref else x
-    part = _part(plan, result, index)
-    if part:
-        yield part, plan.view(value) if type(value) is Ref else value
-
-
 def _concatenate_pieces(plan: Schedule, number: int) -> Pieces:
     (axis, ends), *parts = plan.lines[number].args
     result = whole(number, plan.lines[number].shape)
@@ -90,7 +83,6 @@ def _assemble(
 
 
 assemble_scatter = _assemble(_scatter_pieces)
-assemble_set_item = _assemble(_set_item_pieces)
 assemble_concatenate = _assemble(_concatenate_pieces)
 assemble_roll = _assemble(_roll_pieces)
 
@@ -129,6 +121,26 @@ def scatter_loops(plan: Schedule, number: int) -> Iterator[Loop]:
         rows = bool(behind) and source.shape[-1] > 1
         folds = [Fold("add", place, to, begun=True)]
         yield Loop(source.shape, flat, loads, [], folds, says, alone=not rows, fixed=True)
+
+
+def assemble_set_item(plan: Schedule, number: int) -> Iterator[Loop]:
+    """Copy an array, and write to the elements that an index chooses."""
+    line = plan.lines[number]
+    x, value, index = line.args
+    result, says = whole(number, line.shape), f"set_item {line.shape}"
+    yield copy_loop(plan, result, plan.view(x) if type(x) is Ref else x, says)
+    part = _part(plan, result, index)
+    if part:
+        yield copy_loop(plan, part, plan.view(value) if type(value) is Ref else value, says)
+    if part or is_basic(index):
+        return
+    far, behind = known_distances(index, result, plan.size(number))
+    shape = (*far.shape, *line.shape[len(line.shape) - behind :])
+    loop = copy_loop(plan, View(number, shape, 0, steps(shape)), value, says)
+    to = chosen_access(plan, result, (far, behind), shape, plan.dtype_of(number) or "")
+    loop.stores = [(loop.stores[0][0], to)]
+    loop.alone = np.unique(far).size < far.size
+    yield loop
 
 
 def assemble_cumsum(plan: Schedule, number: int) -> Iterator[Loop]:

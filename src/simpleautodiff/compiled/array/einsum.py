@@ -1,8 +1,9 @@
-"""`einsum` and `matmul` in terms of other rows: a product of matrices, or a product and a sum.
+"""`einsum` and `matmul` in terms of other rows: products of matrices, or a product and a sum.
 
-What BLAS can do becomes a product of two matrices or vectors, and their transposes are views. What
-has few terms for each number that is read (many small matrices) becomes a loop. The rest is left to
-NumPy.
+The letters of two factors are those of a stack, of rows, of columns, and those that are summed
+over: letters of one kind become one axis, so that BLAS has a stack of products of matrices, and
+factors that all matrices of a stack share make one large product of it. Small products become
+loops. The rest is left to NumPy.
 """
 
 from __future__ import annotations
@@ -13,13 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpleautodiff.compiled.recording.trace_program import Line, Ref
+from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
 if TYPE_CHECKING:
     from simpleautodiff.compiled.array.schedule import Schedule
 
 FEW = 32  # terms of a sum for each number that is read or written: as many are added in a loop
+SHORT = 8  # terms of a sum that loops add up in registers
+SMALL = 512  # products of numbers in a product of matrices that is no work for BLAS
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_PRODUCTS = ("matmul", "einsum", "mul")
 
 
 def contract(plan: Schedule, line: Line) -> Line | None:
@@ -27,19 +32,48 @@ def contract(plan: Schedule, line: Line) -> Line | None:
     found = _terms(plan, line)
     if found is None:
         return None
-    terms, output, operands = found
-    sizes: dict[str, int] = {}
-    for term, operand in zip(terms, operands, strict=True):
-        for letter, n in zip(term, _shape(plan, operand), strict=True):
-            sizes[letter] = max(n, sizes.get(letter, 1))
-    if len(terms) == 2 and line.name == "einsum":
-        product = _product(plan, terms, output, operands, line)
-        if product is not None:
-            return product
+    product = _product(plan, *found, line) if len(found[0]) == 2 else None
+    return product or _loop(plan, *found, line)
+
+
+def _loop(
+    plan: Schedule, terms: list[str], output: str, operands: list[Any], line: Line
+) -> Line | None:
+    """Return a sum over the product of all factors, unless that has too many terms."""
+    sizes = _sizes(plan, terms, operands)
     largest = max([math.prod(_shape(plan, x)) for x in operands] + [math.prod(line.shape)])
     if math.prod(sizes.values()) > FEW * largest and not plan.alone:
         return None
     return _sum_out(plan, terms, output, operands, sizes, line)
+
+
+def contract_sum(plan: Schedule, line: Line) -> Line | None:
+    """Return the sum of a product that nothing else reads as one sum of products, if it is one.
+
+    Then no array of all products is made. Products of elements are left to the loop that has them,
+    unless their sum is a product of matrices.
+    """
+    product = plan.read_once.get(line.args[0]) if type(line.args[0]) is Ref else None
+    found = _terms(plan, product) if product and product.name in _PRODUCTS else None
+    if product is None or found is None or len(found[0]) != 2:
+        return None
+    terms, output, operands = found
+    if line.name == "sum":
+        kept = keep_dims(product.shape, line.args[1])
+    else:
+        kept = (1,) * (len(product.shape) - len(line.args[1])) + tuple(line.args[1])
+    left = "".join([x for x, n in zip(output, kept, strict=True) if n > 1])
+    if product.name == "mul":
+        return _product(plan, terms, left, operands, line, True)
+    return _product(plan, terms, left, operands, line) or _loop(plan, terms, left, operands, line)
+
+
+def _sizes(plan: Schedule, terms: list[str], operands: list[Any]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for term, operand in zip(terms, operands, strict=True):
+        for letter, n in zip(term, _shape(plan, operand), strict=True):
+            sizes[letter] = max(n, sizes.get(letter, 1))
+    return sizes
 
 
 def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | None:
@@ -52,13 +86,20 @@ def _terms(plan: Schedule, line: Line) -> tuple[list[str], str, list[Any]] | Non
     if line.name == "einsum":
         inputs, output = line.args[0].replace(" ", "").split("->")
         terms = inputs.split(",")
+    elif line.name == "mul":
+        output = _LETTERS[: len(line.shape)]
+        terms = [output[len(output) - len(_shape(plan, x)) :] for x in operands]
     else:
         left, right = (len(_shape(plan, x)) for x in operands)
-        if min(left, right) < 2 or max(left, right) < 3:
+        if max(left, right) < 3:
             return None
         batch = _LETTERS[: max(left, right) - 2]
-        terms = [f"{batch[len(batch) - left + 2 :]}xy", f"{batch[len(batch) - right + 2 :]}yz"]
-        output = f"{batch}xz"
+        row, column = "x" * (left > 1), "z" * (right > 1)
+        terms = [
+            f"{batch[len(batch) - left + 2 :] if row else ''}{row}y",
+            f"{batch[len(batch) - right + 2 :] if column else ''}y{column}",
+        ]
+        output = f"{batch}{row}{column}"
     plain = all(len(set(term)) == len(term) and "." not in term for term in terms)
     return (terms, output, operands) if plain else None
 
@@ -73,23 +114,90 @@ def _dtype(plan: Schedule, x: Any) -> Any:
 
 
 def _product(
-    plan: Schedule, terms: list[str], output: str, operands: list[Any], line: Line
+    plan: Schedule,
+    terms: list[str],
+    output: str,
+    operands: list[Any],
+    line: Line,
+    matrices: bool = False,
 ) -> Line | None:
-    """Return a product of matrices or vectors, if it is one: the factors may change places."""
-    inner = [letter for letter in terms[0] if letter in terms[1] and letter not in output]
-    ranks = [len(term) for term in terms]
-    known = len(inner) == 1 and len(set("".join(terms))) == sum(ranks) - 1
-    if not known or max(ranks) > 2 or len(output) != sum(ranks) - 2:
+    """Return a product of matrices or vectors, or a stack of them, if BLAS is the one to do it.
+
+    An axis of length 1 where the other factor is longer is no axis. With `matrices`, it is one of
+    large matrices or none.
+    """
+    sizes = _sizes(plan, terms, operands)
+    own = [
+        [x for x, n in zip(term, _shape(plan, operand), strict=True) if n > 1]
+        for term, operand in zip(terms, operands, strict=True)
+    ]
+    result = [x for x in output if sizes[x] > 1]
+    if result and result[-1] in own[0] and result[-1] not in own[1]:
+        terms, operands, own = terms[::-1], operands[::-1], own[::-1]
+    rows, columns = ([x for x in own[k] if x in result and x not in own[1 - k]] for k in (0, 1))
+    both = [x for x in own[0] if x in own[1]]
+    inner = [x for x in both if x not in result]
+    batch = [x for x in result if x in both]
+    large = [math.prod([sizes[x] for x in letters]) for letters in (rows, inner, columns)]
+    if not inner or not _is_for_blas(plan, bool(batch) or matrices, *large):
         return None
-    if output and output[0] not in terms[0]:
-        terms, operands = terms[::-1], operands[::-1]
-    left = _transpose_to(
-        plan, operands[0], terms[0], [x for x in terms[0] if x != inner[0]] + inner
-    )
-    right = _transpose_to(
-        plan, operands[1], terms[1], inner + [x for x in terms[1] if x != inner[0]]
-    )
-    return line._replace(what=TABLE["matmul"], args=(left, right))
+    if not plan.alone:
+        operands = [
+            _sum_over(plan, x, term, [c for c in axes if c not in both + result])
+            for x, term, axes in zip(operands, terms, own, strict=True)
+        ]
+    elif set(own[0] + own[1]) - set(both + result):
+        return None
+    stack = [[x] for x in batch]
+    left = _lay(plan, operands[0], terms[0], [*stack, *[rows] * bool(rows), inner], sizes)
+    right = _lay(plan, operands[1], terms[1], [*stack, inner, *[columns] * bool(columns)], sizes)
+    order = [*batch, *rows, *columns]
+    groups = [*stack, *[rows] * bool(rows), *[columns] * bool(columns)]
+    shape = tuple([math.prod([sizes[x] for x in group]) for group in groups])
+    product = line._replace(what=TABLE["matmul"], args=(left, right), shape=shape)
+    if order == result and shape == line.shape:
+        return product
+    apart = tuple([sizes[x] for x in order])
+    place = plan.append(product)
+    place = plan.append(line._replace(what=TABLE["reshape"], args=(place, apart), shape=apart))
+    axes = tuple([order.index(x) for x in result])
+    turned = tuple([apart[axis] for axis in axes])
+    place = plan.append(line._replace(what=TABLE["transpose"], args=(place, axes), shape=turned))
+    return line._replace(what=TABLE["reshape"], args=(place, line.shape))
+
+
+def _is_for_blas(plan: Schedule, many: bool, rows: int, terms: int, columns: int) -> bool:
+    """Tell whether BLAS is faster than a loop over all products of numbers."""
+    if plan.alone or not many:
+        return not many
+    return min(rows, columns) > 1 and terms > SHORT and rows * terms * columns > SMALL
+
+
+def _sum_over(plan: Schedule, x: Any, term: str, letters: list[str]) -> Any:
+    """Return a factor summed over letters that nothing else has; its axes stay, of length 1."""
+    if not letters:
+        return x
+    axes = tuple([term.index(letter) for letter in letters])
+    if type(x) is not Ref:
+        return np.sum(x, axis=axes, keepdims=True)
+    shape = keep_dims(_shape(plan, x), axes)
+    return plan.append(Line(TABLE["sum"], (x, axes, True), {}, shape, _dtype(plan, x)))
+
+
+def _lay(plan: Schedule, x: Any, term: str, groups: list[list[str]], sizes: dict[str, int]) -> Any:
+    """Return an array with one axis for each group of letters, in this order."""
+    kept = [letter for group in groups for letter in group]
+    axes = tuple([term.index(letter) for letter in [c for c in term if c not in kept] + kept])
+    shape = tuple([math.prod([sizes[letter] for letter in group]) for group in groups])
+    if type(x) is not Ref:
+        return np.ascontiguousarray(np.transpose(x, axes).reshape(shape))
+    if axes != tuple(range(len(axes))):
+        full = _shape(plan, x)
+        turned = tuple([full[axis] for axis in axes])
+        x = plan.append(Line(TABLE["transpose"], (x, axes), {}, turned, _dtype(plan, x)))
+    if shape != _shape(plan, x):
+        x = plan.append(Line(TABLE["reshape"], (x, shape), {}, shape, _dtype(plan, x)))
+    return x
 
 
 def _transpose_to(plan: Schedule, x: Any, term: str, order: list[str]) -> Any:

@@ -7,12 +7,16 @@ once; others at every call, and their bounds are checked before anything is read
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from simpleautodiff.compiled.array.view_accesses import Shape, View, places_of
-from simpleautodiff.compiled.recording.trace_program import Ref, places
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.rules.row import TABLE
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Schedule
 
 
 class Distances:
@@ -48,6 +52,35 @@ def choice(index: Any, rank: int) -> Choice | None:
         parts = list(parts[0].nonzero())
     fits = parts and all(type(part) is Ref or _is_whole(part) for part in parts)
     return Choice(tuple(parts), rank - len(parts)) if fits and len(parts) <= rank else None
+
+
+def put_indices_first(plan: Schedule, line: Line) -> Line | None:
+    """Return the last line of a choice along later axes, `x[:, index]`, as one along the first.
+
+    Axes are turned before and after, which moves nothing. None if it is something else.
+    """
+    x, index, *rest = line.args
+    parts = list(index) if isinstance(index, tuple) else [index]
+    ahead = next((k for k, part in enumerate(parts) if not _is_all(part)), 0)
+    if not ahead:
+        return None
+    shape = tuple(rest[0]) if rest else plan.lines[x].shape
+    chosen = choice(tuple(parts[ahead:]), len(shape) - ahead)
+    if chosen is None:
+        return None
+    count, dtype = len(chosen.parts), line.dtype
+    order = (*range(ahead, ahead + count), *range(ahead), *range(ahead + count, len(shape)))
+    turned = tuple([shape[axis] for axis in order])
+    full = plan.lines[x].shape if rest else line.shape
+    block = len(full) - (len(shape) - count)  # how many axes the indices have
+    first = (*range(ahead, ahead + block), *range(ahead), *range(ahead + block, len(full)))
+    before = tuple([full[axis] for axis in first])
+    source, moved, result = (first, before, turned) if rest else (order, turned, before)
+    x = plan.append(Line(TABLE["transpose"], (x, source), {}, moved, plan.lines[x].dtype))
+    args = (x, chosen.parts, turned) if rest else (x, chosen.parts)
+    place = plan.append(line._replace(args=args, shape=result))
+    back = tuple(np.argsort(order if rest else first).tolist())
+    return Line(TABLE["transpose"], (place, back), {}, line.shape, dtype)
 
 
 def _is_all(part: Any) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simpleautodiff.compiled.array.view_accesses import Shape, collapse_axes
@@ -37,6 +37,11 @@ class Access:
     def is_same(self) -> bool:
         """Whether all elements along the last axis are one."""
         return self.step == 0 and not self.places and not self.box
+
+    def is_same_along(self, axis: int) -> bool:
+        """Tell whether all elements along an axis are one."""
+        moves = self.strides[axis] or self.box or (self.places and self.places.strides[axis])
+        return not moves
 
     @property
     def is_apart(self) -> bool:
@@ -106,8 +111,8 @@ class Loop:
         found = [*self.loads, *[to for _, to in self.stores], *[fold.to for fold in self.folds]]
         return [part for access in found for part in access.parts()]
 
-    def join_axes(self, lanes: int) -> None:
-        """Join axes that go on from each other, and put a long one last, for the vectors."""
+    def join_axes(self) -> None:
+        """Join axes that go on from each other."""
         accesses = self.accesses()
         boxes = [access.box for access in accesses if access.box]
         cut = {
@@ -117,20 +122,39 @@ class Loop:
             if (first, last) != (0, self.shape[a])
         }
         groups, ways = collapse_axes(self.shape, [access.strides for access in accesses], cut)
-        shape = [math.prod([self.shape[axis] for axis in group]) for group in groups]
-        order = list(range(len(shape)))
-        if len(shape) > 1 and shape[-1] < lanes and not self.fixed:
-            order.append(order.pop(max(order, key=lambda axis: (shape[axis] >= lanes, axis))))
         for access, way in zip(accesses, ways, strict=True):
-            access.strides = tuple([way[axis] for axis in order])
+            access.strides = way
             if access.box:
-                access.box = tuple([self._join_box(access.box, groups[axis]) for axis in order])
-        self.shape = tuple([shape[axis] for axis in order])
+                access.box = tuple([self._join_box(access.box, group) for group in groups])
+        self.shape = tuple([math.prod([self.shape[axis] for axis in group]) for group in groups])
+
+    def move_last(self, axis: int) -> None:
+        """Let an axis be the last."""
+        self.shape = _moved_last(self.shape, axis)
+        for access in self.accesses():
+            access.strides = _moved_last(access.strides, axis)
+            access.box = _moved_last(access.box, axis) if access.box else ()
 
     def _join_box(self, box: Any, group: list[int]) -> tuple[int, int]:
         """Return the first and the last place along axes that are joined."""
         inner = math.prod([self.shape[axis] for axis in group[1:]])
         return box[group[0]][0] * inner, box[group[0]][1] * inner
+
+
+def _moved_last(parts: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
+    return (*parts[:axis], *parts[axis + 1 :], parts[axis])
+
+
+def copy_elements(loop: Loop, source: Access, to: Access) -> Loop:
+    """Return the loop that copies the elements of an access to those of another."""
+    axes = [axis for axis, step in enumerate(source.strides) if step]
+    program = ScalarProgram()
+    place = program.input(source.dtype)
+    load, store = (
+        replace(access, strides=tuple([access.strides[axis] for axis in axes]))
+        for access in (source, to)
+    )
+    return Loop(tuple([loop.shape[axis] for axis in axes]), program, [load], [(place, store)])
 
 
 def fill_loop(loop: Loop, fold: Fold) -> Loop:

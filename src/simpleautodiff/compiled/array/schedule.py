@@ -8,18 +8,22 @@ all lines of one shape and one stage are one loop, and stages follow each other.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from simpleautodiff.compiled.array.all_any import reduce_bools
-from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS
+from simpleautodiff.compiled.array.arg_extremes import find_places
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
     GATHER,
     INPUT,
     LAPACK,
+    LAYERS,
     LOADED,
     MATMUL,
     NUMPY,
@@ -27,8 +31,13 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
-from simpleautodiff.compiled.array.einsum import contract
-from simpleautodiff.compiled.array.gather import Distances, choice, known_distances
+from simpleautodiff.compiled.array.einsum import contract, contract_sum
+from simpleautodiff.compiled.array.gather import (
+    Distances,
+    choice,
+    known_distances,
+    put_indices_first,
+)
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
@@ -100,10 +109,17 @@ class Schedule:
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = _read_by_element(program)
+        self._uses: Counter[int] = Counter(places([
+            *[(line.args, line.kwargs) for line in program.lines],
+            *program.outputs, *[guard.place for guard in program.guards],
+        ]))  # fmt: skip
+        self.read_once: dict[int, Line] = {}  # what a single line reads, as it was recorded
         guards = {int(g.place) for g in program.guards if type(g.place) is Ref}
         self._guards_of = sorted(guards, reverse=True)
         self._guarded = 0  # the stage from which on all guards so far are known
+        self.layers: dict[int, Boxes] = {}  # of what is put together of pieces: these
         self._known: dict[int, KnownNumber | None] = {}
+        self._converted: dict[tuple[str, Any], Any] = {}
         self._kept: list[Any] = []  # what is known by its identity must not go away
         for number, line in enumerate(program.lines):
             self._new[number] = self._take(number, line)
@@ -120,14 +136,17 @@ class Schedule:
         while self._guards_of and self._guards_of[-1] < number:
             guard = self._new[self._guards_of.pop()]
             self._guarded = max(self._guarded, self.stage_of(guard) + 1)
-        return self.append(line)
+        place = self.append(line)
+        if self._uses[number] == 1:
+            self.read_once[place] = line
+        return place
 
     def append(self, line: Line) -> Ref:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
-        if line.name in ("einsum", "matmul") and isinstance(line.what, Primitive):
-            line = contract(self, line) or line
-        if not self.alone:
-            line = reduce_bools(self, line)
+        if isinstance(line.what, Primitive):
+            line = self._with_indices_first(self._contract(self._in_floats(line)))
+        elif not self.alone:
+            line = find_places(self, reduce_bools(self, line))
         if not self.alone and not self.exact:
             solved = lower_to_lapack(self, line)
             if solved is not None:
@@ -142,6 +161,8 @@ class Schedule:
         elif how in (GATHER, SCATTER):
             line = self._with_distances(line, how)
         number = len(self.lines)
+        if how == LAYERS:
+            self.layers[number] = boxes(self, line)
         self.lines.append(line)
         self.how.append(how)
         self.views.append(view or whole(number, line.shape))
@@ -150,6 +171,48 @@ class Schedule:
             stage = max(stage, self._guarded)
         self.stage.append(stage)
         return Ref(number)
+
+    def _in_floats(self, line: Line) -> Line:
+        """Return a line of arithmetic with its integers and bools as the floats they become."""
+        if line.dtype is None or line.dtype.kind != "f" or line.name == "where":
+            return line
+        if line.name in ("matmul", "einsum"):
+            convert = self._in_dtype
+        elif can_lower(line.what, line.dtype):
+            convert = _constant_in_dtype
+        else:
+            return line
+        return line._replace(args=tuple([convert(x, line.dtype) for x in line.args]))
+
+    def _in_dtype(self, x: Any, dtype: Any) -> Any:
+        if type(x) is not Ref or self.lines[x].dtype == dtype or self.dtype_of(x) is None:
+            return _constant_in_dtype(x, dtype)
+        return self.append(Line(TABLE["astype"], (x, dtype), {}, self.lines[x].shape, dtype))
+
+    def _with_indices_first(self, line: Line) -> Line:
+        """Return a choice along later axes as one along the first, of an array with axes turned."""
+        if line.name not in ("getitem", "scatter") or next(places(line.args[1]), None) is None:
+            return line
+        x = line.args[0]
+        if isinstance(x, np.ndarray) and x.size and dtype_letter(x.dtype):
+            line = line._replace(args=(self._constant_line(x), *line.args[1:]))
+        return put_indices_first(self, line) or line if type(line.args[0]) is Ref else line
+
+    def _constant_line(self, array: Any) -> Ref:
+        """Add a line that is an array which is the same at every call."""
+        self.lines.append(Line(TABLE["pos"], (array,), {}, array.shape, array.dtype))
+        self.how.append(VIEW)
+        self.views.append(self.view(array))
+        self.stage.append(-1)
+        return Ref(len(self.lines) - 1)
+
+    def _contract(self, line: Line) -> Line:
+        """Return a line, or the last of those that a sum of products is made of."""
+        if line.name in ("einsum", "matmul"):
+            return contract(self, line) or line
+        if line.name in ("sum", "sum_to") and not self.alone and not self.exact:
+            return contract_sum(self, line) or line
+        return line
 
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
@@ -243,6 +306,17 @@ class Schedule:
             return self.views[arg]
         return View(self.constant(arg), arg.shape, 0, steps(arg.shape))
 
+    def view_as(self, arg: Any, dtype: Any) -> View:
+        """Return where the elements of an argument are; constants are converted to a dtype."""
+        if type(arg) is Ref:
+            return self.views[arg]
+        known = self.known(arg)
+        key = (str(dtype), repr(known.number)) if known else (str(dtype), id(arg))
+        if key not in self._converted:
+            self._kept.append(arg)
+            self._converted[key] = np.array(known.number if known else arg, dtype)
+        return self.view(self._converted[key])
+
     # Stages. --------------------------------------------------------------------------------------
 
     def space(self, number: int) -> Shape:
@@ -252,7 +326,7 @@ class Schedule:
 
     def joins(self, arg: Any, number: int) -> bool:
         """Tell whether a line needs an argument element by element, so that one loop does both."""
-        if type(arg) is not Ref or self.how[number] not in (ELEMENT, REDUCE):
+        if type(arg) is not Ref or not self._goes_along(arg, number):
             return False
         view, shape = self.views[arg], self.space(number)
         if view.root < 0 or self.how[view.root] not in (ELEMENT, *LOADED):
@@ -263,6 +337,13 @@ class Schedule:
             and squeeze(root) == squeeze(shape)
             and same_steps(shape, view.within(shape), steps(shape))
         )
+
+    def _goes_along(self, arg: Ref, number: int) -> bool:
+        """Tell whether a line goes through an argument in its own order; as a write does."""
+        if self.how[number] == LAYERS:
+            before, written = ([*places(x)] for x in self.lines[number].args[:2])
+            return self.lines[number].name == "set_item" and arg in before and arg not in written
+        return self.how[number] in (ELEMENT, REDUCE)
 
     def _stage(self, number: int) -> int:
         line = self.lines[number]
@@ -366,6 +447,11 @@ class Schedule:
             return arg
         fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
         return arg if fits else self.copy(arg)
+
+
+def _constant_in_dtype(x: Any, dtype: Any) -> Any:
+    """Return an array of constant integers or bools in a dtype; anything else as it is."""
+    return x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind in "iub" else x
 
 
 def squeeze(shape: Shape) -> Shape:

@@ -27,6 +27,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
+_LARGE = float(np.finfo(np.float32).max)
 _KEYED = 4096  # arrays of up to so many elements are compared by their elements
 
 
@@ -56,7 +57,7 @@ def clean(recorded: RecordedProgram, precise: bool = False) -> RecordedProgram:
         new.take(number, line)
     guards = [g._replace(place=new.of[g.place]) for g in recorded.guards]
     outputs = with_values(list(recorded.outputs), new.of)
-    return _without_dead(RecordedProgram(new.lines, recorded.inputs, guards, outputs))
+    return without_dead(RecordedProgram(new.lines, recorded.inputs, guards, outputs))
 
 
 class _Cleaner:
@@ -76,25 +77,24 @@ class _Cleaner:
         line = line._replace(
             args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
         )
-        if next(places((line.args, line.kwargs)), None) is None:
-            with np.errstate(all="ignore"):
-                self.of[number] = compute(line, ())
-            return
         self.of[number] = self._place(line)
 
-    def _place(self, line: Line) -> Ref:
-        """Return the place of a line, or of what is the same."""
+    def _place(self, line: Line) -> Any:
+        """Return the place of a line, or of what is the same; the number that it is known to be."""
+        if next(places((line.args, line.kwargs)), None) is None:
+            with np.errstate(all="ignore"):
+                return compute(line, ())
         same = self._same_as(line)
         if same is None and not self.precise:
             same = self._factor_out(line)
         if same is not None:
             return same
-        key = (line.what, _key(line.args), _key(line.kwargs))
+        key = (line.what, argument_key(line.args), argument_key(line.kwargs))
         if key not in self._known:
             self._known[key] = self._append(line)
         return self._known[key]
 
-    def _factor_out(self, line: Line) -> Ref | None:
+    def _factor_out(self, line: Line) -> Any:
         """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
         if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
@@ -106,18 +106,38 @@ class _Cleaner:
             if factor is not None and type(other) is Ref:
                 of = self.lines[other]
                 if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
-                    args = factor, self._sum(other)
-                    return self._place(line._replace(what=terms.what, args=args))
+                    total = self._sum(other)
+                    without = self._times_divisor(factor, total)
+                    if without is not None:
+                        return without
+                    return self._place(line._replace(what=terms.what, args=(factor, total)))
         return None
 
-    def _sum(self, array: Ref) -> Ref:
+    def _times_divisor(self, factor: Any, divisor: Ref) -> Any:
+        """Return a factor times a number that it is divided by; None if it is not.
+
+        As the sum of weights that their sum divides, this is exactly 1.
+        """
+        line = self.lines[factor] if type(factor) is Ref else None
+        if line is None or line.name not in ("mul", "div"):
+            return None
+        if line.name == "div":
+            is_divisor = type(line.args[1]) is Ref and line.args[1] == divisor
+            return line.args[0] if is_divisor else None
+        for k in (0, 1):
+            without = self._times_divisor(line.args[k], divisor)
+            if without is not None:
+                return self._place(line._replace(args=(without, line.args[1 - k])))
+        return None
+
+    def _sum(self, array: Ref) -> Any:
         of = self.lines[array]
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 
     def _single(self, arg: Any) -> Any:
         """Return the one number that an argument is, everywhere; None if it is not."""
         if type(arg) is float or type(arg) is int:
-            return arg
+            return arg if abs(arg) < _LARGE else None  # in every dtype: inf times a sum is another
         if type(arg) is not Ref:
             return None
         line = self.lines[arg]
@@ -199,15 +219,15 @@ def _is_all(arg: Any, number: float) -> bool:
     )
 
 
-def _key(tree: Any) -> Any:
+def argument_key(tree: Any) -> Any:
     """Return what is equal for equal arguments: 2 and 2.0, and 0.0 and -0.0, are not."""
     kind = type(tree)
     if kind is tuple or kind is list:
-        return kind, tuple([_key(part) for part in tree])
+        return kind, tuple([argument_key(part) for part in tree])
     if kind is dict:
-        return tuple([(name, _key(part)) for name, part in tree.items()])
+        return tuple([(name, argument_key(part)) for name, part in tree.items()])
     if kind is slice:
-        return slice, _key((tree.start, tree.stop, tree.step))
+        return slice, argument_key((tree.start, tree.stop, tree.step))
     if kind is float:
         return float, struct.pack("d", tree)
     if kind is Ref or kind in (int, bool, str, type(None)):
@@ -217,22 +237,31 @@ def _key(tree: Any) -> Any:
     return id(tree)  # the program keeps it, so that nothing else has this number
 
 
-def _without_dead(program: RecordedProgram) -> RecordedProgram:
+def without_dead(program: RecordedProgram) -> RecordedProgram:
+    """Return a program without the lines that neither results nor guards need."""
     lines = program.lines
     needed = [number < program.inputs for number in range(len(lines))]
     for place in places([*program.outputs, *[guard.place for guard in program.guards]]):
         needed[place] = True
     for number in range(len(lines) - 1, -1, -1):
         if needed[number]:
-            for place in places((lines[number].args, lines[number].kwargs)):
+            what, args, kwargs, _, _ = lines[number]
+            for arg in args:
+                if type(arg) is Ref:
+                    needed[arg] = True
+                elif type(arg) in (tuple, list, slice):
+                    for place in places(arg):
+                        needed[place] = True
+            for place in places(kwargs) if kwargs else ():
                 needed[place] = True
     of: dict[int, Any] = {}
     kept: list[Line] = []
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)
-            kept.append(line._replace(args=args, kwargs=kwargs))
+            what, args, kwargs, shape, dtype = line
+            kwargs = with_values(kwargs, of) if kwargs else kwargs
+            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype))
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

@@ -1,4 +1,4 @@
-"""Unroll a short last axis of a loop, so that its vectors go along a long axis instead."""
+"""Unroll a short last axis of a loop, so that its vectors go along another axis instead."""
 
 from __future__ import annotations
 
@@ -7,30 +7,24 @@ from dataclasses import replace
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
-LEAST_VECTORS, MOST_COPIES = (
-    4,
-    8,
-)  # vectors that the long axis has at least; elements of the short one
-UNROLLED_STEPS = 120  # steps of the body that comes out
 
-
-def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
-    """Return the loop without its last axis, if that is short and another one is long.
+def unroll_last_axis(loop: Loop) -> Loop:
+    """Return the loop without its last axis: the body is written once for every place along it.
 
     Examples
     --------
     >>> flat = ScalarProgram()
     >>> x = flat.input()
     >>> square = Fold("add", flat.mul(x, x), Access(1, "d", 0, (1, 0)))
-    >>> loop = unroll_last_axis(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
+    >>> loop = unroll_last_axis(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]))
     >>> loop.shape, [access.offset for access in loop.loads], len(loop.folds), len(loop.stores)
     ((100,), [0, 1, 2], 0, 1)
     """
-    if not _is_worth_it(loop, lanes):
-        return loop
     *shape, count = loop.shape
     new = Loop(tuple(shape), ScalarProgram(loop.body.precise), says=loop.says)
-    copies = [_copy(loop, new, k) for k in range(count)]
+    loop.body.outputs = [place for place, _ in loop.stores] + [fold.place for fold in loop.folds]
+    live = loop.body.live()
+    copies = [_copy(loop, live, new, k) for k in range(count)]
     for place, to in loop.stores:
         for k, of in enumerate(copies):
             new.stores.append((of[place], _shift(to, k)))
@@ -39,20 +33,12 @@ def unroll_last_axis(loop: Loop, lanes: int) -> Loop:
     return new
 
 
-def _is_worth_it(loop: Loop, lanes: int) -> bool:
-    if len(loop.shape) < 2 or loop.alone or loop.fixed or loop.shape[-1] > MOST_COPIES:
-        return False
-    plain = all(not access.places and not access.box for access in loop.accesses())
-    long = max(loop.shape[:-1]) >= LEAST_VECTORS * lanes
-    return plain and long and loop.shape[-1] * len(loop.body) <= UNROLLED_STEPS
-
-
-def _copy(loop: Loop, new: Loop, k: int) -> dict[int, int]:
+def _copy(loop: Loop, live: list[int], new: Loop, k: int) -> dict[int, int]:
     """Write the body for one place along the axis; return where its steps are."""
     of: dict[int, int] = {}
     flat = new.body
-    for place, (operation, *args) in enumerate(loop.body.steps):
-        dtype = loop.body.dtypes[place]
+    for place in live:
+        (operation, *args), dtype = loop.body.steps[place], loop.body.dtypes[place]
         if operation == "input":
             of[place] = _load(new, _shift(loop.loads[args[0]], k))
         elif loop.body.is_zero(place):

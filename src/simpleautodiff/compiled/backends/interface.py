@@ -16,6 +16,7 @@ from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task
 from simpleautodiff.compiled.backends.export import Export
 from simpleautodiff.compiled.native.compile import Code
+from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.scalar.kernel import Kernel
 
 ENTRY = "entry"  # the name of the function in a code that Python calls directly
@@ -104,6 +105,15 @@ class CompiledArray(Protocol):
         """
 
 
+class CompiledRolled(Protocol):
+    """A program that repeats, as code."""
+
+    code: Code
+
+    def __call__(self, block: int, start: int, stop: int) -> int:
+        """Go through some words, on a block of memory; return 0, or 1 + the guard that failed."""
+
+
 class Target(Protocol):
     """Compiles programs for one kind of machine."""
 
@@ -128,6 +138,9 @@ class Target(Protocol):
         entries: bool,
     ) -> CompiledArray:
         """Compile the work of an array program, with entries from Python if they are wanted."""
+
+    def compile_rolled(self, layout: RolledLayout, precise: bool) -> CompiledRolled:
+        """Compile the bodies of a program that repeats."""
 
 
 class ScalarRunner(Protocol):

@@ -34,7 +34,7 @@ from simpleautodiff.compiled.recording.trace_program import (
 from simpleautodiff.core.level import Traced, evaluate
 from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.errors import TraceError, cite_line
-from simpleautodiff.rules.roots import find_value_alone
+from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.pytree import map_leaves
 

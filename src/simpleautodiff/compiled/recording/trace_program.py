@@ -72,13 +72,21 @@ def places(tree: Any) -> Iterator[Ref]:
         yield from places((tree.start, tree.stop, tree.step))
 
 
+_TREES = {tuple, list, dict}
+
+
 def with_values(tree: Any, values: Any) -> Any:
     """Return arguments with the values of earlier lines in their places."""
     kind = type(tree)
     if kind is Ref:
         return values[tree]
     if kind is tuple:
-        return tuple([with_values(part, values) for part in tree])
+        return tuple([
+            values[part] if type(part) is Ref
+            else with_values(part, values) if type(part) in _TREES
+            else part
+            for part in tree
+        ])  # fmt: skip
     if kind is list:
         return [with_values(part, values) for part in tree]
     if kind is dict:

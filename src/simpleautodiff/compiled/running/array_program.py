@@ -15,6 +15,7 @@ from simpleautodiff.compiled.array.build_loops import (
     build_tasks,
     prune,
 )
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import Schedule
@@ -81,7 +82,8 @@ class ArrayProgram:
             self._compile(precise, form)
 
     def _compile(self, precise: bool, form: CallForm | None) -> None:
-        self.plan = Schedule(self.program, exact=precise)
+        program = self.program if precise else split_complex(self.program)
+        self.plan = Schedule(program, exact=precise)
         self.work = prune(build_tasks(self.plan, precise), self.plan)
         self.memory = BufferLayout(self.plan, self.work)
         made = TARGET.compile_array(self.work, self.memory, precise, form, self._is_small())

@@ -20,6 +20,11 @@ from simpleautodiff.rules.row import TABLE
 Lowering = Callable[..., int]  # (program, dtype, *indices of numbers of it) -> index of the result
 LOWERED_ROWS: dict[str, Lowering] = {}  # by the names of rows
 LOWERED_PREDICATES: dict[Any, Lowering] = {}  # functions of NumPy and Python that give a bool
+INTEGER_ROWS = frozenset(
+    ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "square", "sign", "clip", "mod",
+     "pos", "conj", "real", "stop_gradient")
+)  # of integers they give integers, exactly  # fmt: skip
+LIGHT_ROWS = INTEGER_ROWS - {"mod"} | {"where", "astype"}
 
 
 def dtype_letter(dtype: Any) -> str | None:
@@ -41,7 +46,18 @@ def can_lower(what: Any, dtype: Any) -> bool:
         return True
     if name is None:
         return what in LOWERED_PREDICATES and dtype == BOOL
-    return name in LOWERED_ROWS and dtype in (FLOAT64, FLOAT32)
+    return name in LOWERED_ROWS and (dtype in (FLOAT64, FLOAT32) or _is_of_integers(name, dtype))
+
+
+def _is_of_integers(name: str, dtype: str) -> bool:
+    return dtype == INT64 and name in INTEGER_ROWS
+
+
+def is_light(line: Any) -> bool:
+    """Tell whether a line of an array program takes a step or two for each element."""
+    if line.name == "power":
+        return type(line.args[1]) in (int, float) and line.args[1] in (2, 3)
+    return line.name in LIGHT_ROWS or (callable(line.what) and line.what in LOWERED_PREDICATES)
 
 
 def lower(
@@ -154,6 +170,8 @@ def _mod(program: ScalarProgram, dtype: str, x: int, y: int) -> int:
     rest = program.make("fmod", x, y)
     other_side = program.make("xor", _less(program, rest, zero), _less(program, y, zero))
     moved = _select(program, other_side, program.add(rest, y), rest)
+    if dtype == INT64:
+        return _select(program, program.make("eq", rest, zero), zero, moved)
     return _select(
         program, program.make("eq", rest, zero), program.make("copysign", zero, y), moved
     )

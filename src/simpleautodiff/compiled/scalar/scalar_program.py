@@ -232,7 +232,8 @@ def to_bits(number: Any, dtype: str) -> int:
     if dtype == FLOAT64:
         return int(struct.unpack("<q", struct.pack("<d", number))[0])
     if dtype == FLOAT32:
-        return int(struct.unpack("<i", struct.pack("<f", number))[0])
+        with np.errstate(over="ignore"):  # what is too large is inf, as NumPy has it
+            return int(np.float32(number).view(np.int32))
     return int(number)
 
 

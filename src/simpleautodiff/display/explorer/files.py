@@ -14,6 +14,7 @@ SCRIPTS = (
         "table.js",
         "nan.js",
         "stops.js",
+        "kernel.js",
         "travel.js",
         "stage.js",
         "links.js",

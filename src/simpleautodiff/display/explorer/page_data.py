@@ -14,6 +14,7 @@ from simpleautodiff.core.engine import engine
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.node import Node
 from simpleautodiff.display.explorer.files import find_scripted
+from simpleautodiff.display.explorer.page_numbers import record_numbers
 from simpleautodiff.display.explorer.page_rules import (
     NoTreeError,
     collect_forms,
@@ -67,6 +68,14 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
     rules, rule_of = ([], {}) if reason else collect_rules(program)
     views = Views(program)
     drawn = set(views.singles())
+    sweeps = _sweeps(program, index, texts=bool(reason))
+    kernel = record_numbers(program, sweeps, drawn) if reason or program.compared else None
+    if program.compared and not kernel:
+        reason = reason or (
+            "No sliders: the function compares numbers, and the page cannot tell what it would "
+            "answer elsewhere."
+        )
+    chosen = program.compared and any(n.primitive and n.primitive.settings for n in program.nodes)
     return {
         "title": title,
         "nodes": [
@@ -81,10 +90,11 @@ def _make_document(program: Program, title: str, code: Sequence[str], first: int
         "rows": {
             name: _row(name) for name in sorted({n.operator for n in program.nodes} - {"input"})
         },
-        "live": not reason,
-        "why": reason,
+        "live": not reason and not chosen,  # by formulas, which keep what was chosen by a condition
+        "kernel": kernel,
+        "why": reason if not kernel else "",
         **views.document(index),
-        "sweeps": _sweeps(program, index, texts=bool(reason)),
+        "sweeps": sweeps,
         "code": _code(program, index, code, first),
     }
 
@@ -95,8 +105,6 @@ def find_obstacle(program: Program) -> str:
         return "Arrays are shown as they were computed; sliders are for single numbers."
     if not all(_is_real(node.value) for node in program.nodes):
         return "Sliders are for real numbers."
-    if program.compared:
-        return "No sliders: the function compares numbers, and may go another way for others."
     for node in program.nodes:
         name = node.operator
         if node.primitive and (
@@ -117,10 +125,10 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating, np.bool_))
 
 
-def json_number(value: Any, elements: bool = False) -> Any:
+def json_number(value: Any, elements: bool = False, exact: bool = False) -> Any:
     """Return a number for JSON: a float, or text for inf, nan and everything else.
 
-    With `elements`, an array that is not too large brings them along.
+    With `elements`, an array that is not too large brings them along, to six digits or `exact`.
     """
     if isinstance(value, np.ndarray) and value.shape == ():
         value = value[()]
@@ -135,7 +143,7 @@ def json_number(value: Any, elements: bool = False) -> Any:
         "text": write_result(value),
         "shape": str(shape(value) or write_result(value)),
         **_sizes(value),
-        **(_elements(value) if elements else {}),
+        **(_elements(value, exact) if elements else {}),
     }
 
 
@@ -151,20 +159,20 @@ def _sizes(value: Any) -> dict[str, Any]:
     }
 
 
-def _elements(value: Any) -> dict[str, Any]:
-    """Return the elements of a real array to six digits, for its heat map."""
+def _elements(value: Any, exact: bool) -> dict[str, Any]:
+    """Return the elements of a real array, for its heat map and its sliders."""
     array = np.asarray(value)
     if array.dtype.kind not in "biuf" or not 0 < array.size <= MOST_ELEMENTS:
         return {}
-    digits = [json_number(float(f"{number:.6g}")) for number in array.ravel()]
-    return {"dims": list(array.shape), "elements": digits}
+    numbers = [float(x) if exact else float(f"{x:.6g}") for x in array.ravel()]
+    return {"dims": list(array.shape), "elements": list(map(json_number, numbers))}
 
 
 def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> dict[str, Any]:
     """Return the data of a node, with its formulas only if it is drawn somewhere."""
     record: dict[str, Any] = {
         "name": program.names[node],
-        "value": json_number(node.value, elements=drawn),
+        "value": json_number(node.value, elements=drawn, exact=node.primitive is None),
     }
     if node.primitive is None:
         return record
@@ -184,7 +192,7 @@ def _node(program: Program, node: Node, index: dict[Node, int], drawn: bool) -> 
         "numbers": numbers,
         "reason": write_reason(program, node),
         "partials": {
-            k: None if d is ZERO else LINEAR if type(d) is Linear else json_number(d)
+            k: None if d is ZERO else LINEAR if isinstance(d, Linear) else json_number(d)
             for k, d, _ in local
         },
         "slopes": {k: text for k, _, text in local},

@@ -9,7 +9,7 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.core.primitive import TABLE
-from simpleautodiff.rules.roots import carry_root
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.values.functions import is_complex
 from simpleautodiff.values.other_arrays import Foreign

@@ -23,7 +23,7 @@ from simpleautodiff.rules.array.shapes import (
     shift_axes,
 )
 from simpleautodiff.rules.branches import masked
-from simpleautodiff.rules.roots import carry_root
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, add_kinks, row
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -115,6 +115,8 @@ def _getitem_batch(size: int, x: Any, index: Any) -> Any:
     full = shape_of(x)[1:]
     if find_batches(index):
         return getitem(reshape(x, (-1,)), _flat_batch_indices(size, index, full))
+    if not isinstance(index, tuple):
+        return getitem(x, _index_batch(index))
     return getitem(reshape(x, (size, math.prod(full))), (slice(None), flat_indices(index, full)))
 
 
@@ -131,14 +133,26 @@ def _scatter_batch(size: int, x: Any, index: Any, new: tuple[int, ...]) -> Any:
 def _getitem_back(bar: Any, _x: Any, index: Any) -> Any:
     """Put the adjoints of elements where they were taken; all others are structural zeros."""
     full, ones = shape_of(_x), np.ones(shape_of(bar))
-    marked = scatter(ones, index, full) > 0 if _is_recorded(index) else mark_index(index, full)
-    return _masked(scatter(bar, index, full), marked)
+    if is_recorded(index):
+        marked = scatter(record_with(index, ones), index, full) > 0
+    else:
+        marked = mark_index(index, full)
+    return _masked(scatter(record_with(index, bar), index, full), marked)
 
 
-def _is_recorded(index: Any) -> bool:
+def is_recorded(index: Any) -> bool:
     """Tell whether an index will be another one at every call of a recorded program."""
     parts = index if isinstance(index, tuple) else (index,)
     return any(isinstance(part, Traced) for part in parts) and not find_batches(index)
+
+
+def record_with(index: Any, x: Any) -> Any:
+    """Return an array as part of the program that an index is recorded in, if it is."""
+    if isinstance(x, Traced) or not is_recorded(index):
+        return x
+    parts = index if isinstance(index, tuple) else (index,)
+    level: Any = next(part.level for part in parts if isinstance(part, Traced))
+    return level.own(x)
 
 
 def _masked(bar: Any, mask: Any) -> Any:
@@ -239,7 +253,7 @@ def _set_item_batch(size: int, which: tuple[bool, ...], x: Any, value: Any, inde
 def _set_item_back(bar: Any, _x: Any, _value: Any, index: Any) -> Any:
     """Return the adjoint of the array before the write; what was overwritten does not count."""
     full = shape_of(bar)
-    if _is_recorded(index):
+    if is_recorded(index):
         return _masked(set_item(bar, 0, index), set_item(np.ones(full), 0, index) > 0)
     return _masked(set_item(bar, 0, index), ~mark_index(index, full))
 

@@ -9,7 +9,8 @@ import numpy as np
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO, Linear, LinearRule
 from simpleautodiff.rules.array.shapes import pad_rank, reshape, shape_of, sum_to, transpose
-from simpleautodiff.rules.roots import multiply_roots, restate_as
+from simpleautodiff.rules.multiples import multiply_roots
+from simpleautodiff.rules.restating import restate_as
 from simpleautodiff.rules.row import Wrapping, row
 
 

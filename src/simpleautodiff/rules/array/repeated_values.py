@@ -79,9 +79,15 @@ class LimitLevel(JetLevel):
         self.open = self.lazy.open = True
         self.owner = owner
         self.rounding = 0.0  # that of the matrices
+        self.largest = 0.0  # of the numbers that were computed from them
 
     def run(self, primitive: Primitive, args: Args) -> Any:
         """Run a primitive on series."""
+        found = self._run(primitive, args)
+        self.largest = max(self.largest, _find_size(plain(found)))
+        return found
+
+    def _run(self, primitive: Primitive, args: Args) -> Any:
         own = [isinstance(arg, Traced) and arg.level is self for arg in args]
         if own[-1] and isinstance(args[-1], MovingMatrix):
             return args[-1] if primitive is MOVE else args[-1].decompose(primitive)
@@ -195,8 +201,13 @@ def _size(x: Any) -> float:
     if isinstance(x, Pole):
         return x.size
     terms = [x.value, *x.higher] if isinstance(x, Jet) else [x]
-    known = [np.abs(plain(term)) for term in terms if term is not ZERO]
-    return float(max(np.max(np.where(np.isfinite(t), t, 0.0), initial=0.0) for t in known))
+    return max(_find_size(plain(term)) for term in terms if term is not ZERO)
+
+
+def _find_size(x: Any) -> float:
+    """Return the size of the largest finite number of an array."""
+    sizes = np.abs(x)
+    return float(np.max(np.where(np.isfinite(sizes), sizes, 0.0), initial=0.0))
 
 
 def _values_read_in(primitive: Primitive, i: int) -> frozenset[int]:
@@ -386,6 +397,11 @@ def _level_below(level: Level) -> LimitLevel:
 def has_moved(level: Level) -> bool:
     """Tell whether a derivative has met repeated values."""
     return hasattr(level, "series")
+
+
+def find_largest(level: Any) -> float:
+    """Return the largest number that a derivative has computed from repeated values."""
+    return float(level.series.largest)
 
 
 def turn(level: Level) -> None:

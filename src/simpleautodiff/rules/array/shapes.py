@@ -19,7 +19,7 @@ from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink
 from simpleautodiff.rules.asked import askable, find_written_level, note_answer
 from simpleautodiff.rules.branches import masked, where
-from simpleautodiff.rules.roots import carry_root
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import real
 from simpleautodiff.values.functions import is_complex, shape

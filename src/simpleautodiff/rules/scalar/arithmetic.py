@@ -9,7 +9,8 @@ from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.primitive import POWER, PRODUCT, SIGN, SUM, TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose
-from simpleautodiff.rules.roots import carry_root, restate_power, restate_product
+from simpleautodiff.rules.multiples import carry_root
+from simpleautodiff.rules.roots import restate_power, restate_product
 from simpleautodiff.rules.row import row
 from simpleautodiff.rules.scalar.exponential import log, reciprocal
 from simpleautodiff.values.functions import is_complex, lift

@@ -13,8 +13,9 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.core.primitive import TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose, either, half, is_nan, sympy_function, where
+from simpleautodiff.rules.multiples import carry_root
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.complex_parts import conj, real_valued
 from simpleautodiff.values.functions import is_array, is_complex, zero_like
@@ -56,6 +57,7 @@ absolute = row(
     kinks=[Kink("x = 0", lambda x: x == 0, LEAST)],
     holomorphic=False,
     squared=(_slope_of_squared_size,),
+    restate=lambda x: carry_root(TABLE["abs"], x),
 )
 
 

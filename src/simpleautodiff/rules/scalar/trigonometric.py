@@ -10,8 +10,9 @@ import numpy as np
 
 from simpleautodiff.core.level import plain
 from simpleautodiff.core.linear import ZERO
-from simpleautodiff.core.primitive import Domain, Kink
+from simpleautodiff.core.primitive import TABLE, Domain, Kink
 from simpleautodiff.rules.branches import choose
+from simpleautodiff.rules.multiples import carry_root, even, odd
 from simpleautodiff.rules.roots import where_finite
 from simpleautodiff.rules.row import Wrapping, row
 from simpleautodiff.rules.scalar.exponential import sqrt
@@ -36,6 +37,7 @@ sin: Wrapping = row(
     text="sin({0})",
     latex=r"\sin {0}",
     reason="the slope of sin is cos",
+    **odd("sin"),
 )
 cos: Wrapping = row(
     "cos",
@@ -43,6 +45,7 @@ cos: Wrapping = row(
     text="cos({0})",
     latex=r"\cos {0}",
     reason="the slope of cos is -sin",
+    **even("cos"),
 )
 tan = row(
     "tan",
@@ -50,6 +53,7 @@ tan = row(
     text="tan({0})",
     latex=r"\tan {0}",
     reason="tan = sin/cos has the derivative 1 + tan²",
+    **odd("tan"),
 )
 
 
@@ -76,6 +80,7 @@ asin: Wrapping = row(
     reason="from sin v = x follows cos v dv = dx, and cos v = √(1 - x²)",
     domain=UNIT,
     kinks=ENDS,
+    **odd("asin"),
 )
 acos: Wrapping = row(
     "acos",
@@ -96,6 +101,7 @@ atan = row(
     text="atan({0})",
     latex=r"\arctan {0}",
     reason="from tan v = x follows (1 + x²) dv = dx",
+    **odd("atan"),
 )
 atan2 = row(
     "atan2",
@@ -118,6 +124,7 @@ sinh: Wrapping = row(
     text="sinh({0})",
     latex=r"\sinh {0}",
     reason="the slope of sinh is cosh",
+    **odd("sinh"),
 )
 cosh: Wrapping = row(
     "cosh",
@@ -125,6 +132,7 @@ cosh: Wrapping = row(
     text="cosh({0})",
     latex=r"\cosh {0}",
     reason="the slope of cosh is sinh",
+    **even("cosh"),
 )
 
 
@@ -146,6 +154,7 @@ tanh: Wrapping = row(
     text="tanh({0})",
     latex=r"\tanh {0}",
     reason="tanh = sinh/cosh has the derivative 1 - tanh² = 1/cosh²",
+    **odd("tanh"),
 )
 sech_squared: Wrapping = row(  # a row of its own: in 1 - tanh² digits cancel
     "sech_squared",
@@ -156,6 +165,7 @@ sech_squared: Wrapping = row(  # a row of its own: in 1 - tanh² digits cancel
     text="sech²({0})",
     latex=r"\operatorname{{sech}}^2 {0}",
     reason="1/cosh² has the derivative -2 sinh/cosh³",
+    **even("sech_squared"),
 )
 
 
@@ -173,6 +183,7 @@ asinh: Wrapping = row(
     text="asinh({0})",
     latex=r"\operatorname{{arsinh}} {0}",
     reason="from sinh v = x follows cosh v dv = dx, and cosh v = √(1 + x²)",
+    **odd("asinh"),
 )
 acosh: Wrapping = row(
     "acosh",
@@ -194,6 +205,7 @@ atanh = row(
     latex=r"\operatorname{{artanh}} {0}",
     reason="from tanh v = x follows (1 - x²) dv = dx",
     domain=Domain("-1 < x < 1", lambda x: -1 < x < 1),
+    **odd("atanh"),
 )
 
 
@@ -217,6 +229,7 @@ hypot: Wrapping = row(
         lambda v, x, _y: where_finite(v, lambda: 2 * x),
         lambda v, _x, y: where_finite(v, lambda: 2 * y),
     ),
+    restate=lambda x, y: carry_root(TABLE["hypot"], x, y),
 )
 deg2rad = row(
     "deg2rad",
@@ -227,6 +240,7 @@ deg2rad = row(
     text="deg2rad({0})",
     latex=r"\tfrac{{\pi}}{{180}} {0}",
     reason="a degree is π/180 radians",
+    **odd("deg2rad"),
 )
 rad2deg = row(
     "rad2deg",
@@ -237,4 +251,5 @@ rad2deg = row(
     text="rad2deg({0})",
     latex=r"\tfrac{{180}}{{\pi}} {0}",
     reason="a radian is 180/π degrees",
+    **odd("rad2deg"),
 )

@@ -104,14 +104,15 @@ function show(answer) {
     explore();
   };
   const numbers = program.inputs.every((i) => typeof program.nodes[i].value === "number");
-  const asks = program.live || !numbers ? {} : { ask: again };
+  const asks = (program.live && !program.kernel) || !numbers ? {} : { ask: again };
   window.explorer = explorer(place, program, { address: true, moved, ...asks });
 }
 
 // The text of a point, with another value for one of its names.
 function withValue(text, [name, value]) {
-  const given = new RegExp(`(^|[\\s,;])${name}\\s*=\\s*[^\\s,;]+`);
-  return given.test(text) ? text.replace(given, `$1${name}=${value}`) : `${text} ${name}=${value}`;
+  const given = new RegExp(`(^|[\\s,;])${name}\\s*=\\s*(?:\\[[^=]*\\]|[^\\s,;]+)`);
+  const written = pointText({ [name]: value });
+  return given.test(text) ? text.replace(given, `$1${written}`) : `${text} ${written}`;
 }
 
 async function explore(byLink = false) {

@@ -20,7 +20,7 @@ def write_loop(file: CFile, loop: Loop, address: Callable[[Any], str]) -> str:
 
     Buffers that share their memory are one to the function, so that no two of them overlap.
     """
-    loop.join_axes(1)
+    loop.join_axes()
     writer = _CLoopWriter(loop, address)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:

@@ -7,13 +7,17 @@ added to a total, so that its error grows slowly, as that of pairwise summation 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from itertools import count, pairwise
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
-from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop, copy_elements, fill_loop
+from simpleautodiff.compiled.array.vector_axis import MATHEMATICS, arrange_axes, pack
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
     ELEMENT,
+    STORED,
     constant,
     instruction,
     vector,
@@ -24,10 +28,10 @@ from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, nu
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SUM_BLOCK = 4096  # elements that are added up before they are added to the total
+SPLIT = 240  # steps that all copies of a body have that is written once for every piece of a row
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
 COPIES = 4
-MATHEMATICS = 20  # steps that a function like exp counts for
 BRANCHING = frozenset(("sin", "cos", "tan"))  # functions that take a longer way for some numbers
 _GIVEN = ("input", "const")
 
@@ -50,10 +54,13 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
         What the function is called, and the buffers whose addresses it takes.
     """
     lanes = 1 if loop.alone else lanes
-    loop.join_axes(1)
-    loop = unroll_last_axis(loop, lanes)
-    loop.join_axes(lanes)
+    loop.join_axes()
+    loop = arrange_axes(loop, lanes)
+    loop.join_axes()
+    packed = pack(loop) if lanes > 1 else []
     writer = _LoopBuilder(module, loop, lanes)
+    for source, copy in packed:
+        writer.copy_first(source, copy)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
             name, _ = write_loop(module, fill_loop(loop, fold), lanes)
@@ -94,7 +101,23 @@ class _LoopBuilder(VectorAccess):
         self.same: dict[int, str] = {}  # loads that are the same along the row
         self.blocks = 0
         self.bases: dict[Any, str] = {}
+        self._numbers = count()
         self._find_buffers()
+
+    def copy_first(self, source: Access, copy: Access) -> None:
+        """Write what copies elements to the stack, before the loop."""
+        name, slots = write_loop(self.module, copy_elements(self.loop, source, copy), self.width)
+        kind, local = STORED[copy.dtype], self.bases.pop(copy.slot)
+        kept = [n for n, step in zip(self.axes, copy.strides, strict=True) if step]
+        self.line(f"{local} = alloca [{math.prod(kept)} x {kind}], align 64", first=True)
+        where = {source.slot: self.base(source.slot), copy.slot: local}
+        self.line(f"call void @{name}({', '.join([f'ptr {where[slot]}' for slot in slots])})")
+
+    def base(self, slot: Any) -> str:
+        """Return the name of the address of a buffer."""
+        if slot not in self.bases:
+            self.bases[slot] = f"%base{next(self._numbers)}"
+        return self.bases[slot]
 
     def _order_steps(self) -> list[int]:
         flat = self.flat
@@ -109,7 +132,7 @@ class _LoopBuilder(VectorAccess):
 
     def _find_buffers(self) -> None:
         for number, access in enumerate(self.loop.accesses()):
-            start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
+            start = self.base(access.slot)
             self.rows[access] = start
             if access.offset:
                 offset = access.offset * BYTES[access.dtype]
@@ -167,21 +190,67 @@ class _LoopBuilder(VectorAccess):
             if access.is_same
         }
         self._reset()
-        width, left = self.width, self.size % self.width
-        if left and self.size > width and self.weight > HEAVY:
-            with self.counted(self.size, step=width, name="j") as j:
-                self._block(j, self._mask(j))
+        spans = self._spans()
+        if self.weight * len(spans) > SPLIT:
+            self._span(0, self.size)
+        else:
+            self._in_usual_rows(lambda: self._each_span(spans))
+        self._flush()
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Return the pieces of the last axis that lie inside of a box, or outside, as a whole."""
+        ends = {end for access in self.rows if access.box for end in access.box[-1]}
+        return list(pairwise(sorted({0, self.size, *ends})))
+
+    def _each_span(self, spans: list[tuple[int, int]]) -> None:
+        for start, stop in spans:
+            self.span = start, stop
+            self._span(start, stop)
+        self.span = None
+
+    def _in_usual_rows(self, write: Callable[[], None]) -> None:
+        """Write once more, and simpler, what is done in most rows: those of no edge."""
+        found = dict(self.in_rows)
+        asked = {x: in_row for x, in_row in found.items() if in_row != "true"}
+        if not asked:
+            write()
+            return
+        usual = "true"
+        for access, in_row in asked.items():
+            mostly = math.prod([
+                (last - first) / n
+                for (first, last), n in zip(access.box[:-1], self.axes, strict=False)
+            ]) > 0.5  # fmt: skip
+            self.in_rows[access] = "true" if mostly else "false"
+            agrees = self.new(f"icmp eq i1 {in_row}, {self.in_rows[access]}")
+            usual = self.new(f"and i1 {usual}, {agrees}")
+        most, edge, done = self.fresh(), self.fresh(), self.fresh()
+        self.branch(usual, most, edge)
+        self.label(most)
+        write()
+        self.jump(done)
+        self.label(edge)
+        self.in_rows = found
+        self._span(0, self.size)
+        self.jump(done)
+        self.label(done)
+
+    def _span(self, start: int, stop: int) -> None:
+        """Write what is done from one place along the last axis to another."""
+        width, left = self.width, (stop - start) % self.width
+        if left and stop - start > width and self.weight > HEAVY:
+            with self.counted(stop, start, width) as j:
+                self._block(j, self._mask(j, stop))
         else:
             stride = width * self.copies
-            many = self.size - self.size % stride
-            self._vectors(many, stride)
-            if self.size - left > many:
-                with self.counted(self.size - left, many, width, "k") as k:
+            many = stop - (stop - start) % stride
+            self._vectors(start, many, stride)
+            if stop - left > many:
+                with self.counted(stop - left, many, width) as k:
                     self._block(k, "")
             if left:
                 lanes = ", ".join([f"i1 {int(lane < left)}" for lane in range(width)])
-                self._block(str(self.size - left), f"<{lanes}>")
-        self._flush()
+                self._block(str(stop - left), f"<{lanes}>")
 
     def _look_into_boxes(self) -> None:
         """Find out which boxes this row is in."""
@@ -194,33 +263,33 @@ class _LoopBuilder(VectorAccess):
                     inside = self.new(f"and i1 {inside}, {within}")
             self.in_rows[access] = inside
 
-    def _vectors(self, stop: int, stride: int) -> None:
+    def _vectors(self, start: int, stop: int, stride: int) -> None:
         """Write the loop over whole vectors; sums are added to the total after each segment."""
-        if stop == stride:
+        if stop - start == stride:
             for copy in range(self.copies):
-                self._block(str(copy * self.width), "", copy)
-        elif stop and self.registers and stop > SUM_BLOCK:
-            with self.counted(stop, step=SUM_BLOCK, name="segment") as first:
+                self._block(str(start + copy * self.width), "", copy)
+        elif stop - start > SUM_BLOCK and self.registers:
+            with self.counted(stop, start, SUM_BLOCK) as first:
                 far = self.new(f"add nuw nsw i64 {first}, {SUM_BLOCK}")
                 end = self.new(f"call i64 @llvm.smin.i64(i64 {far}, i64 {stop})")
                 self._inner(first, end, stride)
                 self._flush()
                 self._reset()
-        elif stop:
-            self._inner("0", stop, stride)
+        elif stop > start:
+            self._inner(start, stop, stride)
 
-    def _inner(self, start: str, stop: int | str, stride: int) -> None:
-        with self.counted(stop, start, stride, "j") as j:
+    def _inner(self, start: int | str, stop: int | str, stride: int) -> None:
+        with self.counted(stop, start, stride) as j:
             for copy in range(self.copies):
                 at = self.new(f"add nuw nsw i64 {j}, {copy * self.width}") if copy else j
                 self._block(at, "", copy)
 
-    def _mask(self, j: str) -> str:
-        """Write which lanes are within the axis."""
+    def _mask(self, j: str, stop: int) -> str:
+        """Write which lanes come before the end."""
         whole = vector("i64", self.width)
         first = self.splat(j, "i64")
         lanes = self.new(f"add {whole} {first}, {numbers_of_lanes(self.width)}")
-        return self.new(f"icmp ult {whole} {lanes}, splat (i64 {self.size})")
+        return self.new(f"icmp ult {whole} {lanes}, splat (i64 {stop})")
 
     # One vector. ----------------------------------------------------------------------------------
 

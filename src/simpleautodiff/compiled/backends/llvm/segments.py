@@ -31,16 +31,16 @@ STACK_BYTES = 1 << 15  # bytes of work that are taken from the stack
 
 
 def write_segments(
-    module: Module, work: list[Task], memory: BufferLayout, lanes: int
+    module: Module, work: list[Task], memory: BufferLayout, lanes: int, prefix: str = ""
 ) -> list[str | NumpyCall]:
     """Write all functions; return their names and the lines that NumPy computes, in order."""
     segments: list[str | NumpyCall] = []
-    segment = _Segment(module, memory, lanes)
+    segment = _Segment(module, memory, lanes, prefix)
     for piece in work:
         if isinstance(piece, NumpyCall):
             segment.close(segments)
             segments.append(piece)
-            segment = _Segment(module, memory, lanes)
+            segment = _Segment(module, memory, lanes, prefix)
         elif isinstance(piece, GuardCheck):
             segment.check(piece)
         elif isinstance(piece, BoundsCheck):
@@ -54,14 +54,14 @@ def write_segments(
 class _Segment(Builder):
     """The function of one segment: calls of loops, BLAS and LAPACK, and checks between them."""
 
-    def __init__(self, module: Module, memory: BufferLayout, lanes: int) -> None:
+    def __init__(self, module: Module, memory: BufferLayout, lanes: int, prefix: str) -> None:
         super().__init__()
-        self.module, self.memory, self.lanes = module, memory, lanes
+        self.module, self.memory, self.lanes, self.called = module, memory, lanes, prefix
 
     def close(self, segments: list[str | NumpyCall]) -> None:
         """Write the function, if there is anything in it."""
         if self.lines:
-            name = f"segment{len(segments)}"
+            name = f"{self.called}segment{len(segments)}"
             self.module.functions.append(
                 self.text(f"i32 @{name}(ptr %table) nounwind", "ret i32 0")
             )

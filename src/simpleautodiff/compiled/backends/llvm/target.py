@@ -11,6 +11,7 @@ from simpleautodiff.compiled.array.build_loops import Task
 from simpleautodiff.compiled.backends.interface import ENTRY, BatchCall, CallForm
 from simpleautodiff.compiled.backends.llvm.array_module import NativeArray, lanes
 from simpleautodiff.compiled.backends.llvm.python_entry import entry_names
+from simpleautodiff.compiled.backends.llvm.rolled_module import NativeRolled
 from simpleautodiff.compiled.backends.llvm.scalar_entry import (
     BATCH,
     CALL,
@@ -24,6 +25,7 @@ from simpleautodiff.compiled.backends.llvm.vmap_function import (
 )
 from simpleautodiff.compiled.native import compile as engine
 from simpleautodiff.compiled.native.threads import batch_call, run_threads
+from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.scalar.kernel import COLUMNS, SAME, Kernel
 
 _PART = 16  # examples: the parts of a batch in several threads begin at multiples of it
@@ -69,6 +71,10 @@ class LLVMTarget:
     ) -> NativeArray:
         """Compile loops, and calls of BLAS and LAPACK."""
         return NativeArray(work, memory, precise, form, entries, lanes())
+
+    def compile_rolled(self, layout: RolledLayout, precise: bool) -> NativeRolled:
+        """Compile bodies, and the function that calls them."""
+        return NativeRolled(layout, precise, lanes())
 
 
 def _batch_module(batch: BatchCall, width: int) -> str:

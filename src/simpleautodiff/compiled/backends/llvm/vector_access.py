@@ -24,6 +24,7 @@ class VectorAccess(Builder):
         self.rows: dict[Access, str] = {}  # where the elements of an access begin, in this row
         self.in_rows: dict[Access, str] = {}  # whether this row is in the box of an access
         self.size = 0  # of the last axis
+        self.span: tuple[int, int] | None = None  # the piece of it that is written, if any
 
     def splat(self, number: str, element: str) -> str:
         """Put one number into all lanes."""
@@ -55,19 +56,40 @@ class VectorAccess(Builder):
         stored = STORED[access.dtype]
         if access.is_same:
             return self.splat(self.new(f"load {stored}, ptr {self.rows[access]}"), stored)
-        other = self._bytes(access.under, j, mask) if access.under else _zero(self.width, stored)
+        if self._is_outside(access):
+            return self._below(access, j, mask)
         inside = self._inside(access, j, mask)
+        other = _zero(self.width, stored) if inside == mask else self._below(access, j, mask)
         if self.width == 1:
             return self._load_one(access, j, inside, other)
+        if access.step == 0 and not access.places:
+            return self._load_same(access, inside, other)
         if access.step == 1 and not access.is_apart:
             return self._load_vector(stored, self._at(access, j), inside, other)
         return self._gather(stored, self._all_places(access, j, inside), inside, other)
+
+    def _below(self, access: Access, j: str, mask: str) -> str:
+        """Write what loads the elements that lie under a box: zeros, if nothing does."""
+        if access.under:
+            return self._bytes(access.under, j, mask)
+        return _zero(self.width, STORED[access.dtype])
+
+    def _is_outside(self, access: Access) -> bool:
+        """Tell whether nothing of what is written now lies in the box of an access."""
+        if not access.box:
+            return False
+        (first, last), span = access.box[-1], self.span
+        return self.in_rows[access] == "false" or bool(
+            span and (span[0] >= last or span[1] <= first)
+        )
 
     def _inside(self, access: Access, j: str, mask: str) -> str:
         """Write which lanes are in the box of an access, among those that count."""
         if not access.box:
             return mask
         row, (first, last) = self.in_rows[access], access.box[-1]
+        if row == "true" and self.span and first <= self.span[0] and self.span[1] <= last:
+            return mask
         whole, truth = vector("i64", self.width), vector("i1", self.width)
         inside = self.splat(row, "i1") if row != "true" else _all(self.width)
         if (first, last) != (0, self.size):
@@ -87,6 +109,19 @@ class VectorAccess(Builder):
         at = self.new(f"select i1 {inside}, ptr {at}, ptr %base0")
         found = self.new(f"load {stored}, ptr {at}")
         return self.new(f"select i1 {inside}, {stored} {found}, {stored} {other}")
+
+    def _load_same(self, access: Access, inside: str, other: str) -> str:
+        """Load one element for all lanes that are inside; if none is, it is not looked at."""
+        stored, at = STORED[access.dtype], self.rows[access]
+        if self.in_rows[access] != "true":
+            at = self.new(f"select i1 {self.in_rows[access]}, ptr {at}, ptr %base0")
+        kind = vector(stored, self.width)
+        found = self.splat(self.new(f"load {stored}, ptr {at}"), stored)
+        if not inside:
+            return found
+        return self.new(
+            f"select {vector('i1', self.width)} {inside}, {kind} {found}, {kind} {other}"
+        )
 
     def _load_vector(self, stored: str, at: str, mask: str, other: str) -> str:
         kind, size = vector(stored, self.width), _SIZES[stored]

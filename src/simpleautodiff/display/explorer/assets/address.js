@@ -26,12 +26,12 @@ const writeAddress = (() => {
 })();
 
 // A point as text, `x1=2,x2=5`, and back.
-const pointText = (at) => Object.entries(at).map(([name, value]) => `${name}=${value}`).join(",");
+const pointText = (at) => Object.entries(at).map(([name, value]) => `${name}=${Array.isArray(value) ? JSON.stringify(value) : value}`).join(",");
 
 function readPoint(text) {
   const at = {};
-  for (const [, name, number] of (text ?? "").matchAll(/([A-Za-z_][\w[\]]*)\s*=\s*([^\s,;]+)/g)) {
-    at[name] = Number.isFinite(Number(number)) ? Number(number) : number; // JSON has no others
+  for (const [, name, number] of (text ?? "").matchAll(/([A-Za-z_][\w[\]]*)\s*=\s*(\[[-+\d.eE,\s[\]]*\]|[^\s,;]+)/g)) {
+    at[name] = readList(number) ?? (Number.isFinite(Number(number)) ? Number(number) : number); // JSON has no others
   }
   return at;
 }
@@ -48,9 +48,30 @@ function findPlace(doc, steps, { phase, from, step }) {
   return index < 0 ? null : { phase: index, count: Number(step) || 0 };
 }
 
-// The inputs that an address gives, and their numbers.
+// An array as nested lists, and back; undefined if the text is none.
+function nested(value) {
+  if (!hasElements(value)) return value;
+  return value.dims.slice(1).reduceRight((list, length) =>
+    Array.from({ length: list.length / length }, (_, i) => list.slice(i * length, (i + 1) * length)), value.elements);
+}
+
+function readList(text) {
+  try {
+    return text.startsWith("[") ? JSON.parse(text) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// The inputs that an address gives, and their numbers; of an array, those of its elements.
 function findInputs(doc, text) {
   const at = readPoint(text);
-  const given = doc.inputs.filter((i) => typeof at[doc.nodes[i].name] === "number");
-  return Object.fromEntries(given.map((i) => [i, at[doc.nodes[i].name]]));
+  const given = doc.inputs.map((i) => [i, doc.nodes[i].value, at[doc.nodes[i].name]]);
+  const fitting = given.filter(([, value, found]) => (isArray(value)
+    ? hasElements(value) && Array.isArray(found) && found.flat(Infinity).length === value.elements.length
+    : typeof found === "number"));
+  return Object.fromEntries(fitting.map(([i, , found]) => [i, Array.isArray(found) ? { ...found.flat(Infinity) } : found]));
 }
+
+// Whether an input has other numbers than these.
+const isMoved = (value, to) => (isArray(value) ? Object.entries(to).some(([at, number]) => decode(value.elements[at]) !== number) : value !== to);

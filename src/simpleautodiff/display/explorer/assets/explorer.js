@@ -1,6 +1,7 @@
 // The explorer: graph, table and code of a program, linked, and played step by step.
 
 const PACE = 1100; // milliseconds from step to step, at the usual speed
+const OTHER_BRANCH = "There the function takes another branch, which is not part of this page.";
 
 function explorer(root, doc, options = {}) {
   let model = recorded(doc);
@@ -12,6 +13,8 @@ function explorer(root, doc, options = {}) {
   const chosen = { values: 0, order: first("order"), forward: first("forward"), reverse: first("reverse") };
   const left = new Map(); // how many single steps had been taken in a phase when it was left
   const inputs = {};
+  // At another point; null where the function takes another branch.
+  const compute = !doc.kernel ? (doc.live ? computed : null) : doc.live ? computedOnBranch : computedByKernel;
   const original = Object.fromEntries(doc.inputs.map((i) => [i, isArray(doc.nodes[i].value) ? {} : doc.nodes[i].value]));
   let timer = 0, restoring = false;
   const part = skeleton(root, doc);
@@ -244,15 +247,22 @@ function explorer(root, doc, options = {}) {
 
   // Another number for an input, or for one element of it.
   function move(i, value, element) {
-    if (element === undefined) inputs[i] = value;
-    else inputs[i] = { ...inputs[i], [element]: value };
-    if (!doc.live) return options.ask?.(inputs);
-    calculate(computed(doc, inputs));
-    tellPoint();
+    const before = inputs[i];
+    inputs[i] = element === undefined ? value : { ...before, [element]: value };
+    const found = compute?.(doc, inputs);
+    if (!found && options.ask) return options.ask(inputs);
+    knobs.say(found ? "" : OTHER_BRANCH);
+    if (found) {
+      calculate(found);
+      tellPoint();
+    } else {
+      inputs[i] = before;
+      knobs.set({ [i]: before });
+    }
   }
 
   function tellPoint() {
-    const at = Object.fromEntries(doc.inputs.map((i) => [nameOf(i), model.values[i]]));
+    const at = Object.fromEntries(doc.inputs.map((i) => [nameOf(i), nested(model.values[i])]));
     if (options.address) writeAddress({ at: pointText(at) });
     options.moved?.(at);
   }
@@ -281,12 +291,16 @@ function explorer(root, doc, options = {}) {
   // Go where the address says: the point first, then the phase and the step.
   function restore() {
     const fields = readAddress();
-    const given = doc.live ? findInputs(doc, fields.at) : {};
-    const changed = Object.entries(given).filter(([i, value]) => value !== model.values[i]);
+    const given = compute ? findInputs(doc, fields.at) : {};
+    const changed = Object.entries(given).filter(([i, value]) => isMoved(model.values[i], value));
     if (changed.length) {
-      Object.assign(inputs, given);
-      knobs.set(given);
-      calculate(computed(doc, inputs));
+      const found = compute(doc, given);
+      knobs.say(found ? "" : OTHER_BRANCH);
+      if (found) {
+        Object.assign(inputs, given);
+        knobs.set(given);
+        calculate(found);
+      }
     }
     const place = findPlace(doc, steps, fields);
     if (place) reach(place.phase, place.count);
@@ -360,7 +374,7 @@ function explorer(root, doc, options = {}) {
 
   const knobs = sliders(part, doc, options, move, () => {
     for (const key of Object.keys(inputs)) delete inputs[key];
-    if (!doc.live) return options.ask?.(original);
+    if (!compute) return options.ask?.(original);
     calculate(recorded(doc));
     tellPoint();
   });

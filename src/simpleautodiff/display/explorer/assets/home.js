@@ -50,7 +50,7 @@ function show(program) {
     write(at);
     ask();
   };
-  window.explorer = explorer(fresh, program, { address: true, moved: write, ...(program.live ? {} : { ask: again }) });
+  window.explorer = explorer(fresh, program, { address: true, moved: write, ...(program.live && !program.kernel ? {} : { ask: again }) });
 }
 
 // The formula and the point of the address, if it has them.

@@ -3,11 +3,11 @@
 const FIRST_SLIDERS = 8;
 
 function sliders(part, doc, options, move, reset) {
-  const able = (value) => typeof value === "number" || (options.ask && hasElements(value));
+  const able = (value) => typeof value === "number" || ((options.ask || doc.kernel) && hasElements(value));
   const inputs = doc.inputs.filter((i) => able(doc.nodes[i].value));
   const fixed = doc.why && !options.ask;
   if (fixed) part.sliders.append(make("p", { class: "note" }, doc.why));
-  if (fixed || !inputs.length) return { set: () => {} };
+  if (fixed || !inputs.length) return { set: () => {}, say: () => {} };
   const made = new Map();
   const button = (text, act) => {
     const one = make("button", { type: "button", class: "chip" }, text);
@@ -31,16 +31,21 @@ function sliders(part, doc, options, move, reset) {
   }
 
   show(FIRST_SLIDERS);
-  part.sliders.append(list, make("div", { class: "more" }, others, back));
+  const note = make("p", { class: "note", role: "status", hidden: "" });
+  part.sliders.append(list, note, make("div", { class: "more" }, others, back));
   // Set the sliders to numbers that come from elsewhere.
   const set = (numbers) => {
     for (const [i, value] of Object.entries(numbers)) {
-      const moved = value !== doc.nodes[i].value;
+      const moved = value !== undefined && isMoved(doc.nodes[i].value, value);
       if (moved && !made.has(Number(i)) && inputs.includes(Number(i))) show(inputs.length);
       made.get(Number(i))?.set(value);
     }
   };
-  return { set };
+  const say = (text) => {
+    note.textContent = text;
+    note.hidden = !text;
+  };
+  return { set, say };
 }
 
 function slider(doc, i, move) {
@@ -64,8 +69,9 @@ function elementSlider(doc, i, move) {
   };
   choice.addEventListener("change", show);
   show();
-  const set = () => {
-    elements.forEach((number, at) => (numbers[at] = decode(number)));
+  // Set some elements; those that are not given are as they were recorded.
+  const set = (given = {}) => {
+    elements.forEach((number, at) => (numbers[at] = given[at] ?? decode(number)));
     show();
   };
   return { element: make("div", { class: "element", "data-node": i }, choice, place), set };

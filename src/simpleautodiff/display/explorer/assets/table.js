@@ -44,7 +44,8 @@ function writer(doc, now) {
 
   const nameOf = (i) => doc.nodes[i].name;
   // The right-hand side of a node in numbers: "10.693 - (-0.959)".
-  const numeric = (node) => (doc.live ? sides.value(doc.nodes.indexOf(node)).numbers : node.numbers ?? "");
+  const asRecorded = (text) => (now().model.moved ? "" : text ?? ""); // Python wrote it, at the first point
+  const numeric = (node) => (doc.live ? sides.value(doc.nodes.indexOf(node)).numbers : asRecorded(node.numbers));
   const slope = (i, k) => (doc.live ? sides.slope(i, k) : doc.nodes[i].slopes?.[k] ?? "");
 
   const full = (number) => number?.text ?? short(number);
@@ -60,7 +61,7 @@ function writer(doc, now) {
     const base = { name: nameHtml(node.name, mode) };
     if (event.kind === "value") {
       const { symbols, numbers } = !node.op ? { symbols: "", numbers: "" }
-        : doc.live ? sides.value(event.node) : { symbols: node.text ?? "", numbers: node.numbers ?? "" };
+        : doc.live ? sides.value(event.node) : { symbols: node.text ?? "", numbers: asRecorded(node.numbers) };
       return { name: nameHtml(node.name), symbols: math(symbols), numbers: math(numbers), result: resultOf(event.node) };
     }
     if (event.kind === "seed") return { ...base, symbols: "1, the seed", numbers: "", result: "1" };
@@ -81,12 +82,12 @@ function writer(doc, now) {
   function tangentRow(event, base, phase) {
     const found = now().model.sweeps[phase.sweep].numbers;
     const [symbols, numbers] = doc.live ? Object.values(sides.tangent(event.node, found)) : doc.sweeps[phase.sweep].texts?.[event.node] ?? ["", ""];
-    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
+    return { ...base, symbols: math(symbols), numbers: math(doc.live ? numbers : asRecorded(numbers)), result: full(event.number) };
   }
 
   function adjointRow(event, base, phase) {
     const [symbols, numbers] = doc.live ? Object.values(sides.adjoint(event)) : doc.sweeps[phase.sweep].texts?.[event.at] ?? ["", ""];
-    return { ...base, symbols: math(symbols), numbers: math(numbers), result: full(event.number) };
+    return { ...base, symbols: math(symbols), numbers: math(doc.live ? numbers : asRecorded(numbers)), result: full(event.number) };
   }
 
   // --- table ----------------------------------------------------------------------------------

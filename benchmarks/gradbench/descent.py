@@ -1,0 +1,35 @@
+"""The gradient descent of `particle` and `saddle`, whose constants and tests are the suite's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import simpleautodiff as ad
+
+CLOSE = 1e-5
+MODES = {"f": ad.jacfwd, "r": ad.jacrev}
+
+
+def argmin(f: Callable[..., Any], gradient: Callable[..., Any], start: Sequence[Any]) -> list[Any]:
+    """Go down from a point until the steps are short. Points are lists of numbers."""
+    x, fx, slope = [*start], f(*start), gradient(*start)
+    accepted, eta = 0, 1e-5
+    while not short(slope):
+        if accepted == 10:
+            eta, accepted = 2 * eta, 0
+            continue
+        new = [part - eta * along for part, along in zip(x, slope, strict=True)]
+        if short([old - part for old, part in zip(x, new, strict=True)]):
+            break
+        f_new = f(*new)
+        if f_new < fx:
+            x, fx, slope, accepted = new, f_new, gradient(*new), accepted + 1
+        else:
+            eta, accepted = eta / 2, 0
+    return x
+
+
+def short(x: Sequence[Any]) -> Any:
+    """Tell whether a vector is at most as long as steps are to be."""
+    return sum(part * part for part in x) <= CLOSE**2

@@ -1,0 +1,164 @@
+"""Which axis of a loop its vectors go along, and which short one is unrolled.
+
+All ways are compared by the instructions that they take, roughly: elements that do not lie side by
+side along the axis of the vectors are gathered one by one, sums along it are added up across lanes
+at the end of every row, and sums along an axis that is unrolled stay in registers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop
+from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
+from simpleautodiff.compiled.array.view_accesses import steps
+from simpleautodiff.compiled.scalar.operations import OPERATIONS
+
+MOST_COPIES = 8  # elements of an axis that is unrolled
+UNROLLED_STEPS = 120  # steps of the body that comes out
+GATHERED, SCATTERED = 1.5, 2.0  # instructions for each element that lies apart from the others
+PACKED = 4096  # elements that are copied before a loop, at most
+OFTEN = 8  # how often a loop comes back to each of them, at least
+ROW = 6  # instructions that begin and end a row
+MATHEMATICS = 20  # instructions of a function like exp
+
+
+@dataclass(frozen=True)
+class Way:
+    """An axis for the vectors, and one that is unrolled, if any."""
+
+    vectors: int
+    unrolled: int | None = None
+
+
+def arrange_axes(loop: Loop, lanes: int) -> Loop:
+    """Return the loop with the axis of its vectors last, and perhaps without a short one.
+
+    Examples
+    --------
+    >>> from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+    >>> flat = ScalarProgram()
+    >>> x = flat.input()
+    >>> square = Fold("add", flat.mul(x, x), Access(1, "d", 0, (1, 0)))
+    >>> loop = arrange_axes(Loop((100, 3), flat, [Access(0, "d", 0, (3, 1))], [], [square]), 8)
+    >>> loop.shape, [access.offset for access in loop.loads], len(loop.folds), len(loop.stores)
+    ((100,), [0, 1, 2], 0, 1)
+    """
+    if lanes == 1 or len(loop.shape) < 2 or loop.fixed or loop.alone:
+        return loop
+    way = min(_ways(loop), key=lambda way: _cost(loop, way, lanes))
+    if way.unrolled is not None:
+        loop.move_last(way.unrolled)
+        loop = unroll_last_axis(loop)
+        loop.move_last(way.vectors - (way.unrolled < way.vectors))
+    else:
+        loop.move_last(way.vectors)
+    return loop
+
+
+def _ways(loop: Loop) -> list[Way]:
+    """Return all ways; of those that are equally good the first is taken."""
+    axes = range(len(loop.shape) - 1, -1, -1)
+    short: list[int | None] = [None]
+    if all(not access.places and not access.box for access in loop.accesses()):
+        short += [
+            axis
+            for axis in axes
+            if loop.shape[axis] <= MOST_COPIES
+            and loop.shape[axis] * len(loop.body) <= UNROLLED_STEPS
+        ]
+    return [Way(axis, u) for u in short for axis in axes if axis != u]
+
+
+def _cost(loop: Loop, way: Way, lanes: int) -> float:
+    """Return how many instructions a loop takes, roughly."""
+    count = loop.shape[way.vectors]
+    width = min(lanes, 1 << (count - 1).bit_length())
+    copies = 1 if way.unrolled is None else loop.shape[way.unrolled]
+    once, each = float(ROW), float(copies * _weight(loop))
+    for access in loop.loads:
+        taken = 1 if way.unrolled is None or not access.strides[way.unrolled] else copies
+        if access.is_same_along(way.vectors):
+            once += taken
+        else:
+            each += taken * _loaded(loop, access, way, width)
+    for _, to in loop.stores:
+        each += copies * _moved(to, way, width, SCATTERED)
+    for fold in loop.folds:
+        more_once, more_each = _cost_of_fold(loop, fold, way, width, copies)
+        once, each = once + more_once, each + more_each
+    others = math.prod([
+        n for axis, n in enumerate(loop.shape) if axis not in (way.vectors, way.unrolled)
+    ])  # fmt: skip
+    return others * (once + each * -(-count // width))
+
+
+def _cost_of_fold(loop: Loop, fold: Fold, way: Way, width: int, copies: int) -> tuple[float, float]:
+    """Return what a reduction takes in every row, and for every vector."""
+    apart = way.unrolled is not None and fold.to.strides[way.unrolled]
+    results = copies if apart else 1
+    if fold.to.is_same_along(way.vectors):
+        return results * (3 * math.log2(width) + 3), float(copies)
+    inside = {way.vectors, way.unrolled}
+    again = any(not step for axis, step in enumerate(fold.to.strides) if axis not in inside)
+    moved = _moved(fold.to, way, width, SCATTERED)
+    if again:
+        moved += 1 + _moved(fold.to, way, width, GATHERED)
+    return 0.0, results * moved + (copies - results)
+
+
+def _loaded(loop: Loop, access: Access, way: Way, width: int) -> float:
+    is_packed = is_worth_packing(loop, access, way.vectors)
+    return 1.0 if is_packed else _moved(access, way, width, GATHERED)
+
+
+def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
+    """Tell whether elements are better copied first, so that they lie side by side along an axis.
+
+    They are few, and the loop comes back to each of them many times.
+    """
+    if access.places or access.box or access.strides[axis] in (0, 1):
+        return False
+    count = math.prod([n for n, step in zip(loop.shape, access.strides, strict=True) if step])
+    return count <= PACKED and math.prod(loop.shape) >= OFTEN * count
+
+
+def pack(loop: Loop) -> list[tuple[Access, Access]]:
+    """Let a loop read copies of what lies apart along its last axis, where that is worth it.
+
+    Returned are pairs: what is to be copied before the loop, and where to, row by row.
+    """
+    packed = []
+    for k, access in enumerate(loop.loads):
+        if loop.shape and is_worth_packing(loop, access, len(loop.shape) - 1):
+            source = replace(access)
+            kept = [n if step else 1 for n, step in zip(loop.shape, access.strides, strict=True)]
+            along = zip(steps(tuple(kept)), access.strides, strict=True)
+            access.slot, access.offset = f"copy {k}", 0
+            access.strides = tuple([new if step else 0 for new, step in along])
+            packed.append((source, access))
+    return packed
+
+
+def _moved(access: Access, way: Way, width: int, apart: float) -> float:
+    """Return what it takes to load or store one vector."""
+    by_number = access.places is not None and access.places.strides[way.vectors]
+    step = access.strides[way.vectors]
+    together = not by_number and (step == 1 or (step == 0 and not access.box))
+    own = 1.0 if together else apart * width
+    return own + (_moved(access.under, way, width, apart) if access.under else 0.0)
+
+
+def _weight(loop: Loop) -> int:
+    """Return how many instructions the body has, roughly."""
+    return sum([
+        _weight_of_step(operation, loop.body.dtypes[args[-1]])
+        for operation, *args in loop.body.steps
+        if operation not in ("input", "const")
+    ])  # fmt: skip
+
+
+def _weight_of_step(operation: str, dtype: str) -> int:
+    code = OPERATIONS[operation].code(dtype)
+    return 1 if code and code.llvm else MATHEMATICS

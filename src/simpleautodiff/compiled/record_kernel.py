@@ -1,0 +1,36 @@
+"""Record a function as one scalar program, to be run by something else than Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from simpleautodiff.compiled.jit_function import Options, record_program
+from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.scalar.kernel import Kernel
+from simpleautodiff.compiled.scalar.unroll_arrays import unroll
+from simpleautodiff.compiled.signature import signature
+
+
+def record_kernel(f: Callable[..., list[Any]], args: Sequence[Any]) -> tuple[Kernel, list[int]]:
+    """Return a function of numbers and arrays as a scalar program, and which results it gives.
+
+    The function returns a list of numbers and arrays. Those that do not depend on its arguments
+    are no results of the program. What is too large to be written element by element, or no
+    operation on single numbers, is refused with a `TraceError`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kernel, given = record_kernel(lambda x: [2.0, np.sum(x * x)], [np.array([1.0, 2.0])])
+    >>> print(kernel.program, given)
+    v0 = input 0
+    v1 = input 1
+    v2 = mul v0 v0
+    v3 = mul v1 v1
+    v4 = add v2 v3
+    return v4 [1]
+    """
+    recorded, _ = record_program(f, signature((tuple(args), {})), Options(precise=True))
+    given = [k for k, output in enumerate(recorded.outputs) if type(output) is Ref]
+    return unroll(recorded, precise=True), given

@@ -1,0 +1,1 @@
+"""Long programs that repeat: each body is compiled once, and called as often as it was recorded."""

@@ -1,0 +1,318 @@
+"""Where the values of a rolled program lie, and the words that say so to the code that runs it.
+
+All lies in one block of memory: numbers that differ from step to step, the arguments, and the
+results of bodies for as long as they are needed. Every call is a few words: which body, how many
+guards come before its own, and where in the block all that it takes and gives lies. The code knows
+bodies only, so another number of steps is another list of words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from simpleautodiff.compiled.array.buffers import BufferLayout
+from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
+from simpleautodiff.compiled.array.loops import Access, Loop
+from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.view_accesses import Shape, View, steps
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
+from simpleautodiff.compiled.rolled.limits import ROLLING
+from simpleautodiff.compiled.rolled.roll import lowest
+from simpleautodiff.compiled.rolled.rolled_program import (
+    BodyCall,
+    Given,
+    LineCall,
+    Move,
+    RolledProgram,
+)
+from simpleautodiff.compiled.scalar.kernel import Kernel
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
+from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
+from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+from simpleautodiff.errors import TraceError
+
+_LINE = 64  # bytes that a processor moves together
+
+
+class NotRolledError(TraceError):
+    """A body cannot be compiled."""
+
+
+class ScalarBody(NamedTuple):
+    """A body on single numbers: it takes the addresses of what it is given, and of results."""
+
+    kernel: Kernel
+
+    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+        """Return what it is told at a call."""
+        return [*given, *results]
+
+    def constants(self) -> list[Any]:
+        """Return the arrays that it needs at every call."""
+        return []
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes it needs to work in."""
+        return 0
+
+
+class ArrayBody(NamedTuple):
+    """A body of loops on arrays: it takes a table of addresses, that of memory to work in first."""
+
+    tasks: list[Task]
+    memory: BufferLayout
+
+    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+        """Return what it is told at a call."""
+        plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
+        table[0] = layout.scratch
+        for k, constant in enumerate(plan.constants):
+            table[self.memory.table[-1 - k]] = layout.constant(constant)
+        for number, at in enumerate(given):
+            table[self.memory.table[number]] = at
+        for output, at in zip(plan.outputs, results, strict=True):
+            table[self.memory.table[plan.views[output].root]] = at
+        return table
+
+    def constants(self) -> list[Any]:
+        """Return the arrays that it needs at every call."""
+        return self.memory.plan.constants
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes it needs to work in."""
+        return self.memory.size
+
+
+class MoveBody(NamedTuple):
+    """A loop that moves elements: it takes the addresses of both."""
+
+    loop: Loop
+
+    @property
+    def scratch(self) -> int:
+        """How many bytes it needs to work in."""
+        return 0
+
+
+def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
+    """Return a body as it is compiled: unrolled if it is small, in loops if not."""
+    elements = sum([math.prod(line.shape) for line in program.lines])
+    kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
+    if kernel is not None:
+        return ScalarBody(kernel)
+    plan = Schedule(clean(program, precise), exact=precise)
+    tasks = prune(build_tasks(plan, precise), plan)
+    if any(isinstance(task, NumpyCall) for task in tasks):
+        names = [plan.lines[task.number].name for task in tasks if isinstance(task, NumpyCall)]
+        raise NotRolledError(f"{names[0]} is computed by NumPy")
+    if not tasks or not all(type(output) is Ref for output in plan.outputs):
+        raise NotRolledError("a result is known before the call")
+    return ArrayBody(tasks, BufferLayout(plan, tasks))
+
+
+class RolledLayout:
+    """The block of a rolled program.
+
+    Attributes
+    ----------
+    bodies : list
+        What is compiled.
+    words : ndarray of int64
+        The calls, one after the other.
+    steps : list
+        From where to where words are gone through, and lines that NumPy computes in between.
+    known : ndarray of uint8
+        How the block begins: numbers that are the same at every call of the program.
+    inputs, outputs : list
+        Where arguments and results lie: offset, dtype, shape and strides, in bytes.
+    size : int
+        How many bytes the block has.
+    """
+
+    def __init__(self, rolled: RolledProgram, precise: bool) -> None:
+        self.rolled, self.lines = rolled, rolled.recorded.lines
+        self.bodies: list[ScalarBody | ArrayBody | MoveBody] = [
+            make_body(body, precise) for body in rolled.bodies
+        ]
+        self._constants: dict[Any, int] = {}
+        self._known: list[bytes] = []
+        self.size = 0
+        self._place_constants()
+        self.scratch = self._take(max([body.scratch for body in self.bodies], default=0))
+        self._offsets: dict[int, int] = {}
+        self._free: dict[int, list[int]] = {}
+        for number in range(rolled.recorded.inputs):
+            self._offsets[number] = self._take(self._bytes(number))
+        self._moves: dict[Any, int] = {}
+        self.steps: list[tuple[int, int] | LineCall] = []
+        self.words = np.array(self._write_calls(), np.int64)
+        self.known = np.frombuffer(b"".join(self._known), np.uint8)
+        self.inputs = [self.lies(rolled.view(n)) for n in range(rolled.recorded.inputs)]
+        self.outputs = [
+            self.lies(rolled.view(place)) if type(place) is Ref else place
+            for place in rolled.recorded.outputs
+        ]
+
+    # Memory. --------------------------------------------------------------------------------------
+
+    def _take(self, size: int) -> int:
+        """Return the offset of new memory; what is short lies close together."""
+        if size >= _LINE:
+            self.size = -(-self.size // _LINE) * _LINE
+        begin = self.size
+        self.size += -(-size // 8) * 8
+        return begin
+
+    def _bytes(self, number: int) -> int:
+        line = self.lines[number]
+        if line.dtype is None or dtype_letter(line.dtype) is None:
+            raise NotRolledError(f"{line.name} gives numbers of type {line.dtype}")
+        return -(-math.prod(line.shape) * line.dtype.itemsize // 8) * 8
+
+    def _place_constants(self) -> None:
+        for call in self.rolled.calls:
+            if isinstance(call, BodyCall):
+                for given in call.given:
+                    if given.view is None:
+                        self.constant(given.constant)
+            elif isinstance(call, Move) and not isinstance(call.by, View):
+                self.constant(call.by)
+        for body in self.bodies:
+            if not isinstance(body, MoveBody):
+                for constant in body.constants():
+                    self.constant(constant)
+
+    def constant(self, number: Any) -> int:
+        """Return where a number or an array lies that is the same at every call of the program."""
+        array = np.ascontiguousarray(number, None if isinstance(number, np.ndarray) else np.float64)
+        content = array.tobytes()
+        key = array.dtype.char, content
+        if key not in self._constants:
+            before = self.size
+            self._constants[key] = begin = self._take(len(content))
+            self._known.append(bytes(begin - before) + content + bytes(-len(content) % 8))
+        return self._constants[key]
+
+    def _at(self, view: View) -> int:
+        """Return where the first element of a view lies."""
+        dtype: Any = self.lines[view.root].dtype
+        return self._offsets[view.root] + lowest(view) * int(dtype.itemsize)
+
+    def lies(self, view: View) -> tuple[int, Any, tuple[int, ...], tuple[int, ...]]:
+        """Return where the elements of a view are: offset, dtype, shape and strides, in bytes."""
+        dtype: Any = self.lines[view.root].dtype
+        return (
+            self._first(view),
+            dtype,
+            view.shape,
+            tuple([dtype.itemsize * step for step in view.strides]),
+        )
+
+    # Calls. ---------------------------------------------------------------------------------------
+
+    def _write_calls(self) -> list[int]:
+        """Write the words of all calls; memory is given back after the last call that needs it."""
+        words: list[int] = []
+        begin, dying = 0, self._find_deaths()
+        for k, call in enumerate(self.rolled.calls):
+            if isinstance(call, LineCall):
+                self._begin(call.number)
+                self.steps += [(begin, len(words)), call]
+                begin = len(words)
+            elif isinstance(call, Move):
+                words += self._write_move(call)
+            else:
+                for number in call.results:
+                    self._begin(number)
+                given = [self._given(part) for part in call.given]
+                body = self.bodies[call.body]
+                assert not isinstance(body, MoveBody)
+                results = [self._offsets[number] for number in call.results]
+                words += [call.body, call.guards, *body.words(given, results, self)]
+            for root in dying.get(k, ()):
+                self._free.setdefault(self._bytes(root), []).append(self._offsets[root])
+        self.steps.append((begin, len(words)))
+        return words
+
+    def _begin(self, root: int) -> None:
+        """Give memory to a result, if it has none."""
+        if root not in self._offsets:
+            size = self._bytes(root)
+            free = self._free.get(size)
+            self._offsets[root] = free.pop() if free else self._take(size)
+
+    def _given(self, given: Given) -> int:
+        return self.constant(given.constant) if given.view is None else self._at(given.view)
+
+    def _write_move(self, move: Move) -> list[int]:
+        self._begin(move.to.root)
+        to, by, dtype = move.to, move.by, self.lines[move.to.root].dtype
+        strides = (
+            by.within(to.shape) if isinstance(by, View) else constant_view(by).within(to.shape)
+        )
+        key = move.adds, to.shape, to.strides, strides, dtype
+        if key not in self._moves:
+            self._moves[key] = len(self.bodies)
+            self.bodies.append(MoveBody(_move_loop(*key)))
+        source = self._first(by) if isinstance(by, View) else self.constant(by)
+        return [self._moves[key], 0, self._first(to), source]
+
+    def _first(self, view: View) -> int:
+        """Return where the element lies whose indices are all 0."""
+        dtype: Any = self.lines[view.root].dtype
+        return self._offsets[view.root] + view.offset * int(dtype.itemsize)
+
+    def _find_deaths(self) -> dict[int, list[int]]:
+        """Return, for each call, the results that nothing needs after it."""
+        last: dict[int, int] = {}
+        for k, call in enumerate(self.rolled.calls):
+            for root in _roots(call, self.rolled):
+                last[root] = k
+        for place in self.rolled.recorded.outputs:
+            if type(place) is Ref:
+                last.pop(self.rolled.view(place).root, None)
+        dying: dict[int, list[int]] = {}
+        for root, k in last.items():
+            if root >= self.rolled.recorded.inputs:
+                dying.setdefault(k, []).append(root)
+        return dying
+
+
+def _roots(call: BodyCall | Move | LineCall, rolled: RolledProgram) -> Iterable[int]:
+    """Yield the results that a call reads or writes."""
+    if isinstance(call, LineCall):
+        yield call.number
+        yield from [rolled.view(place).root for place in call.needs]
+    elif isinstance(call, Move):
+        yield call.to.root
+        if isinstance(call.by, View):
+            yield call.by.root
+    else:
+        yield from call.results
+        for given in call.given:
+            if given.view is not None:
+                yield given.view.root
+
+
+def constant_view(array: Any) -> View:
+    """Return how the elements of a constant lie."""
+    return View(-1, array.shape, 0, steps(array.shape))
+
+
+def _move_loop(adds: bool, shape: Shape, to: Shape, by: Shape, dtype: Any) -> Loop:
+    """Return the loop that moves elements; buffer 0 is where they go, 1 where they come from."""
+    letter = dtype_letter(dtype) or ""
+    flat, loads = ScalarProgram(), [Access(1, letter, 0, by)]
+    value = flat.input(letter)
+    if adds:
+        value = flat.add(flat.input(letter), value)
+        loads.append(Access(0, letter, 0, to))
+    flat.outputs = [value]
+    return Loop(shape, flat, loads, [(value, Access(0, letter, 0, to))], [], "move")

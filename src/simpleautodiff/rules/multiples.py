@@ -1,0 +1,281 @@
+"""Numbers that have a root as a factor, and even and odd functions of them.
+
+With a root v of a smooth s, a multiple x = c v has the smooth square c² s. So has what moves the
+elements of roots, an odd function h(x) = x k(x²) is a multiple again, and an even one, g(x²), is
+smooth. Where x is 0, the functions g and k have the power series of h, whose coefficients are its
+derivatives at 0.
+
+The graph of a node is asked what it was made of; a jet has none, and carries the answer along.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.jet import Jet, JetLevel
+from simpleautodiff.core.level import Traced, apply, concrete, plain
+from simpleautodiff.core.linear import ZERO
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import TABLE, Args, Primitive
+from simpleautodiff.core.tape import Tape
+from simpleautodiff.rules.branches import where
+from simpleautodiff.rules.restating import (
+    Restated,
+    besides_last,
+    has_value_of,
+    is_at_0,
+    is_root,
+    is_same,
+    origin,
+    restate_as,
+    square_of,
+)
+from simpleautodiff.values.functions import is_complex, lift
+
+_FACTORS = {"mul": 2, "div": 1, "neg": 1, "pos": 1}  # which of their arguments are factors
+_SIZES = ("abs", "hypot")  # whose square is the sum of those of their arguments
+_ODD: set[str] = set()  # rows of odd functions
+
+
+@dataclass(frozen=True, slots=True)
+class Multiple:
+    """A number that is `cofactor` times a root, whose square is smooth."""
+
+    root: Any
+    square: Any
+    cofactor: Any = 1
+
+    def squared(self) -> Any:
+        """Return the square of the number."""
+        return _scale(self.cofactor, _scale(self.cofactor, self.square))
+
+
+def multiply_roots(x: Any, y: Any) -> Any:
+    """Return x × y as a smooth number, if a root at 0 is a factor of both; None if not."""
+    if not (_is_multiple(y) and (x is y or _is_multiple(x)) and is_at_0(x)):
+        return None
+    first, second = _find_root(x), _find_root(y)
+    if not is_same(first.root, second.root):
+        return None
+    return _scale(first.cofactor, _scale(second.cofactor, first.square))
+
+
+def _scale(cofactor: Any, x: Any) -> Any:
+    return x if type(cofactor) is int and cofactor == 1 else cofactor * x
+
+
+def carry_root(primitive: Primitive, *args: Any) -> Restated:
+    """Return a primitive that remembers the root in its arguments, which are jets; nodes do."""
+    jets = [
+        type(arg) is Jet and arg.rule is not None and _is_multiple(arg) and is_at_0(arg)
+        for arg in args
+    ]
+    if not any(jets):
+        return None
+    parts = [
+        _find_root(arg) if jet and _reads_root(primitive, k) else None
+        for k, (arg, jet) in enumerate(zip(args, jets, strict=True))
+    ]
+    if not any(parts) or (primitive.name in _SIZES and is_complex(plain(args[0]))):
+        return None
+    return _carrying(primitive), (*args, _make_multiple(primitive, args, parts, object()))
+
+
+@cache
+def _carrying(primitive: Primitive) -> Primitive:
+    """Make a primitive with one more argument, which is remembered."""
+    return replace(
+        primitive,
+        partials=(*map(besides_last, primitive.partials), ZERO),
+        compute=lambda *args: primitive.compute(*args[:-1]),
+        by_type=None,
+        batch=None,
+        settings=(*primitive.settings, primitive.arity),
+        listed=False,
+        squared=(ZERO,) * (primitive.arity + 1),
+        restate=None,
+    )
+
+
+# What a number was made of. -----------------------------------------------------------------------
+
+
+def _is_multiple(x: Any) -> bool:
+    """Tell whether a node or a jet has a root as a factor."""
+    if type(x) is Node:
+        made = x.primitive
+        if made is None or made.squared is None:
+            return False
+
+        def ask(node: Node, known: dict[int, bool]) -> bool:
+            return is_root(node) or any([known[_key(source)] for source in _sources(node)])
+
+        return bool(_follow(x, "are_multiples", ask))
+    made, args = origin(x)
+    return is_root(x) or (made is not None and bool(args) and type(args[-1]) is Multiple)
+
+
+def _find_root(x: Any) -> Multiple:
+    """Return a number as the multiple of a root, which it is."""
+    if type(x) is Node:
+        found: Multiple = _follow(x, "multiples", _expand_node)
+        return found
+    primitive, args = origin(x)
+    assert primitive is not None
+    if type(args[-1]) is Multiple:
+        return args[-1]
+    return Multiple(x, apply(square_of(primitive), x, *args))
+
+
+def _expand_node(node: Node, known: dict[int, Multiple | None]) -> Multiple | None:
+    """Return a node as the multiple of a root, if it is one and its sources are known."""
+    primitive, args = origin(node)
+    if primitive is None or not _is_multiple(node):
+        return None
+    own = {id(source) for source in _sources(node)}
+    parts = [known[_key(arg)] if id(arg) in own else None for arg in args]
+    if any(parts):
+        return _make_multiple(primitive, args, parts, node)
+    return Multiple(node, apply(square_of(primitive), node, *args))
+
+
+def _follow(x: Node, name: str, ask: Callable[[Node, dict[int, Any]], Any]) -> Any:
+    """Return what is asked of a node, after its sources; a tape keeps the answers."""
+    known = vars(x.level).setdefault(name, {}) if isinstance(x.level, Tape) else {}
+    waiting = [x]
+    while waiting:
+        node = waiting[-1]
+        missing = [source for source in _sources(node) if _key(source) not in known]
+        if missing and _key(node) not in known:
+            waiting += missing
+        else:
+            waiting.pop()
+            if _key(node) not in known:
+                known[_key(node)] = ask(node, known)
+    return known[_key(x)]
+
+
+def _key(node: Node) -> int:
+    """Return what a node is known by: its place on a tape, which may hold a slimmer copy."""
+    return node.index if isinstance(node.level, Tape) else id(node)
+
+
+def _sources(node: Node) -> list[Node]:
+    """Return the arguments of a node that may have the root that it has, too."""
+    primitive, args = origin(node)
+    if primitive is None or not _passes_roots(primitive, node):
+        return []
+    return [
+        arg
+        for k, arg in enumerate(args)
+        if type(arg) is Node and arg.level is node.level and _reads_root(primitive, k)
+    ]
+
+
+def _passes_roots(primitive: Primitive, x: Any) -> bool:
+    """Tell whether the result of a primitive may be the multiple of a root in its arguments."""
+    if primitive.name in _SIZES:
+        return not any([is_complex(plain(arg)) for arg in origin(x)[1]])
+    return primitive.squared == ()
+
+
+def _reads_root(primitive: Primitive, k: int) -> bool:
+    """Tell whether an argument can have the root that the result has."""
+    return k < _FACTORS.get(primitive.name, primitive.arity) and k not in primitive.settings
+
+
+def _make_multiple(
+    primitive: Primitive, args: Args, parts: Sequence[Multiple | None], x: Any
+) -> Multiple:
+    """Return what a primitive makes of its arguments, which is x, as the multiple of a root."""
+    k = next(k for k, part in enumerate(parts) if part is not None)
+    part = parts[k]
+    assert part is not None
+    if primitive.name in _FACTORS:
+        cofactor = apply(primitive, *args[:k], part.cofactor, *args[k + 1 :])
+        return Multiple(part.root, part.square, cofactor)
+    if primitive.name in _ODD:
+        ratio = _apply_to_square(primitive, args[0], part, odd=1)
+        return Multiple(part.root, part.square, part.cofactor * ratio)
+    squares = [
+        arg if i in primitive.settings else arg * arg if found is None else found.squared()
+        for i, (arg, found) in enumerate(zip(args, parts, strict=True))
+    ]
+    return Multiple(x, sum(squares) if primitive.name in _SIZES else apply(primitive, *squares))
+
+
+# Even and odd functions. --------------------------------------------------------------------------
+
+
+def even(name: str) -> dict[str, Any]:
+    """Return what the row of an even function says of roots: it is smooth in their square."""
+    return {"restate": lambda x: restate_even(TABLE[name], x)}
+
+
+def odd(name: str) -> dict[str, Any]:
+    """Return what the row of an odd function says of roots: its value is a multiple of them."""
+    _ODD.add(name)
+    return {"squared": (), "restate": lambda x: carry_root(TABLE[name], x)}
+
+
+def restate_even(primitive: Primitive, x: Any) -> Restated:
+    """Return an even function of the multiple of a root as a function of its square."""
+    if not (_is_multiple(x) and is_at_0(x)):
+        return None
+    return restate_as(primitive, _apply_to_square(primitive, x, _find_root(x), odd=0), x)
+
+
+def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> Any:
+    """Return an even function of x, or an odd one by x; where x is 0, by the square of x."""
+    zero = plain(x) == 0
+    near = _expand(primitive, odd, 0, zero, part.squared())
+    if not isinstance(zero, Traced) and np.all(zero):
+        return near
+    away = apply(_alone(primitive), x)
+    return where(zero, near, away / where(zero, 1, x) if odd else away)
+
+
+def _expand(primitive: Primitive, odd: int, j: int, zero: Any, square: Any) -> Any:
+    """Return the j-th derivative, at 0, of an even function (of an odd one by x) in x²."""
+    n = 2 * j + odd
+    coefficient = _differentiate_at_0(primitive, n, lift(0, concrete(square)))
+    number = coefficient * math.factorial(j) / math.factorial(n)
+    return apply(_term(primitive, odd, j), where(zero, number, 0), zero, square)
+
+
+def _differentiate_at_0(primitive: Primitive, n: int, zero: Any) -> Any:
+    """Return the n-th derivative of a function at 0."""
+    if not n:
+        return primitive.compute(zero)
+    level = JetLevel(n)
+    with level:
+        derivative = apply(primitive, Jet(zero, [zero + 1, *[ZERO] * (n - 1)], level)).nth(n)
+    return zero if derivative is ZERO else derivative
+
+
+@cache
+def _term(primitive: Primitive, odd: int, j: int) -> Primitive:
+    """Make the primitive of a term, which is its first argument; its slope is the next term."""
+    term = replace(
+        TABLE["pos"],
+        partials=(ZERO, ZERO, lambda _v, _c, zero, w: _expand(primitive, odd, j + 1, zero, w)),
+        compute=lambda number, *_: number,
+        by_type=None,
+        settings=(1,),
+        listed=False,
+        squared=None,
+        restate=None,
+    )
+    return has_value_of(TABLE["pos"], term)
+
+
+@cache
+def _alone(primitive: Primitive) -> Primitive:
+    """Make a primitive that does not ask what its argument was made of."""
+    return has_value_of(primitive, replace(primitive, by_type=None, listed=False, restate=None))

@@ -1,0 +1,102 @@
+"""Sums of squares, whose root is flat where they are 0: what is one is asked of the graph."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from simpleautodiff.core.level import Traced, apply, concrete, plain
+from simpleautodiff.core.node import Node
+from simpleautodiff.core.primitive import TABLE, Primitive
+from simpleautodiff.rules.restating import STATED, is_constant, is_same, origin
+from simpleautodiff.values.functions import is_complex, shape
+
+_MOVING = {"astype", "broadcast_to", "cumsum", "getitem", "pos", "reshape", "roll", "scatter",
+           "sum", "sum_to", "transpose"}  # fmt: skip
+_ADDING = {"add", "concatenate", "set_item", "where"}
+_MULTIPLYING = {"div", "einsum", "matmul", "mul"}
+
+
+@cache
+def _form() -> Primitive:
+    return replace(TABLE["pos"], by_type=None, listed=False)
+
+
+def as_sum_of_squares(x: Any) -> Any:
+    """Return x, which the caller knows to be one, as x @ A @ x is for a suitable A."""
+    return apply(_form(), x)
+
+
+def is_sum_of_squares(x: Node) -> bool:
+    """Tell whether a node is a sum of squares of real numbers, with weights that are not negative.
+
+    Products and quotients of such sums are, too: where one is 0, its derivative is 0.
+
+    The graph is asked, not the numbers: what it was made by, and from what.
+    """
+    seen: set[int] = set()
+    waiting: list[Any] = [x]
+    while waiting:
+        node = waiting.pop()
+        if type(node) is not Node:
+            if not _is_not_negative(node):
+                return False
+        elif id(node) not in seen and not _is_square(node):
+            seen.add(id(node))
+            terms = _terms(node)
+            if terms is None:
+                return False
+            waiting += terms
+    return True
+
+
+def _is_square(node: Node) -> bool:
+    """Tell whether a node is made of squares of real numbers, or of sizes of complex ones."""
+    primitive, args = origin(node)
+    name, (first, *others) = node.operator, args or (None,)
+    if name == "real" and type(first) is Node and first.operator == "mul":
+        pair = first.args
+        return any(_is_conjugate(*each) for each in (pair, pair[::-1]))
+    if primitive is None or is_complex(plain(node.value)):
+        return False
+    if primitive is _form():
+        return True
+    if name == "mul" or (name == "matmul" and len(shape(plain(node.value))) == 0):
+        return is_same(first, others[0])
+    if name == "einsum" and first.count(",") == 1:
+        left, right = first.split("->")[0].split(",")
+        return left == right and is_same(others[0], others[1])
+    exponent = float(others[0]) if name == "power" and is_constant(others[0]) else 0.0
+    return name == "square" or (exponent >= 2 and exponent % 2 == 0)
+
+
+def _is_conjugate(z: Any, w: Any) -> bool:
+    return type(w) is Node and w.operator == "conj" and is_same(w.args[0], z)
+
+
+def _terms(node: Node) -> list[Any] | None:
+    """Return what has to be a sum of squares, or a weight, so that the node is a sum of squares."""
+    name, args = node.operator, origin(node)[1]
+    if node.primitive in STATED:
+        return [args[-1]]
+    if name in _MOVING:
+        return [args[0]]
+    if name in _ADDING:
+        assert node.primitive is not None
+        return [arg for k, arg in enumerate(args) if k not in node.primitive.settings]
+    if name in _MULTIPLYING:
+        return [arg for arg in args if not isinstance(arg, str)]
+    return None
+
+
+def _is_not_negative(weight: Any) -> bool:
+    """Tell whether all numbers of a constant are at least 0; a recorded program asks each time."""
+    number = plain(weight)
+    if is_complex(number):
+        return False
+    if isinstance(number, Traced) and not getattr(number, "can_decide", False):
+        number = concrete(number) if not hasattr(number, "concrete") else -1
+    return bool(np.all(number >= 0))
