@@ -58,7 +58,7 @@ def restate_square(x: Any) -> Restated:
 
 def _restate_even(primitive: Primitive, x: Any, n: int, *exponent: Any) -> Restated:
     """Return an even power of a root as a function of what the root was made of."""
-    if n == 2 and is_at_0(x) and is_first_root(x):
+    if n == 2 and is_first_root(x) and is_at_0(x):
         made, args = origin(x)
         assert made is not None
         return square_of(made), (x, *args)
