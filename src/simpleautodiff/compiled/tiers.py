@@ -28,10 +28,10 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     batched = batched_program(recorded)
     if batched is not None:
         return batched
-    rolled = _roll_up(recorded, options)
+    real = recorded if options.precise else split_complex(recorded)
+    rolled = _roll_up(real, options)
     if rolled is not None:
         return rolled
-    real = recorded if options.precise else split_complex(recorded)
     kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)
