@@ -153,6 +153,14 @@ def writes_that_go_on(x):
     return np.sum(u**2)
 
 
+@program(0.3, DRAW.random(5))
+def complex_numbers(angle, x):
+    z = np.exp(1j * x)
+    for _ in range(60):
+        z = z * np.exp(1j * angle) + 0.01 * np.conj(z)
+    return np.sum(np.abs(z) ** 2) + np.sum(np.real(z))
+
+
 @program(DRAW.random((3, 3)) + 3 * np.eye(3))
 def systems_and_sorting(a):
     x = np.ones(3)
@@ -410,17 +418,52 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "define i32 @run(" in made.llvm()
 
 
-def test_programs_that_do_not_repeat_are_left_as_they_are():
+def irregular(count, size):
+    """Return a function that does not repeat."""
     draw = np.random.default_rng(0)
     functions = [np.sin, np.cos, np.tanh, np.exp, np.arctan, lambda x: x * x]
-    order = draw.integers(0, len(functions), 1200)
+    order = draw.integers(0, len(functions), count)
 
     def f(x):
         for k in order:
             x = 0.5 * functions[k](x)
         return x
 
-    assert roll(recorded(f, 0.3)) is None
+    return f, np.linspace(0.1, 0.9, size)
+
+
+def program_of(made):
+    [known] = made.function.known.values()
+    return known.root.program
+
+
+def test_single_numbers_that_do_not_repeat_are_one_program():
+    f, x = irregular(600, 1)
+    made = ad.jit(f, tier="optimised")
+    made(float(x[0]))
+    assert not isinstance(program_of(made), TieredRolledProgram)
+
+
+def test_arrays_that_do_not_repeat_are_compiled_in_pieces(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    made = ad.jit(f, tier="optimised")
+    made(x)
+    np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    assert isinstance(program_of(made), TieredRolledProgram)
+    assert max(len(body.lines) for body in program_of(made).rolled.bodies) <= ROLLING.most + 1
+
+
+def test_what_is_too_long_says_so(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    monkeypatch.setattr(ROLLING, "compiled", 1000)
+    made = ad.jit(f)
+    for _ in range(4):
+        np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    made.wait()
+    assert "its 1201 rows do not repeat, and are too many: NumPy runs them" in made.explain()
+    assert program_of(made).tier == "numpy"
 
 
 # Where a sequence is cut. -------------------------------------------------------------------------
