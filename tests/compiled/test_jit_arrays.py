@@ -173,6 +173,14 @@ def test_indices_that_are_arguments(width):
             program.run([table, wrong])
 
 
+def test_indices_that_are_arguments_of_a_forward_jacobian():
+    table, index = rng.normal(size=(6, 2)), rng.integers(-6, 6, (4, 3))
+    program = agree(lambda t, k: ad.jacfwd(lambda t: np.sin(t[k]))(t), table, index)
+    _, (jacobian,) = program.run([table, index])
+    places = np.eye(12).reshape(6, 2, 6, 2)[index]  # d t[k] / d t
+    np.testing.assert_allclose(jacobian, np.cos(table[index])[..., None, None] * places)
+
+
 def test_joined_rolled_and_summed_up_arrays():
     x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
     agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)
@@ -731,3 +739,42 @@ def test_each_mask_is_a_path_and_beyond_the_last_it_runs_as_it_is():
         np.testing.assert_array_equal(
             compiled(points[3]), np.where(points[3] > 0, 2 * points[3], 0.0)
         )
+
+
+@pytest.mark.parametrize("shape", [(60, 25, 8), (60, 5, 3), (300, 9, 2), (40, 33, 11)])
+def test_distances_of_all_pairs(shape):
+    """Small factors are copied to lie side by side; no array of all differences is kept."""
+    points, centres = rng.normal(size=(shape[0], shape[2])), rng.normal(size=shape[1:])
+
+    def f(points, centres, heights):
+        squares = np.sum((points[:, None] - centres[None]) ** 2, axis=-1)
+        near = np.min(squares, axis=1) + np.sum(np.exp(-squares) * heights, axis=1)
+        return np.sum(near * np.argmin(squares, axis=1))
+
+    gradient = ad.value_and_grad(f, (0, 1, 2))
+    program = agree(gradient, points, centres, rng.normal(size=shape[1]), rtol=1e-10)
+    assert not uses(program, "NumPy")
+    assert program.memory.size < 8 * 12 * shape[0] * shape[1] + 4096 * 16
+    other = points.astype(np.float32), centres.astype(np.float32)
+    agree(lambda x, y: np.sum((x[:, None] - y[None]) ** 2, -1), *other, rtol=1e-4, atol=1e-4)
+
+
+def test_a_small_table_is_read_across():
+    table, x = rng.normal(size=(40, 7)), rng.normal(size=(50, 40, 30))
+    agree(lambda x, t: np.sum(x * t.T[2][:, None] + t[:30, 3], axis=1), x, table, rtol=1e-11)
+    agree(lambda x, t: np.einsum("abc,bd->acd", x, t[:, ::2]), x, table, rtol=1e-11)
+    agree(lambda x, t: np.max(x[:, :, :, None] - t[None, :, None, ::3], axis=(0, 1)), x, table)
+
+
+@pytest.mark.parametrize("scale", [1.0, -3.5])
+def test_weights_that_their_sum_divides_add_up_to_one(scale):
+    """The gradient at the largest element is a small number beside 1 - sum(weights)."""
+
+    def f(x):
+        most = np.max(x)
+        return scale * (most + np.log(np.sum(np.exp(x - most))))
+
+    x = np.random.default_rng(0).uniform(size=200_000)
+    _, (gradient,) = ArrayProgram(record(ad.grad(f), x)).run([x])
+    weights = np.exp(x - x.max())
+    np.testing.assert_allclose(gradient, scale * weights / math.fsum(weights), rtol=4e-15)

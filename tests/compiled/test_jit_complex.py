@@ -67,6 +67,19 @@ def test_nothing_is_left_to_numpy_between_real_numbers():
     assert not uses(program, "NumPy")
 
 
+@pytest.mark.parametrize("tier", ["tape", "cheap", "optimised"])
+def test_small_programs_are_unrolled(tier):
+    def f(x):
+        z = np.exp(1j * x) / (2 + 1j * x[0])
+        return np.sum(np.real(z * np.conj(z) + np.sqrt(z)))
+
+    x = rng.normal(size=4)
+    compiled = ad.jit(ad.grad(f), tier=tier)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(x), ad.grad(f)(x), rtol=1e-13)
+    assert f"tier {tier}" in compiled.explain()
+
+
 def test_against_jax():
     def f(np, p):
         b = p - 0.3j * p**2

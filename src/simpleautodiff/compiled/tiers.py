@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
@@ -38,7 +39,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         program = _run_rolled(rolled, options)
         if program is not None:
             return program
-    kernel = unroll_if_small(recorded, options.precise)
+    real = recorded if options.precise else split_complex(recorded)
+    kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:

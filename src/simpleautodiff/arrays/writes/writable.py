@@ -92,8 +92,10 @@ def _fits(self: Writable, cell: Cell) -> bool:
 
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
-    parts = index if isinstance(index, tuple) else (index,)
     full = shape(self)
+    if type(index) is int:  # the commonest
+        return (index % full[0],) if full and -full[0] <= index < full[0] else None
+    parts = index if isinstance(index, tuple) else (index,)
     if len(parts) > len(full) or not parts:
         return None
     cell = []
@@ -195,8 +197,9 @@ def get_item(self: Writable, index: Any) -> Any:
 def is_written_where_it_lies(self: Writable, index: Any, value: Any) -> bool:
     """Tell whether a value is the view at an index: `x[1:] += y` writes it once it has changed."""
     view = value.as_view if type(value) is Writable else None
-    known = view is not None and view.base is self and view.index is not None
-    return known and type(view.index) is type(index) and bool(view.index == index)
+    if view is None or view.base is not self or type(view.index) is not type(index):
+        return False
+    return index is not None and bool(view.index == index)
 
 
 def _get_item_per_example(self: Writable, index: Any) -> Any:

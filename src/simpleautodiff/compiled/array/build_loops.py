@@ -31,11 +31,14 @@ from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.schedule import Schedule, squeeze
 from simpleautodiff.compiled.array.view_accesses import Shape, View, steps, whole
 from simpleautodiff.compiled.recording.trace_program import Ref, places
-from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, lower
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter, is_light, lower
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 from simpleautodiff.compiled.scalar.share_reciprocals import share_reciprocals
 from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
+
+CHEAP = 8  # steps that are done again in a later loop, rather than keeping their result in memory
+SMALLER = 4  # how many times smaller the arrays are that such a result is computed from
 
 
 @dataclass(eq=False)
@@ -156,6 +159,7 @@ class _Fusion:
         self.folds: list[Fold] = []
         self.values: dict[int, int] = {}
         self._known: dict[Any, int] = {}
+        self._again: dict[int, int] = {}  # what an earlier loop has computed, too
         self._box: Box | None = None  # what is computed now fills this part of the loop alone
 
     def loop(self) -> Loop:
@@ -193,10 +197,35 @@ class _Fusion:
             return self._compute(root)
         if root in self.values and not self._box:
             return self.values[root]
+        if root is not None and not self._box and self._costs_again(root) <= CHEAP:
+            if root not in self._again:
+                self._again[root] = self._compute(root)
+            return self._again[root]
         view = self.plan.view(arg)
         dtype = self.plan.dtype_of(arg) if type(arg) is Ref else dtype_letter(arg.dtype)
         access = self._access(view, shape, dtype or "")
         return self._load(self._move(access, self._box) if self._box else access)
+
+    def _costs_again(self, root: int) -> float:
+        """Return how many steps it takes to compute a line once more, from smaller arrays alone.
+
+        That is better than to keep it in memory, if it is little.
+        """
+        if root in self.values:
+            return 0
+        line = self.plan.lines[root]
+        if self.plan.how[root] != ELEMENT or not is_light(line):
+            return math.inf
+        steps_ = 1.0
+        for arg in line.args:
+            if type(arg) is Ref and self.plan.joins(arg, root):
+                steps_ += self._costs_again(self.plan.views[arg].root)
+            elif type(arg) is Ref or (isinstance(arg, np.ndarray) and self.plan.known(arg) is None):
+                size = self.plan.size(self.plan.view(arg).root)
+                steps_ += math.inf if SMALLER * size > math.prod(line.shape) else 0
+            if steps_ > CHEAP:
+                return math.inf
+        return steps_
 
     def _load(self, access: Access) -> int:
         key = tuple([

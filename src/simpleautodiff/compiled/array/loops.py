@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simpleautodiff.compiled.array.view_accesses import Shape, collapse_axes
@@ -143,6 +143,18 @@ class Loop:
 
 def _moved_last(parts: tuple[Any, ...], axis: int) -> tuple[Any, ...]:
     return (*parts[:axis], *parts[axis + 1 :], parts[axis])
+
+
+def copy_elements(loop: Loop, source: Access, to: Access) -> Loop:
+    """Return the loop that copies the elements of an access to those of another."""
+    axes = [axis for axis, step in enumerate(source.strides) if step]
+    program = ScalarProgram()
+    place = program.input(source.dtype)
+    load, store = (
+        replace(access, strides=tuple([access.strides[axis] for axis in axes]))
+        for access in (source, to)
+    )
+    return Loop(tuple([loop.shape[axis] for axis in axes]), program, [load], [(place, store)])
 
 
 def fill_loop(loop: Loop, fold: Fold) -> Loop:

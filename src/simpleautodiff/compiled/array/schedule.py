@@ -109,7 +109,7 @@ class Schedule:
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
         self._fusable = _read_by_element(program)
-        self._uses = Counter(places([
+        self._uses: Counter[int] = Counter(places([
             *[(line.args, line.kwargs) for line in program.lines],
             *program.outputs, *[guard.place for guard in program.guards],
         ]))  # fmt: skip

@@ -77,14 +77,13 @@ class _Cleaner:
         line = line._replace(
             args=with_values(line.args, self.of), kwargs=with_values(line.kwargs, self.of)
         )
-        if next(places((line.args, line.kwargs)), None) is None:
-            with np.errstate(all="ignore"):
-                self.of[number] = compute(line, ())
-            return
         self.of[number] = self._place(line)
 
-    def _place(self, line: Line) -> Ref:
-        """Return the place of a line, or of what is the same."""
+    def _place(self, line: Line) -> Any:
+        """Return the place of a line, or of what is the same; the number that it is known to be."""
+        if next(places((line.args, line.kwargs)), None) is None:
+            with np.errstate(all="ignore"):
+                return compute(line, ())
         same = self._same_as(line)
         if same is None and not self.precise:
             same = self._factor_out(line)
@@ -95,7 +94,7 @@ class _Cleaner:
             self._known[key] = self._append(line)
         return self._known[key]
 
-    def _factor_out(self, line: Line) -> Ref | None:
+    def _factor_out(self, line: Line) -> Any:
         """Take a sign, or a number that all terms are multiplied by, out of the sum of an array."""
         if line.name not in ("sum", "sum_to") or line.shape or type(line.args[0]) is not Ref:
             return None
@@ -107,11 +106,31 @@ class _Cleaner:
             if factor is not None and type(other) is Ref:
                 of = self.lines[other]
                 if of.shape == terms.shape and of.dtype == terms.dtype == line.dtype:
-                    args = factor, self._sum(other)
-                    return self._place(line._replace(what=terms.what, args=args))
+                    total = self._sum(other)
+                    without = self._times_divisor(factor, total)
+                    if without is not None:
+                        return without
+                    return self._place(line._replace(what=terms.what, args=(factor, total)))
         return None
 
-    def _sum(self, array: Ref) -> Ref:
+    def _times_divisor(self, factor: Any, divisor: Ref) -> Any:
+        """Return a factor times a number that it is divided by; None if it is not.
+
+        As the sum of weights that their sum divides, this is exactly 1.
+        """
+        line = self.lines[factor] if type(factor) is Ref else None
+        if line is None or line.name not in ("mul", "div"):
+            return None
+        if line.name == "div":
+            is_divisor = type(line.args[1]) is Ref and line.args[1] == divisor
+            return line.args[0] if is_divisor else None
+        for k in (0, 1):
+            without = self._times_divisor(line.args[k], divisor)
+            if without is not None:
+                return self._place(line._replace(args=(without, line.args[1 - k])))
+        return None
+
+    def _sum(self, array: Ref) -> Any:
         of = self.lines[array]
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 

@@ -8,15 +8,18 @@ at the end of every row, and sums along an axis that is unrolled stay in registe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simpleautodiff.compiled.array.loops import Access, Fold, Loop
 from simpleautodiff.compiled.array.unroll_axis import unroll_last_axis
+from simpleautodiff.compiled.array.view_accesses import steps
 from simpleautodiff.compiled.scalar.operations import OPERATIONS
 
 MOST_COPIES = 8  # elements of an axis that is unrolled
 UNROLLED_STEPS = 120  # steps of the body that comes out
 GATHERED, SCATTERED = 1.5, 2.0  # instructions for each element that lies apart from the others
+PACKED = 4096  # elements that are copied before a loop, at most
+OFTEN = 8  # how often a loop comes back to each of them, at least
 ROW = 6  # instructions that begin and end a row
 MATHEMATICS = 20  # instructions of a function like exp
 
@@ -79,7 +82,7 @@ def _cost(loop: Loop, way: Way, lanes: int) -> float:
         if access.is_same_along(way.vectors):
             once += taken
         else:
-            each += taken * _moved(access, way, width, GATHERED)
+            each += taken * _loaded(loop, access, way, width)
     for _, to in loop.stores:
         each += copies * _moved(to, way, width, SCATTERED)
     for fold in loop.folds:
@@ -103,6 +106,39 @@ def _cost_of_fold(loop: Loop, fold: Fold, way: Way, width: int, copies: int) -> 
     if again:
         moved += 1 + _moved(fold.to, way, width, GATHERED)
     return 0.0, results * moved + (copies - results)
+
+
+def _loaded(loop: Loop, access: Access, way: Way, width: int) -> float:
+    is_packed = is_worth_packing(loop, access, way.vectors)
+    return 1.0 if is_packed else _moved(access, way, width, GATHERED)
+
+
+def is_worth_packing(loop: Loop, access: Access, axis: int) -> bool:
+    """Tell whether elements are better copied first, so that they lie side by side along an axis.
+
+    They are few, and the loop comes back to each of them many times.
+    """
+    if access.places or access.box or access.strides[axis] in (0, 1):
+        return False
+    count = math.prod([n for n, step in zip(loop.shape, access.strides, strict=True) if step])
+    return count <= PACKED and math.prod(loop.shape) >= OFTEN * count
+
+
+def pack(loop: Loop) -> list[tuple[Access, Access]]:
+    """Let a loop read copies of what lies apart along its last axis, where that is worth it.
+
+    Returned are pairs: what is to be copied before the loop, and where to, row by row.
+    """
+    packed = []
+    for k, access in enumerate(loop.loads):
+        if loop.shape and is_worth_packing(loop, access, len(loop.shape) - 1):
+            source = replace(access)
+            kept = [n if step else 1 for n, step in zip(loop.shape, access.strides, strict=True)]
+            along = zip(steps(tuple(kept)), access.strides, strict=True)
+            access.slot, access.offset = f"copy {k}", 0
+            access.strides = tuple([new if step else 0 for new, step in along])
+            packed.append((source, access))
+    return packed
 
 
 def _moved(access: Access, way: Way, width: int, apart: float) -> float:

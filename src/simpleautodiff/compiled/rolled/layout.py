@@ -105,11 +105,11 @@ class MoveBody(NamedTuple):
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
     """Return a body as it is compiled: unrolled if it is small, in loops if not."""
     elements = sum([math.prod(line.shape) for line in program.lines])
+    program = program if precise else split_complex(program)
     kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
     if kernel is not None:
         return ScalarBody(kernel)
-    program = clean(program, precise)
-    plan = Schedule(program if precise else split_complex(program), exact=precise)
+    plan = Schedule(clean(program, precise), exact=precise)
     tasks = prune(build_tasks(plan, precise), plan)
     if any(isinstance(task, NumpyCall) for task in tasks):
         names = [plan.lines[task.number].name for task in tasks if isinstance(task, NumpyCall)]

@@ -24,6 +24,7 @@ INTEGER_ROWS = frozenset(
     ("add", "sub", "mul", "neg", "abs", "maximum", "minimum", "square", "sign", "clip", "mod",
      "pos", "conj", "real", "stop_gradient")
 )  # of integers they give integers, exactly  # fmt: skip
+LIGHT_ROWS = INTEGER_ROWS - {"mod"} | {"where", "astype"}
 
 
 def dtype_letter(dtype: Any) -> str | None:
@@ -50,6 +51,13 @@ def can_lower(what: Any, dtype: Any) -> bool:
 
 def _is_of_integers(name: str, dtype: str) -> bool:
     return dtype == INT64 and name in INTEGER_ROWS
+
+
+def is_light(line: Any) -> bool:
+    """Tell whether a line of an array program takes a step or two for each element."""
+    if line.name == "power":
+        return type(line.args[1]) in (int, float) and line.args[1] in (2, 3)
+    return line.name in LIGHT_ROWS or (callable(line.what) and line.what in LOWERED_PREDICATES)
 
 
 def lower(

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
-from simpleautodiff.compiled.array.loops import Fold, Loop, fill_loop
-from simpleautodiff.compiled.array.vector_axis import MATHEMATICS, arrange_axes
+from simpleautodiff.compiled.array.loops import Access, Fold, Loop, copy_elements, fill_loop
+from simpleautodiff.compiled.array.vector_axis import MATHEMATICS, arrange_axes, pack
 from simpleautodiff.compiled.backends.llvm.instructions import (
     BYTES,
     ELEMENT,
+    STORED,
     constant,
     instruction,
     vector,
@@ -56,7 +57,10 @@ def write_loop(module: Module, loop: Loop, lanes: int) -> tuple[str, list[Any]]:
     loop.join_axes()
     loop = arrange_axes(loop, lanes)
     loop.join_axes()
+    packed = pack(loop) if lanes > 1 else []
     writer = _LoopBuilder(module, loop, lanes)
+    for source, copy in packed:
+        writer.copy_first(source, copy)
     for fold in loop.folds:
         if fold.in_memory and not fold.begun:
             name, _ = write_loop(module, fill_loop(loop, fold), lanes)
@@ -97,7 +101,23 @@ class _LoopBuilder(VectorAccess):
         self.same: dict[int, str] = {}  # loads that are the same along the row
         self.blocks = 0
         self.bases: dict[Any, str] = {}
+        self._numbers = count()
         self._find_buffers()
+
+    def copy_first(self, source: Access, copy: Access) -> None:
+        """Write what copies elements to the stack, before the loop."""
+        name, slots = write_loop(self.module, copy_elements(self.loop, source, copy), self.width)
+        kind, local = STORED[copy.dtype], self.bases.pop(copy.slot)
+        kept = [n for n, step in zip(self.axes, copy.strides, strict=True) if step]
+        self.line(f"{local} = alloca [{math.prod(kept)} x {kind}], align 64", first=True)
+        where = {source.slot: self.base(source.slot), copy.slot: local}
+        self.line(f"call void @{name}({', '.join([f'ptr {where[slot]}' for slot in slots])})")
+
+    def base(self, slot: Any) -> str:
+        """Return the name of the address of a buffer."""
+        if slot not in self.bases:
+            self.bases[slot] = f"%base{next(self._numbers)}"
+        return self.bases[slot]
 
     def _order_steps(self) -> list[int]:
         flat = self.flat
@@ -112,7 +132,7 @@ class _LoopBuilder(VectorAccess):
 
     def _find_buffers(self) -> None:
         for number, access in enumerate(self.loop.accesses()):
-            start = self.bases.setdefault(access.slot, f"%base{len(self.bases)}")
+            start = self.base(access.slot)
             self.rows[access] = start
             if access.offset:
                 offset = access.offset * BYTES[access.dtype]
