@@ -153,6 +153,14 @@ def writes_that_go_on(x):
     return np.sum(u**2)
 
 
+@program(0.3, DRAW.random(5))
+def complex_numbers(angle, x):
+    z = np.exp(1j * x)
+    for _ in range(60):
+        z = z * np.exp(1j * angle) + 0.01 * np.conj(z)
+    return np.sum(np.abs(z) ** 2) + np.sum(np.real(z))
+
+
 @program(DRAW.random((3, 3)) + 3 * np.eye(3))
 def systems_and_sorting(a):
     x = np.ones(3)
@@ -180,23 +188,27 @@ def vector(tree):
     return np.concatenate([np.ravel(leaf) for leaf in leaves(tree)])
 
 
+def program_of(made):
+    [known] = made.function.known.values()
+    return known.root.program
+
+
 @pytest.fixture
 def anything_is_rolled(monkeypatch):
     monkeypatch.setattr(ROLLING, "lines", 1)
     monkeypatch.setattr(ROLLING, "gain", 1.5)
 
 
-def rolled_and_unrolled(f, args, monkeypatch, **options):
-    """Return what both kinds of programs give, each run twice."""
+def rolled_and_unrolled(f, args, monkeypatch, tier, **options):
+    """Return what both kinds of programs give, each run twice; the unrolled one by some tier."""
     found = []
     for is_rolled in (True, False):
         monkeypatch.setattr(ROLLING, "lines", 1 if is_rolled else 10**9)
-        made = ad.jit(f, tier="optimised", **options)
+        made = ad.jit(f, tier="optimised" if is_rolled else tier, **options)
         made(*args)
         found.append(vector(made(*args)))
-        [known] = made.function.known.values()
-        assert isinstance(known.root.program, TieredRolledProgram) == is_rolled
-        assert known.root.program.tier == "optimised"
+        assert isinstance(program_of(made), TieredRolledProgram) == is_rolled
+        assert not is_rolled or program_of(made).tier == "optimised"
     return found
 
 
@@ -205,7 +217,8 @@ def rolled_and_unrolled(f, args, monkeypatch, **options):
 def test_the_gradient_is_that_of_the_function_and_of_the_unrolled_program(name, monkeypatch):
     f, args = PROGRAMS[name]
     expected = vector(gradient(f, args)(*args))
-    rolled, unrolled = rolled_and_unrolled(gradient(f, args), args, monkeypatch)
+    tier = "optimised" if name in ("controls", "hidden_markov_model") else "tape"
+    rolled, unrolled = rolled_and_unrolled(gradient(f, args), args, monkeypatch, tier)
     size = np.max(np.abs(expected))
     np.testing.assert_allclose(rolled, expected, rtol=1e-11, atol=1e-13 * size)
     np.testing.assert_allclose(rolled, unrolled, rtol=1e-11, atol=1e-13 * size)
@@ -216,7 +229,7 @@ def test_the_gradient_is_that_of_the_function_and_of_the_unrolled_program(name, 
 def test_where_every_bit_counts_it_is_the_same(name, monkeypatch):
     f, args = PROGRAMS[name]
     expected = vector(gradient(f, args)(*args))
-    found = rolled_and_unrolled(gradient(f, args), args, monkeypatch, precise=True)
+    found = rolled_and_unrolled(gradient(f, args), args, monkeypatch, "tape", precise=True)
     assert all(np.array_equal(one, expected) for one in found)
 
 
@@ -230,8 +243,7 @@ def test_the_sweep_of_a_sweep(name):
     twice = gradient(sum_of_sines(f, args), args)
     made = ad.jit(twice, tier="optimised")
     made(*args)
-    [known] = made.function.known.values()
-    assert isinstance(known.root.program, TieredRolledProgram)
+    assert isinstance(program_of(made), TieredRolledProgram)
     np.testing.assert_allclose(vector(made(*args)), vector(twice(*args)), rtol=1e-9, atol=1e-12)
 
 
@@ -376,8 +388,7 @@ def test_scans_are_rolled_up():
     args = 0.7, DRAW.random(200)
     made = ad.jit(ad.grad(f, (0, 1)), tier="optimised")
     made(*args)
-    [known] = made.function.known.values()
-    assert isinstance(known.root.program, TieredRolledProgram)
+    assert isinstance(program_of(made), TieredRolledProgram)
     np.testing.assert_allclose(vector(made(*args)), vector(ad.grad(f, (0, 1))(*args)), rtol=1e-11)
 
 
@@ -410,17 +421,47 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "define i32 @run(" in made.llvm()
 
 
-def test_programs_that_do_not_repeat_are_left_as_they_are():
+def irregular(count, size):
+    """Return a function that does not repeat."""
     draw = np.random.default_rng(0)
     functions = [np.sin, np.cos, np.tanh, np.exp, np.arctan, lambda x: x * x]
-    order = draw.integers(0, len(functions), 1200)
+    order = draw.integers(0, len(functions), count)
 
     def f(x):
         for k in order:
             x = 0.5 * functions[k](x)
         return x
 
-    assert roll(recorded(f, 0.3)) is None
+    return f, np.linspace(0.1, 0.9, size)
+
+
+def test_single_numbers_that_do_not_repeat_are_one_program():
+    f, x = irregular(600, 1)
+    made = ad.jit(f, tier="optimised")
+    made(float(x[0]))
+    assert not isinstance(program_of(made), TieredRolledProgram)
+
+
+def test_arrays_that_do_not_repeat_are_compiled_in_pieces(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    made = ad.jit(f, tier="optimised")
+    made(x)
+    np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    assert isinstance(program_of(made), TieredRolledProgram)
+    assert max(len(body.lines) for body in program_of(made).rolled.bodies) <= ROLLING.most + 1
+
+
+def test_what_is_too_long_says_so(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    monkeypatch.setattr(ROLLING, "compiled", 1000)
+    made = ad.jit(f)
+    for _ in range(4):
+        np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    made.wait()
+    assert "its 1201 rows do not repeat, and are too many: NumPy runs them" in made.explain()
+    assert program_of(made).tier == "numpy"
 
 
 # Where a sequence is cut. -------------------------------------------------------------------------

@@ -113,7 +113,7 @@ class _Cleaner:
                     return self._place(line._replace(what=terms.what, args=(factor, total)))
         return None
 
-    def _times_divisor(self, factor: Any, divisor: Ref) -> Any:
+    def _times_divisor(self, factor: Any, divisor: Any) -> Any:
         """Return a factor times a number that it is divided by; None if it is not.
 
         As the sum of weights that their sum divides, this is exactly 1.
@@ -130,7 +130,7 @@ class _Cleaner:
                 return self._place(line._replace(args=(without, line.args[1 - k])))
         return None
 
-    def _sum(self, array: Ref) -> Ref:
+    def _sum(self, array: Ref) -> Any:
         of = self.lines[array]
         return self._place(Line(TABLE["sum"], (array, None, False), {}, (), of.dtype))
 

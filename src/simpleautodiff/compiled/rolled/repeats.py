@@ -90,7 +90,7 @@ def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
     for period in _find_periods(symbols):
         same = symbols[period:] == symbols[:-period]
         for start, stop in _stretches(same):
-            if stop - start >= period:
+            if stop - start >= max(period, ROLLING.short - period):
                 found.append(RepeatedRun(start, stop + period, period))
     return found
 
