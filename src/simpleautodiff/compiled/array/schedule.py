@@ -16,7 +16,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.all_any import reduce_bools
 from simpleautodiff.compiled.array.arg_extremes import find_places
-from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes, read_by_element
 from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
@@ -108,7 +108,7 @@ class Schedule:
         self._of_constant: dict[int, int] = {}
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
-        self._fusable = _read_by_element(program)
+        self._fusable = read_by_element(program)
         self._uses: Counter[int] = Counter(places([
             *[(line.args, line.kwargs) for line in program.lines],
             *program.outputs, *[guard.place for guard in program.guards],
@@ -389,17 +389,3 @@ class Schedule:
 def squeeze(shape: Shape) -> Shape:
     """Return a shape without axes of length 1."""
     return tuple([n for n in shape if n != 1])
-
-
-def _read_by_element(program: RecordedProgram) -> set[int]:
-    """Return the lines that are read by lines that are done element by element."""
-    return {
-        int(place)
-        for line in program.lines
-        if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
-        for place in places(line.args)
-    }
-
-
-def _is_reduction(line: Line) -> bool:
-    return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)
