@@ -19,7 +19,7 @@ class Target:
 
     def __str__(self) -> str:
         short = self.limit.numerator == 1 or self.limit.denominator == 1
-        return f"<= {self.limit if short else float(self.limit)}"
+        return f"<= {self.limit if short else round(float(self.limit), 3)}"
 
 
 @dataclass(frozen=True, slots=True)

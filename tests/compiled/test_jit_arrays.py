@@ -173,6 +173,14 @@ def test_indices_that_are_arguments(width):
             program.run([table, wrong])
 
 
+def test_indices_that_are_arguments_of_a_forward_jacobian():
+    table, index = rng.normal(size=(6, 2)), rng.integers(-6, 6, (4, 3))
+    program = agree(lambda t, k: ad.jacfwd(lambda t: np.sin(t[k]))(t), table, index)
+    _, (jacobian,) = program.run([table, index])
+    places = np.eye(12).reshape(6, 2, 6, 2)[index]  # d t[k] / d t
+    np.testing.assert_allclose(jacobian, np.cos(table[index])[..., None, None] * places)
+
+
 def test_joined_rolled_and_summed_up_arrays():
     x, y = rng.normal(size=(5, 6)), rng.normal(size=(5, 2))
     agree(lambda x, y: np.concatenate([x, y * 2, np.ones((5, 3))], axis=1), x, y)

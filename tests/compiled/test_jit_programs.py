@@ -361,3 +361,18 @@ def test_a_reshape_of_turned_axes_is_a_loop():
     made(x)
     close(made(x), np.sin(x).T.reshape(90, 100), 1e-15)
     assert "NumPy" not in made.explain()
+
+
+def test_arrays_that_numpy_makes_are_written_to_without_a_derivative():
+    def f(x):
+        table = np.zeros((4, 3))
+        table[0] = x
+        for t in range(1, 4):
+            table[t] = np.sin(table[t - 1])
+            table[t, 0] = x[1] * t
+        return table
+
+    compiled, x = ad.jit(f, tier="tape"), np.array([0.1, 0.2, 0.3])
+    for factor in (1.0, 2.0, -1.0):
+        np.testing.assert_allclose(compiled(factor * x), f(factor * x), rtol=1e-15)
+    assert "1 path" in compiled.explain()

@@ -1,4 +1,4 @@
-"""Long programs that repeat: rolled up they give what unrolled ones, and the function itself, give."""
+"""Long programs that repeat: rolled up they give what the function itself gives, and unrolled."""
 
 import numpy as np
 import pytest
@@ -105,13 +105,13 @@ def controls(u, x):
     return x * x
 
 
-@program(DRAW.random((30, 12)))
+@program(DRAW.random((20, 8)))
 def table_by_elements(c):
-    t = np.zeros((30, 12)) * c[0, 0]
+    t = np.zeros((20, 8)) * c[0, 0]
     t[0] = c[0]
-    for i in range(1, 30):
+    for i in range(1, 20):
         t[i, 0] = t[i - 1, 0] + c[i, 0]
-        for j in range(1, 12):
+        for j in range(1, 8):
             t[i, j] = c[i, j] * np.exp(-t[i - 1, j]) + np.tanh(t[i, j - 1]) + t[i - 1, j - 1]
     return np.sum(t**2)
 
@@ -153,6 +153,14 @@ def writes_that_go_on(x):
     return np.sum(u**2)
 
 
+@program(0.3, DRAW.random(5))
+def complex_numbers(angle, x):
+    z = np.exp(1j * x)
+    for _ in range(60):
+        z = z * np.exp(1j * angle) + 0.01 * np.conj(z)
+    return np.sum(np.abs(z) ** 2) + np.sum(np.real(z))
+
+
 @program(DRAW.random((3, 3)) + 3 * np.eye(3))
 def systems_and_sorting(a):
     x = np.ones(3)
@@ -180,23 +188,27 @@ def vector(tree):
     return np.concatenate([np.ravel(leaf) for leaf in leaves(tree)])
 
 
+def program_of(made):
+    [known] = made.function.known.values()
+    return known.root.program
+
+
 @pytest.fixture
 def anything_is_rolled(monkeypatch):
     monkeypatch.setattr(ROLLING, "lines", 1)
     monkeypatch.setattr(ROLLING, "gain", 1.5)
 
 
-def rolled_and_unrolled(f, args, monkeypatch, **options):
-    """Return what both kinds of programs give, each run twice."""
+def rolled_and_unrolled(f, args, monkeypatch, tier, **options):
+    """Return what both kinds of programs give, each run twice; the unrolled one by some tier."""
     found = []
     for is_rolled in (True, False):
         monkeypatch.setattr(ROLLING, "lines", 1 if is_rolled else 10**9)
-        made = ad.jit(f, tier="optimised", **options)
+        made = ad.jit(f, tier="optimised" if is_rolled else tier, **options)
         made(*args)
         found.append(vector(made(*args)))
-        [known] = made.function.known.values()
-        assert isinstance(known.root.program, TieredRolledProgram) == is_rolled
-        assert known.root.program.tier == "optimised"
+        assert isinstance(program_of(made), TieredRolledProgram) == is_rolled
+        assert not is_rolled or program_of(made).tier == "optimised"
     return found
 
 
@@ -205,7 +217,8 @@ def rolled_and_unrolled(f, args, monkeypatch, **options):
 def test_the_gradient_is_that_of_the_function_and_of_the_unrolled_program(name, monkeypatch):
     f, args = PROGRAMS[name]
     expected = vector(gradient(f, args)(*args))
-    rolled, unrolled = rolled_and_unrolled(gradient(f, args), args, monkeypatch)
+    tier = "optimised" if name in ("controls", "hidden_markov_model") else "tape"
+    rolled, unrolled = rolled_and_unrolled(gradient(f, args), args, monkeypatch, tier)
     size = np.max(np.abs(expected))
     np.testing.assert_allclose(rolled, expected, rtol=1e-11, atol=1e-13 * size)
     np.testing.assert_allclose(rolled, unrolled, rtol=1e-11, atol=1e-13 * size)
@@ -216,7 +229,7 @@ def test_the_gradient_is_that_of_the_function_and_of_the_unrolled_program(name, 
 def test_where_every_bit_counts_it_is_the_same(name, monkeypatch):
     f, args = PROGRAMS[name]
     expected = vector(gradient(f, args)(*args))
-    found = rolled_and_unrolled(gradient(f, args), args, monkeypatch, precise=True)
+    found = rolled_and_unrolled(gradient(f, args), args, monkeypatch, "tape", precise=True)
     assert all(np.array_equal(one, expected) for one in found)
 
 
@@ -230,19 +243,17 @@ def test_the_sweep_of_a_sweep(name):
     twice = gradient(sum_of_sines(f, args), args)
     made = ad.jit(twice, tier="optimised")
     made(*args)
-    [known] = made.function.known.values()
-    assert isinstance(known.root.program, TieredRolledProgram)
+    assert isinstance(program_of(made), TieredRolledProgram)
     np.testing.assert_allclose(vector(made(*args)), vector(twice(*args)), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.usefixtures("anything_is_rolled")
-@pytest.mark.parametrize("name", ["hidden_markov_model", "table_by_elements", "controls"])
+@pytest.mark.parametrize("name", ["hidden_markov_model", "controls"])
 def test_jax_agrees(name):
     jax = pytest.importorskip("jax")
     with jax.enable_x64(True):
         jnp = jax.numpy
-        f = {"hidden_markov_model": _jax_forward, "table_by_elements": _jax_table,
-             "controls": _jax_controls}[name](jax, jnp)  # fmt: skip
+        f = {"hidden_markov_model": _jax_forward, "controls": _jax_controls}[name](jax, jnp)
         args = PROGRAMS[name][1]
         expected = jax.grad(f, tuple(range(len(args))))(*map(jnp.asarray, args))
         expected = [np.asarray(part) for part in expected]
@@ -259,19 +270,6 @@ def _jax_forward(jax, jnp):
 
         begin = first * B[:, SYMBOLS[0]], 0.0
         return jax.lax.scan(step, begin, jnp.asarray(SYMBOLS[1:]))[0][1]
-
-    return f
-
-
-def _jax_table(jax, jnp):
-    def f(c):
-        rows = [list(c[0])]
-        for i in range(1, 30):
-            row = [rows[-1][0] + c[i, 0]]
-            for j in range(1, 12):
-                row.append(c[i, j] * jnp.exp(-rows[-1][j]) + jnp.tanh(row[-1]) + rows[-1][j - 1])
-            rows.append(row)
-        return sum(x**2 for row in rows for x in row)
 
     return f
 
@@ -379,7 +377,7 @@ def test_checkpoints_save_memory():
         rolled = roll(recorded(ad.grad(of), np.full(20, 0.4)))
         return RolledLayout(rolled, False).size
 
-    assert f(checkpoint=True) < 0.4 * f()
+    assert f(checkpoint=20) < 0.1 * f()
 
 
 def test_scans_are_rolled_up():
@@ -390,8 +388,7 @@ def test_scans_are_rolled_up():
     args = 0.7, DRAW.random(200)
     made = ad.jit(ad.grad(f, (0, 1)), tier="optimised")
     made(*args)
-    [known] = made.function.known.values()
-    assert isinstance(known.root.program, TieredRolledProgram)
+    assert isinstance(program_of(made), TieredRolledProgram)
     np.testing.assert_allclose(vector(made(*args)), vector(ad.grad(f, (0, 1))(*args)), rtol=1e-11)
 
 
@@ -411,7 +408,7 @@ def test_what_numpy_computes_is_named():
     rolled = next(iter(made.function.known.values())).root.program.rolled
     lines = [rolled.recorded.lines[call.number].name for call in rolled.calls
              if isinstance(call, LineCall)]  # fmt: skip
-    assert set(lines) == {"argsort"}
+    assert "argsort" in lines
     assert "NumPy: argsort, 60 times" in made.explain()
 
 
@@ -424,17 +421,47 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "define i32 @run(" in made.llvm()
 
 
-def test_programs_that_do_not_repeat_are_left_as_they_are():
+def irregular(count, size):
+    """Return a function that does not repeat."""
     draw = np.random.default_rng(0)
     functions = [np.sin, np.cos, np.tanh, np.exp, np.arctan, lambda x: x * x]
-    order = draw.integers(0, len(functions), 1200)
+    order = draw.integers(0, len(functions), count)
 
     def f(x):
         for k in order:
             x = 0.5 * functions[k](x)
         return x
 
-    assert roll(recorded(f, 0.3)) is None
+    return f, np.linspace(0.1, 0.9, size)
+
+
+def test_single_numbers_that_do_not_repeat_are_one_program():
+    f, x = irregular(600, 1)
+    made = ad.jit(f, tier="optimised")
+    made(float(x[0]))
+    assert not isinstance(program_of(made), TieredRolledProgram)
+
+
+def test_arrays_that_do_not_repeat_are_compiled_in_pieces(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    made = ad.jit(f, tier="optimised")
+    made(x)
+    np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    assert isinstance(program_of(made), TieredRolledProgram)
+    assert max(len(body.lines) for body in program_of(made).rolled.bodies) <= ROLLING.most + 1
+
+
+def test_what_is_too_long_says_so(monkeypatch):
+    f, x = irregular(600, 300)
+    monkeypatch.setattr(ROLLING, "whole", 1000)
+    monkeypatch.setattr(ROLLING, "compiled", 1000)
+    made = ad.jit(f)
+    for _ in range(4):
+        np.testing.assert_allclose(made(x), f(x), rtol=1e-12)
+    made.wait()
+    assert "its 1201 rows do not repeat, and are too many: NumPy runs them" in made.explain()
+    assert program_of(made).tier == "numpy"
 
 
 # Where a sequence is cut. -------------------------------------------------------------------------

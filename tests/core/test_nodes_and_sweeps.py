@@ -114,3 +114,15 @@ def test_a_node_of_a_lower_level_is_no_parent():
 
     assert ad.grad(outer)(3.0) == 24.0
     assert len(seen[0].parent_nodes) == 1
+
+
+def test_a_graph_typed_by_hand_inside_a_derivative_lies_above_it():
+    """Of h x² with h typed around x, ∂/∂h = x² is a number of the derivative outside: 2x there."""
+
+    def f(x):
+        h = ad.Node(x)
+        y = ad.mul(h, ad.mul(x, x))
+        return ad.reverse(y)[h]
+
+    assert ad.grad(f)(3.0) == 6.0
+    assert ad.jvp(f, (3.0,), (1.0,))[1] == 6.0

@@ -1,14 +1,20 @@
 """The book: every example of every page runs, and every part of it is where the others look."""
 
+import doctest
 import pathlib
 import re
+import shlex
 import tomllib
 
 import pytest
 
+import render
 import simpleautodiff as ad
 from cells import Page, find_cells, find_pages
 from links import find_dead_links
+from simpleautodiff import learn
+from simpleautodiff.cli.options import parse_options
+from simpleautodiff.learn.grading.bank import TASKS
 
 ROOT = pathlib.Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -63,6 +69,15 @@ def test_dead_links_are_found(tmp_path):
     )
 
 
+def test_every_page_is_in_the_contents():
+    listed = {DOCS / "index.md"}
+    for path in PAGES[1:]:
+        for block in re.findall(r"^```{toctree}\n(.*?)^```$", read(path), re.S | re.M):
+            entries = [line for line in block.split() if re.fullmatch(r"[\w/-]+", line)]
+            listed |= {path.parent / f"{entry}.md" for entry in entries}
+    assert set(PAGES[1:]) - listed == set()
+
+
 def test_every_chapter_is_in_the_contents_and_on_slides():
     chapters = {f"book/{path.stem}" for path in (DOCS / "book").glob("*.md")}
     assert chapters == set(re.findall(r"^book/[\w-]+$", read("index.md"), re.M))
@@ -73,6 +88,19 @@ def test_every_chapter_is_in_the_contents_and_on_slides():
         assert read(f"{chapter}.md").count(":::{slide} ") >= 2, chapter
     linked = set(re.findall(r"slides/([\w-]+)\.html", read("teach/slides.md")))
     assert linked == set(decks)
+
+
+def test_the_commands_and_names_of_the_course_exist():
+    pages = [read(path) for path in find_pages(DOCS) if path.parent.name in ("book", "teach")]
+    prose = "".join(pages)
+    commands = re.findall(r"`(simpleautodiff [^`]*)`", prose)
+    assert len(commands) > 10
+    for command in commands:
+        assert parse_options(shlex.split(command)[1:])
+    assert set(re.findall(r"--task (\w+)", prose)) <= set(TASKS)
+    assert set(re.findall(r'learn\.bugs\.\w+\("(\w+)"\)', prose)) <= set(learn.bugs.BUGS)
+    for rung in re.findall(r"learn\.(?:rung|diff)\((\d)(?:, (\d))?\)", prose):
+        assert all(learn.rung(int(number)) for number in rung if number)
 
 
 def test_every_error_has_a_page_that_raises_it():
@@ -95,3 +123,22 @@ def test_every_public_name_is_in_the_reference():
     parts = [f"simpleautodiff.{part}" for block in blocks for part in block.split()]
     for name, module in ad._MODULE_OF.items():
         assert sum(module.startswith(part) for part in parts) == 1, (name, module)
+
+
+def test_a_figure_is_dark_where_the_book_is(tmp_path):
+    shown = render.render(ad.figure(ad.trace(lambda x: x * x, 2.0), "values"), tmp_path, "figure")
+    assert shown.count("<svg") == 1
+    assert doctest.testmod(render).failed == 0
+    assert "body[data-theme=dark]{" in shown
+    assert not re.search(r"@media \(prefers-color-scheme:dark\)\{\s*\.", shown)
+
+
+def test_pages_and_sheets_are_written_beside_the_book(tmp_path):
+    page = ad.explore("x * y", 2, 3, path=tmp_path / "own.html")
+    shown = render.render(page, tmp_path / "shown", "chapter") + render.render(
+        learn.exercise("x * y", 2, 3), tmp_path / "shown", "sheet"
+    )
+    written = {path.name for path in (tmp_path / "shown").iterdir()}
+    assert {"chapter-own.html", "sheet.html", "sheet-answers.tex"} <= written
+    linked = re.findall(r'href="{root}shown/([^"{]+)', shown)
+    assert set(linked) == written

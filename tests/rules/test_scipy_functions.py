@@ -747,3 +747,19 @@ def test_an_argument_without_a_rule_is_named(call, argument):
 def test_refusals(call, message):
     with pytest.raises(ad.RuleError, match=message):
         ad.grad(call)(2.0)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "needs"),
+    [
+        (sps.logit, 2.0, "0 < x < 1"),
+        (sps.ndtri, 2.0, "0 < x < 1"),
+        (sps.ellipk, 2.0, "m < 1"),
+        (lambda x: sps.kv(2, x), -1.0, "x > 0"),
+    ],
+)
+def test_a_float_outside_the_domain_is_told(f, x, needs):
+    with pytest.warns(ad.DomainWarning, match=f"needs {needs}; it becomes nan"):
+        assert math.isnan(ad.jvp(f, (x,), (1.0,))[0])
+    with np.errstate(all="ignore"):
+        assert np.isnan(ad.value_and_grad(f)(np.float64(x))[0])  # as of SciPy's own

@@ -50,15 +50,18 @@ def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 class Show(SphinxDirective):
-    """A block of code and the value of its last line."""
+    """A block of code and the value of its last line; of a page, at a phase of its stepper."""
 
     has_content = True
+    optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Return the code, and what it has shown."""
         text = "\n".join(self.content)
         code = nodes.literal_block(text, text, language="python")
-        return [code, nodes.raw("", next(self.env.temp_data[SHOWN]), format="html")]
+        place = f"#phase={self.arguments[0]}" if self.arguments else ""
+        shown = next(self.env.temp_data[SHOWN]).replace("{place}", place)
+        return [code, nodes.raw("", shown, format="html")]
 
 
 class Slide(Directive):
@@ -117,6 +120,15 @@ def write_plainly(
             )
 
 
+def level_captions(app: Sphinx, page: str, template: str, context: Any, tree: Any) -> None:
+    """Give the captions of the contents the level that a reader of screens asks for."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            context[part] = context[part].replace(
+                'class="caption" role="heading"', 'class="caption" role="heading" aria-level="2"'
+            )
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add all of it to Sphinx."""
     app.add_directive("show", Show)
@@ -128,4 +140,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("source-read", run_page)
     app.connect("autodoc-process-docstring", write_plainly)
     app.connect("html-collect-pages", write_decks)
+    app.connect("html-page-context", level_captions, priority=900)  # after those of the theme
     return {"parallel_read_safe": False, "parallel_write_safe": True}

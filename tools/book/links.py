@@ -49,6 +49,7 @@ def _check(path: Path, tag: str, link: str, pages: dict[Path, Places]) -> str:
     if not target.is_file():
         return "there is no such file"
     known = pages.get(target)
-    if known and parts.fragment and unquote(parts.fragment) not in known.names:
+    is_state = "=" in parts.fragment  # as #phase=order, of the explorer
+    if known and parts.fragment and not is_state and unquote(parts.fragment) not in known.names:
         return "there is no such place on the page"
     return ""

@@ -20,7 +20,10 @@ SHEETS = (  # what is written for an exercise: its name, its format, whether it 
 
 
 def render(value: Any, folder: Path, prefix: str) -> str:
-    """Return a value as HTML; files that belong to it are written into a folder."""
+    """Return a value as HTML; files that belong to it are written into a folder.
+
+    In links, `{root}` stands for the way to the top of the book, `{place}` for a place in a page.
+    """
     if isinstance(value, Path):
         return _frame(value, folder, prefix)
     if isinstance(value, Exercise):
@@ -52,7 +55,7 @@ def _frame(page: Path, folder: Path, prefix: str) -> str:
     name = f"{prefix}-{page.name}"
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(page, folder / name)
-    address = f"{{root}}{folder.name}/{name}"
+    address = f"{{root}}{folder.name}/{name}{{place}}"
     return (
         f'<div class="framed"><iframe src="{address}" title="{html.escape(page.stem)}" '
         f'loading="lazy"></iframe><a href="{address}">Open it alone</a></div>'

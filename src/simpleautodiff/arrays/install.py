@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -34,12 +35,18 @@ _NUMBERS = (float, int, complex, np.ndarray, np.generic)
 _SEEN_AS_NODES = {"simpleautodiff", "sympy"} | ARRAY_LIBRARIES
 
 
+@cache
+def _sees_nodes(module: str | None) -> bool:
+    """Tell whether the code of a module is told that a node is one."""
+    return str(module).partition(".")[0] in _SEEN_AS_NODES
+
+
 def _class_of(x: Any, frame: FrameType) -> Any:
     """Return the class that `isinstance` finds for a node: in the user's code, its number's."""
     asking = frame.f_globals.get("__name__")
     if asking == "abc" and frame.f_back is not None:  # for isinstance(x, numbers.Real)
         asking = frame.f_back.f_globals.get("__name__")
-    if str(asking).partition(".")[0] in _SEEN_AS_NODES:
+    if _sees_nodes(asking):
         return type(x)
     number = concrete(unwrapped(x))
     if isinstance(number, np.ndarray) and not shape_of(x):

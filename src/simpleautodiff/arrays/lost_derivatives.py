@@ -26,8 +26,8 @@ def refuse_array(self: Any, *args: Any, **kwargs: Any) -> Any:
             f"scipy.{late[0]} was first imported while a derivative was computed, so it takes "
             f"plain arrays until the next one: import it outside the function{cite_line()}"
         )
-    if asked in SCIPY:
-        module, _, name = f"scipy.{asked}".rpartition(".")
+    if (known := asked) in SCIPY or (known := _user_spelling(asked)) in SCIPY:
+        module, _, name = f"scipy.{known}".rpartition(".")
         raise LostDerivativeError(
             f"{module}.{name} imported by name takes plain arrays; write {module}.{name}(...) "
             f"or `from simpleautodiff.{module} import {name}`{cite_line()}"

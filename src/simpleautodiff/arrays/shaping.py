@@ -264,8 +264,10 @@ def stack(arrays: Sequence[Any], axis: int = 0, dtype: Any = None) -> Any:
     if len({shape_of(a) for a in parts}) != 1:
         raise ArgumentError(f"np.stack needs equal shapes, not {[shape_of(a) for a in parts]}")
     (position,) = normalize_axis_tuple(axis, len(shape_of(parts[0])) + 1)
-    new = [reshape(a, (*shape_of(a)[:position], 1, *shape_of(a)[position:])) for a in parts]
-    return concatenate_(new, position, dtype)
+    full = shape_of(parts[0])
+    new = (*full[:position], 1, *full[position:])
+    joined = concatenate([reshape(a, new) for a in parts], position)
+    return joined if dtype is None else to_dtype(joined, dtype)
 
 
 def _convert_each(function: Any, arrays: Sequence[Any]) -> list[Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from simpleautodiff.arrays.made_arrays import run_answering
 from simpleautodiff.arrays.patch_scipy import patch_scipy
 from simpleautodiff.compiled.finish_results import copy_array, dtype_of_result, find_finish
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
@@ -257,10 +258,16 @@ def record_program(
         level,
         np.errstate(all="ignore"),
     ):
-        for i in described.varies:
-            leaves[i] = level.input(_as_input(leaves[i]))
-        some, more = rebuild(iter(leaves))
-        outputs = [unwrapped(x) for x in flatten(f(*some, **more))[0]]
+
+        def run() -> Any:
+            level.restart()
+            given = list(leaves)
+            for i in described.varies:
+                given[i] = level.input(_as_input(leaves[i]))
+            some, more = rebuild(iter(given))
+            return f(*some, **more)
+
+        outputs = [unwrapped(x) for x in flatten(run_answering(f, run, run))[0]]
         if level.captured:
             raise TraceError(f"{name_of(f)} reads a number of a function being recorded")
         return level.finish(outputs, len(described.varies)), outputs

@@ -14,7 +14,9 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
+from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import roll
+from simpleautodiff.compiled.rolled.rolled_program import RolledProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
 from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
@@ -24,27 +26,43 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
-    """Return what runs a recorded program: a batch, unrolled if it is small, in loops if not."""
+    """Return what runs a recorded program: a batch, rolled up, unrolled if small, in loops if not.
+
+    A program that is long and does not repeat is compiled in pieces, or, if it is too long even for
+    that, not at all.
+    """
     batched = batched_program(recorded)
     if batched is not None:
         return batched
     real = recorded if options.precise else split_complex(recorded)
     rolled = _roll_up(real, options)
-    if rolled is not None:
-        return rolled
+    if rolled is not None and ROLLING.gain * rolled.size <= len(real.lines):
+        program = _run_rolled(rolled, options)
+        if program is not None:
+            return program
     kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)
-    return TieredArrayProgram(recorded, options.precise, options.tier)
+    if rolled is None or len(recorded.lines) <= ROLLING.whole:
+        return TieredArrayProgram(recorded, options.precise, options.tier)
+    if rolled.size <= ROLLING.compiled:
+        program = _run_rolled(rolled, options)
+        if program is not None:
+            return program
+    made = TieredArrayProgram(recorded, options.precise, "numpy")
+    made.fail(f"its {len(recorded.lines)} rows do not repeat, and are too many: NumPy runs them")
+    return made
 
 
-def _roll_up(recorded: RecordedProgram, options: Any) -> RunnableProgram | None:
-    """Return what runs a long program that repeats; None if there is nothing to gain."""
+def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
+    """Return a long program as calls of bodies; None if it is short, or nothing can be compiled."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
         return None
-    rolled = roll(recorded, options.precise)
-    if rolled is None:
-        return None
+    return roll(recorded, options.precise) if len(recorded.lines) >= ROLLING.lines else None
+
+
+def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
+    """Return what runs a rolled program; None if a body cannot be compiled."""
     try:
         layout = RolledLayout(rolled, options.precise)
     except NotRolledError:

@@ -200,13 +200,13 @@ def wrapping(a=MISSING, b=MISSING, *rest):
         level, x = a.level, a.value
         if type(b) is Node and b.level is level:
             y = b.value
-        elif type(b) is float or type(b) is int:
+        elif type(b) is float or type(b) is int or type(b) is float64:
             y = b
         elif type(b) is ndarray and b.dtype.kind == "f" and b.ndim:
             y = b = level.retain(b) if reads_b and type(level) is FastTape else b
         else:
             return explain(a, b)
-    elif type(b) is Node and (type(a) is float or type(a) is int):
+    elif type(b) is Node and (type(a) is float or type(a) is int or type(a) is float64):
         level, x, y = b.level, a, b.value
     elif type(b) is Node and type(a) is ndarray and a.dtype.kind == "f" and a.ndim:
         level, y = b.level, b.value
@@ -277,6 +277,7 @@ def _wrap_binary(primitive: Primitive) -> Callable[..., Any]:
         "compute": _faster(primitive),
         "explain": explain,
         "compute_pooled": compute_pooled,
+        "float64": np.float64,
         "may_be_0": _may_be_0,
         "ndarray": np.ndarray,
         "new": _new,

@@ -18,6 +18,9 @@ from simpleautodiff.core.tape import Tape
 from simpleautodiff.fast.array_sweep import ArraySweep, Scaled
 from simpleautodiff.fast.limits import LIMITS
 
+FLOATS = {float, np.float64}
+_EXACT = 2**53  # whole numbers up to here are floats, too
+
 
 def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     """Carry adjoints back along the tape: ū gains v̄ (∂v/∂u) from each child v of u.
@@ -31,7 +34,8 @@ def reverse_sweep(tape: Tape, bar: list[Any], once: bool = False) -> None:
     added, subtracted, multiplied = TABLE["add"], TABLE["sub"], TABLE["mul"]
     result, constant, ndarray = Node, Constant, np.ndarray
     arrays: ArraySweep | None = None
-    scalars, small, medium = engine.scalars, LIMITS.small, LIMITS.medium
+    scalars = engine.scalars | {np.float64}  # elements of arrays are such
+    small, medium = LIMITS.small, LIMITS.medium
     for node in reversed(tape):
         adjoint = bar[node.index]
         if adjoint is None:
@@ -104,8 +108,20 @@ def _clear(tape: Tape) -> None:
 
 
 def _pull_rules(node: Node, adjoint: Any, bar: list[Any]) -> None:
-    """Carry back the adjoint of a single number by the rules of its row."""
+    """Carry back the adjoint of a single number by the rules of its row; those of x / y at once."""
     args = node.args
+    if node.primitive is TABLE["div"]:
+        a, b = args
+        y = b.value if type(b) is Node else b
+        if (type(y) in FLOATS or (type(y) is int and abs(y) < _EXACT)) and y:
+            slope = 1 / y
+            if type(a) is Node:
+                old, term = bar[a.index], adjoint * slope
+                bar[a.index] = term if old is None else plus(old, term)
+            if type(b) is Node:
+                old, term = bar[b.index], adjoint * (-node.value * slope)
+                bar[b.index] = term if old is None else plus(old, term)
+            return
     if len(args) == 1:
         (arg,) = args
         try:

@@ -13,8 +13,10 @@ from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
 from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS, Primitive
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive
 from simpleautodiff.errors import AutodiffError
+
+SINGLE = {int, float, np.float64}
 
 
 def has_singular_slopes(tape: Iterable[Node]) -> bool:
@@ -25,15 +27,26 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
     """
     known: set[int] = set()
     regular: dict[Primitive, bool] = {}
+    multiplied, divided = TABLE["mul"], TABLE["div"]
     for node in tape:
-        if node.primitive is None:
+        primitive = node.primitive
+        if primitive is None:
             continue
-        if node.primitive not in regular:
-            regular[node.primitive] = _is_regular(node.primitive)
-        if regular[node.primitive]:
+        if primitive not in regular:
+            regular[primitive] = _is_regular(primitive)
+        if regular[primitive]:
             continue
+        if primitive is multiplied or primitive is divided:  # the commonest, written out
+            x, y = (a.value if type(a) is Node else a for a in node.args)
+            if type(x) in SINGLE and type(y) in SINGLE:
+                if primitive is divided and not y:
+                    return True
+                slopes = (x, y) if primitive is multiplied else (1 / y, node.value / y)
+                if not (math.isfinite(slopes[0]) and math.isfinite(slopes[1])):
+                    return True
+                continue
         parents = tuple([k for k, arg in enumerate(node.args) if type(arg) is Node])
-        for k in values_read(node.primitive, parents):
+        for k in values_read(primitive, parents):
             value = node.value if k < 0 else node.args[k]
             value = value.value if type(value) is Node or type(value) is Constant else value
             if id(value) not in known:
@@ -41,14 +54,14 @@ def has_singular_slopes(tape: Iterable[Node]) -> bool:
                     return True
                 known.add(id(value))
         if (
-            node.primitive.domain is not REALS
-            or node.primitive.kinks
-            or (node.primitive.listed and _grows(node.primitive))
+            primitive.domain is not REALS
+            or primitive.kinks
+            or (primitive.listed and _grows(primitive))
         ):
             values = node.values()
             for k in parents:
-                if not isinstance(node.primitive.partials[k], LinearRule):
-                    slope = node.primitive.partial(k, node.value, values)
+                if not isinstance(primitive.partials[k], LinearRule):
+                    slope = primitive.partial(k, node.value, values)
                     slope = getattr(slope, "slope", slope)  # of elements some of which have none
                     if not isinstance(slope, Linear) and not _is_finite(slope):
                         return True

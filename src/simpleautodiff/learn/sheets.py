@@ -139,8 +139,8 @@ for (const input of document.querySelectorAll("input")) {
 }
 """
 STYLE = """
-body { font: 16px/1.7 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem;
-       color-scheme: light dark; }
+:root { color-scheme: light dark; }
+body { font: 16px/1.7 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem; }
 input { width: 7rem; font: inherit; } .right { outline: 2px solid #2a2; }
 .wrong { outline: 2px solid #c33; } span { margin-left: 1rem; }
 """
@@ -163,8 +163,8 @@ def write_html(
                 parts.append(f"<p>{html.escape(cell.label + cell.formula)} = {value}</p>")
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Exercise</title>'
-        f"<style>{STYLE}</style></head><body><h1>Fill in the blanks</h1>{''.join(parts)}"
-        f"<script>{SCRIPT}</script></body></html>"
+        f"<style>{STYLE}</style></head><body><main><h1>Fill in the blanks</h1>{''.join(parts)}"
+        f"</main><script>{SCRIPT}</script></body></html>"
     )
 
 

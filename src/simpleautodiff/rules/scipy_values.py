@@ -33,7 +33,7 @@ def scipy_row(
     return row(
         name,
         *partials,
-        value=_restore_dtype(value or (lambda *xs: scipy_special(name)(*xs))),
+        value=_restore_dtype(value or (lambda *xs: scipy_special(name)(*xs)), domain),
         numpy=(),
         text=f"{name}({slots})",
         latex=rf"\operatorname{{{{{name}}}}}({slots})".replace("_", r"\_"),
@@ -44,8 +44,11 @@ def scipy_row(
     )
 
 
-def _restore_dtype(function: Function) -> Function:
-    """Give the result the dtype of the arguments: a float for floats, float32 for float32."""
+def _restore_dtype(function: Function, domain: Domain) -> Function:
+    """Give the result the dtype of the arguments: a float for floats, float32 for float32.
+
+    Python's floats are refused outside the domain, as by `math`, where SciPy gives a silent nan.
+    """
 
     def compute(*xs: Any) -> Any:
         given = [x for x in xs if hasattr(x, "dtype")]
@@ -56,7 +59,12 @@ def _restore_dtype(function: Function) -> Function:
             return result.astype(np.result_type(*dtypes, np.complex64))
         if dtypes:
             return result.astype(np.result_type(*dtypes))
-        return result if given else result.item()
+        if given:
+            return result
+        number = result.item()
+        if number != number and all([x == x for x in xs]) and not domain.contains(*xs):
+            raise ValueError("outside the domain")
+        return number
 
     return compute
 

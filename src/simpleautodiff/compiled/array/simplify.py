@@ -27,6 +27,7 @@ from simpleautodiff.core.primitive import Primitive
 from simpleautodiff.rules.array.indexing import is_basic
 from simpleautodiff.rules.row import TABLE
 
+_LARGE = float(np.finfo(np.float32).max)
 _KEYED = 4096  # arrays of up to so many elements are compared by their elements
 
 
@@ -136,7 +137,7 @@ class _Cleaner:
     def _single(self, arg: Any) -> Any:
         """Return the one number that an argument is, everywhere; None if it is not."""
         if type(arg) is float or type(arg) is int:
-            return arg
+            return arg if abs(arg) < _LARGE else None  # in every dtype: inf times a sum is another
         if type(arg) is not Ref:
             return None
         line = self.lines[arg]

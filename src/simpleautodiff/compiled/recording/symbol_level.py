@@ -52,11 +52,15 @@ class SymbolLevel(OpaqueLevel):
         record_batched: Callable[..., Any] | None = None,
     ) -> None:
         super().__init__()
+        self.restart()
         self.record_batched = record_batched  # how a function of a batch becomes one step
         self.rows = rows  # the program is of one row among many, so no code can go by a number
         self.precise = precise
         self.threads = threads
         self.tier = tier
+
+    def restart(self) -> None:
+        """Begin anew: nothing has been recorded."""
         self.lines: list[Line] = []
         self.guards: list[Guard] = []
         self.captured: dict[

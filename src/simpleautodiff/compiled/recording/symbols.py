@@ -17,7 +17,7 @@ from simpleautodiff.compiled.recording.trace_program import Line, Ref
 from simpleautodiff.core.engine import engine
 from simpleautodiff.core.level import apply
 from simpleautodiff.core.primitive import Primitive
-from simpleautodiff.errors import TraceError, cite_line
+from simpleautodiff.errors import LostDerivativeError, TraceError, cite_line
 from simpleautodiff.rules.array.indexing import getitem
 from simpleautodiff.rules.row import TABLE
 
@@ -30,6 +30,10 @@ GETITEM = getitem.primitive  # type: ignore[attr-defined]
 
 class NotRecordedError(TraceError):
     """What a function does cannot be recorded as a program; it can be run as it is."""
+
+
+class LostSymbolError(NotRecordedError, LostDerivativeError):
+    """A symbol would be put into an array that NumPy made: those can be made otherwise."""
 
 
 class Symbol(Opaque):
@@ -84,7 +88,8 @@ class Symbol(Opaque):
         return number
 
     def __float__(self) -> float:
-        raise not_recorded("float(x), as in math.sin(x) or array[i] = x", "np.sin(x)")
+        what = "float(x), as in math.sin(x) or array[i] = x"
+        raise LostSymbolError(str(not_recorded(what, "np.sin(x)")))
 
     def __complex__(self) -> complex:
         raise not_recorded("complex(x)")
@@ -92,7 +97,8 @@ class Symbol(Opaque):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         if self.dtype.kind == "b":  # as the index of a plain array
             return np.array(self.level.pin(self), *args, **kwargs)
-        raise not_recorded("np.asarray(x)", "functions of NumPy, which take x as it is")
+        way = "functions of NumPy, which take x as it is"
+        raise LostSymbolError(str(not_recorded("np.asarray(x)", way)))
 
     def __hash__(self) -> int:
         raise not_recorded("looking x up in a dict or a set", "x == y, or np.where")

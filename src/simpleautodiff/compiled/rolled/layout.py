@@ -16,6 +16,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.buffers import BufferLayout
 from simpleautodiff.compiled.array.build_loops import NumpyCall, Task, build_tasks, prune
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.loops import Access, Loop
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
@@ -104,6 +105,7 @@ class MoveBody(NamedTuple):
 def make_body(program: RecordedProgram, precise: bool) -> ScalarBody | ArrayBody:
     """Return a body as it is compiled: unrolled if it is small, in loops if not."""
     elements = sum([math.prod(line.shape) for line in program.lines])
+    program = program if precise else split_complex(program)
     kernel = unroll_if_small(program, precise) if elements <= ROLLING.scalar else None
     if kernel is not None:
         return ScalarBody(kernel)
@@ -172,7 +174,7 @@ class RolledLayout:
 
     def _bytes(self, number: int) -> int:
         line = self.lines[number]
-        if line.dtype is None or dtype_letter(line.dtype) is None:
+        if line.dtype is None or line.dtype.hasobject:
             raise NotRolledError(f"{line.name} gives numbers of type {line.dtype}")
         return -(-math.prod(line.shape) * line.dtype.itemsize // 8) * 8
 

@@ -11,6 +11,8 @@ class RollingLimits:
 
     lines: int = 600  # of a program that is worth it
     gain: float = 4  # how many times fewer lines all bodies have together
+    whole: int = 2000  # lines of a program on arrays that is compiled in one piece
+    compiled: int = 10_000  # lines of all bodies that are compiled
     short: int = 24  # lines: a body of fewer is taken several times
     long: int = 600  # lines: a body of more is cut
     least: int = 200  # lines that a repeat of short bodies has in all, if it is to be cut out

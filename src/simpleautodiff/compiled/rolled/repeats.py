@@ -38,26 +38,40 @@ def cut_at_repeats(symbols: Numbers) -> list[tuple[int, int]]:
     >>> cuts[0], cuts[1], cuts[2], cuts[-1]
     ((0, 3), (3, 27), (27, 51), (643, 644))
     """
-    free = np.ones(len(symbols), bool)
-    cuts: list[tuple[int, int]] = []
-    for run in sorted(_find_runs(symbols), key=_rank):
-        for start, stop in _stretches(free[run.start : run.stop]):
-            if stop - start >= 2 * run.period:
-                first, last = run.start + start, run.start + stop
-                taken = _cut_run(RepeatedRun(first, last, run.period))
-                free[taken[0][0] : taken[-1][1]] = False
-                cuts += taken
-    for start, stop in _stretches(free):
-        cuts += [(at, min(at + ROLLING.most, stop)) for at in range(start, stop, ROLLING.most)]
-    return sorted(cuts)
+    cutting = _Cutting(len(symbols))
+    runs = sorted(_find_runs(symbols), key=_rank)
+    for run in runs:
+        cutting.take(run, ROLLING.least if run.period < ROLLING.short else 0)
+    for run in runs:  # shorter ones of loops that are found elsewhere
+        if run.period in cutting.periods:
+            cutting.take(run, 0)
+    for start, stop in _stretches(cutting.free):
+        ends = range(start, stop, ROLLING.most)
+        cutting.cuts += [(at, min(at + ROLLING.most, stop)) for at in ends]
+    return sorted(cutting.cuts)
+
+
+class _Cutting:
+    """The stretches that were cut out, and what is left."""
+
+    def __init__(self, count: int) -> None:
+        self.free = np.ones(count, bool)
+        self.cuts: list[tuple[int, int]] = []
+        self.periods: set[int] = set()
+
+    def take(self, run: RepeatedRun, least: int) -> None:
+        """Cut out the bodies of a repeat, where it is left and at least so long."""
+        for start, stop in _stretches(self.free[run.start : run.stop]):
+            if stop - start >= max(least, 2 * run.period):
+                taken = _cut_run(RepeatedRun(run.start + start, run.start + stop, run.period))
+                self.free[taken[0][0] : taken[-1][1]] = False
+                self.cuts += taken
+                self.periods.add(run.period)
 
 
 def _rank(run: RepeatedRun) -> tuple[int, int, int]:
-    """Say which repeats are cut out first: bodies that are neither short nor long, long loops."""
-    kind = (
-        0 if ROLLING.short <= run.period <= ROLLING.long else 1 if run.period < ROLLING.short else 2
-    )
-    return kind, run.start - run.stop, run.period
+    """Say which repeats are cut out first: of bodies that are not long, and long ones."""
+    return int(run.period > ROLLING.long), run.start - run.stop, run.period
 
 
 def _cut_run(run: RepeatedRun) -> list[tuple[int, int]]:
@@ -76,10 +90,8 @@ def _find_runs(symbols: Numbers) -> list[RepeatedRun]:
     for period in _find_periods(symbols):
         same = symbols[period:] == symbols[:-period]
         for start, stop in _stretches(same):
-            run = RepeatedRun(start, stop + period, period)
-            enough = ROLLING.least if period < ROLLING.short else 2 * period
-            if stop - start >= period and run.stop - run.start >= enough:
-                found.append(run)
+            if stop - start >= max(period, ROLLING.short - period):
+                found.append(RepeatedRun(start, stop + period, period))
     return found
 
 

@@ -21,7 +21,6 @@ from simpleautodiff.compiled.recording.trace_program import (
     Ref,
     with_values,
 )
-from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.lines import INDEX, find_kinds, with_slices
 from simpleautodiff.compiled.rolled.rolled_program import (
     BodyCall,
@@ -37,8 +36,8 @@ GETITEM = TABLE["getitem"]
 FLOAT64_DTYPE = np.dtype(np.float64)
 
 
-def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram | None:
-    """Return a program as calls of bodies; None if it is short or does not repeat enough.
+def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram:
+    """Return a program as calls of bodies, of limited length if nothing repeats.
 
     Examples
     --------
@@ -52,14 +51,9 @@ def roll(recorded: RecordedProgram, precise: bool = False) -> RolledProgram | No
     >>> [len(body.lines) - body.inputs for body in rolled.bodies], len(rolled.calls)
     ([24, 4], 85)
     """
-    if len(recorded.lines) < ROLLING.lines:
-        return None
     recorded = without_dead(recorded)
     recorded = recorded._replace(lines=[with_slices(line) for line in recorded.lines])
     rolling = _Rolling(Stretches(recorded, find_kinds(recorded.lines), precise))
-    count = sum([len(body.lines) for body in rolling.bodies])
-    if ROLLING.gain * count > len(recorded.lines):
-        return None
     return RolledProgram(recorded, rolling.bodies, rolling.calls, rolling.views)
 
 

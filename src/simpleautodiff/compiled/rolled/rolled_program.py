@@ -64,3 +64,8 @@ class RolledProgram(NamedTuple):
     def view(self, number: int) -> View:
         """Return where the elements of a line are."""
         return self.views.get(number) or whole(number, self.recorded.lines[number].shape)
+
+    @property
+    def size(self) -> int:
+        """How many lines all bodies have together."""
+        return sum([len(body.lines) for body in self.bodies])

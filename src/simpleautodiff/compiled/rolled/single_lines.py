@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simpleautodiff.compiled.array.classify import NUMPY
+from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.recording.trace_program import (
     Line,
@@ -45,4 +46,5 @@ def can_compile(program: RecordedProgram, precise: bool = False) -> bool:
     kinds = [dtype_letter(line.dtype) for line in program.lines]
     if known and None not in kinds and can_lower(line.what, line.dtype):
         return True
+    program = program if precise else split_complex(program)
     return NUMPY not in Schedule(program, exact=precise).how

@@ -23,6 +23,7 @@ from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgra
 from simpleautodiff.compiled.rolled.lines import INDEX, LineKinds
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
 from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
+from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
 
 ROUNDS = 4  # how often stretches are cut again at what has to be moved
 PIECES = 8  # of so many an array is put together by moves
@@ -140,7 +141,8 @@ class Stretches:
         """Tell whether a line takes numbers of its own dtype alone, and some of them."""
         refs = [arg for arg in line.args if type(arg) is Ref]
         kinds = {self.lines[place].dtype for place in refs}
-        return kinds == {line.dtype} and not any(0 in self.lines[place].shape for place in refs)
+        empty = any(0 in self.lines[place].shape for place in refs)
+        return kinds == {line.dtype} and dtype_letter(line.dtype) is not None and not empty
 
     def _move_pieces(self) -> None:
         """Let arrays that are put together of many pieces be moves."""
