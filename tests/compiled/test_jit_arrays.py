@@ -802,3 +802,15 @@ def test_numbers_that_are_not_compiled_are_named():
     for _ in range(3):
         compiled(rng.normal(size=400), np.arange(400, dtype=np.int16))
     assert "int16 is not compiled" in compiled.explain()
+
+
+def test_few_lines_of_many_steps_are_loops():
+    """Unrolled, a product of a matrix of constants would be thousands of steps."""
+    matrix = rng.normal(size=(16, 128))
+    gradient = ad.grad(lambda x: np.sum((matrix @ x - 1) ** 2))
+    x = rng.normal(size=128)
+    for tier, says in (("optimised", "BLAS: matmul"), ("tape", "steps on single numbers")):
+        compiled = ad.jit(gradient, tier=tier)
+        for _ in range(3):
+            close(compiled(x), gradient(x), 1e-12, 1e-12)
+        assert says in compiled.explain()
