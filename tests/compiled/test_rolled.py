@@ -308,6 +308,41 @@ def test_a_guard_that_fails_leaves_at_its_step():
     assert status == 1
 
 
+def test_guards_after_what_numpy_computes():
+    def f(x):
+        for _ in range(100):
+            if np.sort(x)[0] > 0.5 and np.median(x) < 9.0:
+                x = x * 0.9
+            x = np.sort(np.sin(x) + 0.3)
+        return np.sum(x)
+
+    slope = ad.jit(ad.grad(f), tier="optimised")
+    for x in (
+        [0.1, 0.7, 0.3],
+        [0.1, 0.7, 0.3],
+        [0.9, 0.8, 2.0],
+        [0.2, 0.7, 0.3],
+        [-5.0, 40.0, 30.0],
+    ):
+        np.testing.assert_allclose(slope(np.array(x)), ad.grad(f)(np.array(x)), rtol=1e-11)
+    [known] = slope.function.known.values()
+    assert all(isinstance(path.program, TieredRolledProgram) for path in known.paths())
+    assert any(isinstance(call, LineCall) for call in known.root.program.rolled.calls)
+
+
+@pytest.mark.usefixtures("anything_is_rolled")
+def test_guards_that_half_precision_decides():
+    def f(x):
+        for _ in range(60):
+            x = x * np.float16(0.5) if x[0] > 1 else x + np.float16(0.75)
+        return np.sum(x * x)
+
+    made = ad.jit(f, tier="optimised")
+    for x in ([0.1, 0.7], [0.1, 0.7], [9.0, 8.0], [0.2, 0.7]):
+        x = np.array(x, np.float16)
+        assert made(x) == f(x)
+
+
 def test_results_may_be_arguments_and_constants_and_the_same_twice():
     def f(x):
         y = x
