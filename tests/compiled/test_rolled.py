@@ -332,15 +332,19 @@ def test_guards_after_what_numpy_computes():
 
 @pytest.mark.usefixtures("anything_is_rolled")
 def test_guards_that_half_precision_decides():
-    def f(x):
+    def f(x, y):
         for _ in range(60):
+            y = np.sin(y) + 0.25
             x = x * np.float16(0.5) if x[0] > 1 else x + np.float16(0.75)
-        return np.sum(x * x)
+        return np.sum(x * x), y
 
     made = ad.jit(f, tier="optimised")
     for x in ([0.1, 0.7], [0.1, 0.7], [9.0, 8.0], [0.2, 0.7]):
-        x = np.array(x, np.float16)
-        assert made(x) == f(x)
+        found, expected = made(np.array(x, np.float16), 0.3), f(np.array(x, np.float16), 0.3)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    [known] = made.function.known.values()
+    assert [path.program.tier for path in known.paths()] == ["optimised"] * len(known.paths())
+    assert any(isinstance(call, LineCall) for call in known.root.program.rolled.calls)
 
 
 def test_results_may_be_arguments_and_constants_and_the_same_twice():
