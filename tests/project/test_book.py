@@ -69,6 +69,15 @@ def test_dead_links_are_found(tmp_path):
     )
 
 
+def test_every_page_is_in_the_contents():
+    listed = {DOCS / "index.md"}
+    for path in PAGES[1:]:
+        for block in re.findall(r"^```{toctree}\n(.*?)^```$", read(path), re.S | re.M):
+            entries = [line for line in block.split() if re.fullmatch(r"[\w/-]+", line)]
+            listed |= {path.parent / f"{entry}.md" for entry in entries}
+    assert set(PAGES[1:]) - listed == set()
+
+
 def test_every_chapter_is_in_the_contents_and_on_slides():
     chapters = {f"book/{path.stem}" for path in (DOCS / "book").glob("*.md")}
     assert chapters == set(re.findall(r"^book/[\w-]+$", read("index.md"), re.M))

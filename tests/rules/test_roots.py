@@ -409,3 +409,23 @@ def test_a_jet_remembers_no_more_than_one_step():
     ad.jvp(lambda x: kept.append(f(x)) or kept[0], (0.0,), (1.0,))
     _, (before, *_) = kept[0].rule
     assert before.rule is None
+
+
+def test_source_code_of_what_holds_at_0_alone_refuses_other_numbers():
+    """What was written where a root is 0 has the slopes there; squares are right everywhere."""
+    kinds = [lambda x: ad.cosh(abs(x)), lambda x: abs(x) * ad.sin(abs(x)), lambda x: ad.sqrt(x * x)]
+    for f in kinds:
+        for g in (ad.grad(f), ad.grad(ad.grad(f))):
+            with np.errstate(all="ignore"):
+                written = ad.source(g, 0.0).function()
+            assert written(0.0) == g(0.0)
+            with pytest.raises(ValueError, match="another branch"):
+                written(0.5)
+    assert ad.source(ad.grad(lambda x: (3 * abs(x)) ** 2), 0.0).function()(0.5) == 9.0
+
+
+def test_a_root_that_divides_is_no_factor():
+    """Of (s / |y|) |y| = s at s = 0, the derivative in s is 1."""
+    f = lambda s, y: (s / abs(y)) * abs(y)
+    assert ad.grad(f, (0, 1))(0.0, 2.0) == (1.0, 0.0)
+    assert ad.jit(ad.grad(f, (0, 1)))(0.0, 2.0) == (1.0, 0.0)

@@ -224,3 +224,16 @@ def test_sums_and_products(xs, checkpoint, reverse):
 def test_what_is_refused(call, message):
     with pytest.raises(ad.ArgumentError, match=message):
         call()
+
+
+def test_a_loop_of_one_step_with_snapshots():
+    """Of 3 (2 w + x) + 2 x."""
+    step = lambda w: lambda c, x: (c * w + x, c * x)
+
+    def f(w, xs):
+        last, ys = ad.scan(step(w), 2.0, xs, checkpoint=1)
+        return 3 * last + np.sum(ys)
+
+    slope, slopes = ad.grad(f, (0, 1))(0.7, np.array([5.0]))
+    assert slope == 6.0
+    assert slopes.tolist() == [5.0]

@@ -34,12 +34,12 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     batched = batched_program(recorded)
     if batched is not None:
         return batched
-    rolled = _roll_up(recorded, options)
-    if rolled is not None and ROLLING.gain * rolled.size <= len(recorded.lines):
+    real = recorded if options.precise else split_complex(recorded)
+    rolled = _roll_up(real, options)
+    if rolled is not None and ROLLING.gain * rolled.size <= len(real.lines):
         program = _run_rolled(rolled, options)
         if program is not None:
             return program
-    real = recorded if options.precise else split_complex(recorded)
     kernel = unroll_if_small(real, options.precise)
     if kernel is not None:
         return TieredScalarProgram(kernel, options.tier)

@@ -32,6 +32,7 @@ from simpleautodiff.rules.restating import (
     is_at_0,
     is_root,
     is_same,
+    note_zeros,
     origin,
     restate_as,
     square_of,
@@ -119,6 +120,13 @@ def _is_multiple(x: Any) -> bool:
         return bool(_follow(x, "are_multiples", ask))
     made, args = origin(x)
     return is_root(x) or (made is not None and bool(args) and type(args[-1]) is Multiple)
+
+
+def is_first_root(x: Any) -> bool:
+    """Tell whether a node or a jet is a root, and not the size of a multiple of another one."""
+    if type(x) is not Node:
+        return is_root(x)
+    return is_root(x) and not any(map(_is_multiple, _sources(x)))
 
 
 def _find_root(x: Any) -> Multiple:
@@ -234,6 +242,7 @@ def restate_even(primitive: Primitive, x: Any) -> Restated:
 def _apply_to_square(primitive: Primitive, x: Any, part: Multiple, odd: int) -> Any:
     """Return an even function of x, or an odd one by x; where x is 0, by the square of x."""
     zero = plain(x) == 0
+    note_zeros(x)
     near = _expand(primitive, odd, 0, zero, part.squared())
     if not isinstance(zero, Traced) and np.all(zero):
         return near

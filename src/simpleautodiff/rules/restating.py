@@ -17,6 +17,7 @@ from simpleautodiff.core.level import Traced, plain
 from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Constant, Node
 from simpleautodiff.core.primitive import TABLE, Args, Partial, Primitive
+from simpleautodiff.rules.asked import askable, note_decision
 from simpleautodiff.values.functions import is_mpmath_interval
 from simpleautodiff.values.other_arrays import Foreign
 
@@ -84,6 +85,11 @@ _PLAIN = {int, float, str, bool, slice, tuple, type(None)}
 def happens(condition: Any) -> bool:
     """Tell whether a condition holds for some element; what is opaque or lazy may come to that."""
     return isinstance(condition, (Traced, Foreign)) or bool(np.any(condition))
+
+
+def note_zeros(x: Any) -> None:
+    """Note, on a tape that is written as code, which numbers are 0: it holds for those alone."""
+    note_decision(askable(x) == 0)
 
 
 @cache

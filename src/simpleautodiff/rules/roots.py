@@ -24,16 +24,20 @@ from simpleautodiff.core.linear import ZERO
 from simpleautodiff.core.node import Node
 from simpleautodiff.core.primitive import TABLE, Kink, Primitive
 from simpleautodiff.rules.branches import choose
-from simpleautodiff.rules.multiples import carry_root, multiply_roots
+from simpleautodiff.rules.multiples import carry_root, is_first_root, multiply_roots
 from simpleautodiff.rules.restating import (
     Restated,
     besides_last,
     happens,
+    has_value_of,
     is_at_0,
     is_constant,
     is_root,
     is_same,
+    note_zeros,
+    origin,
     restate_as,
+    square_of,
 )
 from simpleautodiff.rules.sums_of_squares import is_sum_of_squares
 from simpleautodiff.values.functions import is_complex
@@ -54,6 +58,10 @@ def restate_square(x: Any) -> Restated:
 
 def _restate_even(primitive: Primitive, x: Any, n: int, *exponent: Any) -> Restated:
     """Return an even power of a root as a function of what the root was made of."""
+    if n == 2 and is_first_root(x) and is_at_0(x):
+        made, args = origin(x)
+        assert made is not None
+        return square_of(made), (x, *args)
     smooth = multiply_roots(x, x)
     if smooth is None:
         return carry_root(primitive, x, *exponent)
@@ -90,6 +98,7 @@ def _restate_flat(primitive: Primitive, x: Any, *exponent: Any) -> Restated:
             return None
     elif type(x) is not Node or not is_sum_of_squares(x):
         return None
+    note_zeros(x)
     return _flat(primitive), (x, *exponent, flat)
 
 
@@ -103,13 +112,14 @@ def _half_power() -> Primitive:
     squared = TABLE["sqrt"].squared
     assert squared is not None
     (rule,) = squared
-    return replace(
+    made = replace(
         TABLE["power"],
         by_type=None,
         listed=False,
         squared=(lambda v, x, _exponent: rule(v, x), ZERO),
         restate=None,
     )
+    return has_value_of(TABLE["power"], made)
 
 
 @cache
@@ -121,7 +131,7 @@ def _flat(primitive: Primitive) -> Primitive:
         flat = plain(args[-1])
         return choose(flat, 0, lambda: rule(choose(flat, 1, v), choose(flat, 1, x), *args[:-1]))
 
-    return replace(
+    made = replace(
         primitive,
         partials=(slope, *map(besides_last, others), ZERO),
         compute=lambda *args: primitive.compute(*args[:-1]),
@@ -132,6 +142,7 @@ def _flat(primitive: Primitive) -> Primitive:
         squared=primitive.squared and (*map(besides_last, primitive.squared), ZERO),
         restate=None,
     )
+    return has_value_of(primitive, made)
 
 
 def where_finite(v: Any, slope: Any) -> Any:

@@ -31,16 +31,15 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
-from simpleautodiff.compiled.array.einsum import contract, contract_sum
 from simpleautodiff.compiled.array.gather import (
     Distances,
     choice,
     known_distances,
-    put_indices_first,
 )
 from simpleautodiff.compiled.array.known_numbers import KnownNumber, uniform_number
 from simpleautodiff.compiled.array.linalg.matrix_calls import LapackRoutine
 from simpleautodiff.compiled.array.linalg.matrix_rows import lower_to_lapack
+from simpleautodiff.compiled.array.restate import restate
 from simpleautodiff.compiled.array.view_accesses import (
     Shape,
     View,
@@ -144,7 +143,7 @@ class Schedule:
     def append(self, line: Line) -> Ref:
         """Add a line, and decide what is done for it; NumPy waits for the guards before it."""
         if isinstance(line.what, Primitive):
-            line = self._with_indices_first(self._contract(self._in_floats(line)))
+            line = restate(self, line)
         elif not self.alone:
             line = find_places(self, reduce_bools(self, line))
         if not self.alone and not self.exact:
@@ -172,47 +171,13 @@ class Schedule:
         self.stage.append(stage)
         return Ref(number)
 
-    def _in_floats(self, line: Line) -> Line:
-        """Return a line of arithmetic with its integers and bools as the floats they become."""
-        if line.dtype is None or line.dtype.kind != "f" or line.name == "where":
-            return line
-        if line.name in ("matmul", "einsum"):
-            convert = self._in_dtype
-        elif can_lower(line.what, line.dtype):
-            convert = _constant_in_dtype
-        else:
-            return line
-        return line._replace(args=tuple([convert(x, line.dtype) for x in line.args]))
-
-    def _in_dtype(self, x: Any, dtype: Any) -> Any:
-        if type(x) is not Ref or self.lines[x].dtype == dtype or self.dtype_of(x) is None:
-            return _constant_in_dtype(x, dtype)
-        return self.append(Line(TABLE["astype"], (x, dtype), {}, self.lines[x].shape, dtype))
-
-    def _with_indices_first(self, line: Line) -> Line:
-        """Return a choice along later axes as one along the first, of an array with axes turned."""
-        if line.name not in ("getitem", "scatter") or next(places(line.args[1]), None) is None:
-            return line
-        x = line.args[0]
-        if isinstance(x, np.ndarray) and x.size and dtype_letter(x.dtype):
-            line = line._replace(args=(self._constant_line(x), *line.args[1:]))
-        return put_indices_first(self, line) or line if type(line.args[0]) is Ref else line
-
-    def _constant_line(self, array: Any) -> Ref:
+    def constant_line(self, array: Any) -> Ref:
         """Add a line that is an array which is the same at every call."""
         self.lines.append(Line(TABLE["pos"], (array,), {}, array.shape, array.dtype))
         self.how.append(VIEW)
         self.views.append(self.view(array))
         self.stage.append(-1)
         return Ref(len(self.lines) - 1)
-
-    def _contract(self, line: Line) -> Line:
-        """Return a line, or the last of those that a sum of products is made of."""
-        if line.name in ("einsum", "matmul"):
-            return contract(self, line) or line
-        if line.name in ("sum", "sum_to") and not self.alone and not self.exact:
-            return contract_sum(self, line) or line
-        return line
 
     def _view_of(self, line: Line) -> View | None:
         if not isinstance(line.what, Primitive) or not line.args or type(line.args[0]) is not Ref:
@@ -447,11 +412,6 @@ class Schedule:
             return arg
         fits = len(view.shape) > 2 and layout(matrix_of(view)) and apart(view) is not None
         return arg if fits else self.copy(arg)
-
-
-def _constant_in_dtype(x: Any, dtype: Any) -> Any:
-    """Return an array of constant integers or bools in a dtype; anything else as it is."""
-    return x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind in "iub" else x
 
 
 def squeeze(shape: Shape) -> Shape:

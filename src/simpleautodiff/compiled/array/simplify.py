@@ -113,7 +113,7 @@ class _Cleaner:
                     return self._place(line._replace(what=terms.what, args=(factor, total)))
         return None
 
-    def _times_divisor(self, factor: Any, divisor: Ref) -> Any:
+    def _times_divisor(self, factor: Any, divisor: Any) -> Any:
         """Return a factor times a number that it is divided by; None if it is not.
 
         As the sum of weights that their sum divides, this is exactly 1.

@@ -37,6 +37,7 @@ from simpleautodiff.program.python_code import (
     write_literal,
 )
 from simpleautodiff.program.written_numbers import latex_name
+from simpleautodiff.rules.restating import find_value_alone
 from simpleautodiff.rules.row import TABLE
 from simpleautodiff.values.functions import shape
 from simpleautodiff.values.pytree import flatten
@@ -209,15 +210,24 @@ class Statements:
         self._write_rest(len(self.tape), set())
 
     def _write_change(self, change: Change, value: Node) -> None:
-        name = f"{self.held[change.of][0]}_{self.tape.accent}"
+        name = f"{self._name(change.of)}_{self.tape.accent}"
         note = prefer = ""
         if change.through is not None:
-            child = self.held[change.through][0]
+            child = self._name(change.through)
             prefer, note = f"{child}_bar", f"from {child} = {self._formula(change.through)}"
         if value not in self.held:
             self._assign(name, value, note, prefer)
         elif name not in self.held[value]:
             self._alias(name, value, note, prefer)
+
+    def _name(self, node: Node) -> str:
+        """Return the variable of a step; of one that is only mentioned, a name."""
+        if node in self.needed and node not in self.held:
+            self._temporary(node)
+        elif node not in self.held:
+            self.temporaries += 1
+            self.held[node] = [f"t{self.temporaries}"]
+        return self.held[node][0]
 
     def _formula(self, node: Node) -> str:
         """Write a step of the function in symbols."""
@@ -373,11 +383,12 @@ class Statements:
 
 
 def _write_step(node: Node, pieces: list[Piece]) -> Piece:
-    row, value = node.primitive, node.value
-    assert row is not None
+    assert node.primitive is not None
+    row, values = find_value_alone(node.primitive, node.values())
+    pieces, value = pieces[: len(values)], node.value
     if type(value) is float and not math.isfinite(value):
         return _library_call(row, pieces)  # Python would raise an error, not return inf
-    return write_expression(row, pieces, node.values(), value, _library_call)
+    return write_expression(row, pieces, values, value, _library_call)
 
 
 def _as_array(answer: Any) -> Any:

@@ -28,6 +28,7 @@ from simpleautodiff.compiled.backends.llvm.vector_access import VectorAccess, nu
 from simpleautodiff.compiled.scalar.scalar_program import ScalarProgram
 
 SUM_BLOCK = 4096  # elements that are added up before they are added to the total
+MORE_VECTORS = 1.25  # times as many vectors that a row may have once it is cut
 SPLIT = 240  # steps that all copies of a body have that is written once for every piece of a row
 HEAVY = 60  # steps of a body that is written once, with a mask, rather than with and without
 LIGHT = 16  # steps of a body that is written several times, to add while others are loaded
@@ -200,7 +201,10 @@ class _LoopBuilder(VectorAccess):
     def _spans(self) -> list[tuple[int, int]]:
         """Return the pieces of the last axis that lie inside of a box, or outside, as a whole."""
         ends = {end for access in self.rows if access.box for end in access.box[-1]}
-        return list(pairwise(sorted({0, self.size, *ends})))
+        spans = list(pairwise(sorted({0, self.size, *ends})))
+        vectors = sum([-(-(stop - start) // self.width) for start, stop in spans])
+        is_long = vectors * self.width <= MORE_VECTORS * self.size
+        return spans if is_long else [(0, self.size)]
 
     def _each_span(self, spans: list[tuple[int, int]]) -> None:
         for start, stop in spans:

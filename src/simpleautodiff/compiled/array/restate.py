@@ -1,0 +1,60 @@
+"""Lines as other lines that loops and BLAS know: sums of products, choices along the first axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simpleautodiff.compiled.array.einsum import contract, contract_sum
+from simpleautodiff.compiled.array.gather import put_indices_first
+from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
+from simpleautodiff.rules.row import TABLE
+
+if TYPE_CHECKING:
+    from simpleautodiff.compiled.array.schedule import Schedule
+
+
+def restate(plan: Schedule, line: Line) -> Line:
+    """Return a line of a row, or the last of those that do the same; the others are added."""
+    if line.name in ("getitem", "scatter"):
+        return _put_indices_first(plan, line)
+    line = _in_floats(plan, line)
+    if line.name in ("einsum", "matmul"):
+        return contract(plan, line) or line
+    if line.name in ("sum", "sum_to") and not plan.alone and not plan.exact:
+        return contract_sum(plan, line) or line
+    return line
+
+
+def _in_floats(plan: Schedule, line: Line) -> Line:
+    """Return a line of arithmetic with its integers and bools as the floats they become."""
+    if line.dtype is None or line.dtype.kind != "f" or line.name == "where":
+        return line
+    if line.name in ("matmul", "einsum"):
+        return line._replace(args=tuple([_in_dtype(plan, x, line.dtype) for x in line.args]))
+    if can_lower(line.what, line.dtype):
+        return line._replace(args=tuple([_constant_in_dtype(x, line.dtype) for x in line.args]))
+    return line
+
+
+def _in_dtype(plan: Schedule, x: Any, dtype: Any) -> Any:
+    if type(x) is not Ref or plan.lines[x].dtype == dtype or plan.dtype_of(x) is None:
+        return _constant_in_dtype(x, dtype)
+    return plan.append(Line(TABLE["astype"], (x, dtype), {}, plan.lines[x].shape, dtype))
+
+
+def _constant_in_dtype(x: Any, dtype: Any) -> Any:
+    """Return an array of constant integers or bools in a dtype; anything else as it is."""
+    return x.astype(dtype) if isinstance(x, np.ndarray) and x.dtype.kind in "iub" else x
+
+
+def _put_indices_first(plan: Schedule, line: Line) -> Line:
+    """Return a choice along later axes as one along the first, of an array with axes turned."""
+    x, index = line.args[:2]
+    if next(places(index), None) is None:
+        return line
+    if isinstance(x, np.ndarray) and x.size and dtype_letter(x.dtype):
+        line = line._replace(args=(plan.constant_line(x), *line.args[1:]))
+    return (put_indices_first(plan, line) or line) if type(line.args[0]) is Ref else line
