@@ -10,6 +10,7 @@ from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
 from simpleautodiff.compiled.rolled.roll import roll
 from simpleautodiff.compiled.rolled.rolled_program import LineCall, Move
+from simpleautodiff.compiled.running import rolled_tiers
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
 from simpleautodiff.transforms.loops import fori_loop, scan
 
@@ -458,6 +459,15 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "rows rolled up" in made.explain()
     assert made.source().startswith("body 0:\ngiven v0, v1")
     assert "define i32 @run(" in made.llvm()
+
+
+def test_very_long_programs_are_compiled_at_once(monkeypatch):
+    f, args = PROGRAMS["ordinary_differential_equation"]
+    monkeypatch.setattr(rolled_tiers, "AT_ONCE", 1000)
+    made = ad.jit(gradient(f, args))
+    for _ in range(3):
+        made(*args)
+    assert program_of(made).tier == "optimised"
 
 
 def irregular(count, size):
