@@ -83,7 +83,9 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
 
 
 def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
-    """Return what runs a rolled program; None if a body cannot be compiled."""
+    """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
+    if not rolled.bodies:
+        return None
     try:
         layout = RolledLayout(rolled, options.precise)
     except NotRolledError:
