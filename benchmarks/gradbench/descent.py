@@ -7,7 +7,7 @@ from typing import Any
 
 import simpleautodiff as ad
 
-CLOSE = 1e-5
+CLOSE_SQUARED = 1e-5**2
 MODES = {"f": ad.jacfwd, "r": ad.jacrev}
 
 
@@ -19,8 +19,8 @@ def argmin(f: Callable[..., Any], gradient: Callable[..., Any], start: Sequence[
         if accepted == 10:
             eta, accepted = 2 * eta, 0
             continue
-        new = [part - eta * along for part, along in zip(x, slope, strict=True)]
-        if short([old - part for old, part in zip(x, new, strict=True)]):
+        new = [part - eta * along for part, along in zip(x, slope)]  # noqa: B905, of one length
+        if short([old - part for old, part in zip(x, new)]):  # noqa: B905
             break
         f_new = f(*new)
         if f_new < fx:
@@ -32,4 +32,7 @@ def argmin(f: Callable[..., Any], gradient: Callable[..., Any], start: Sequence[
 
 def short(x: Sequence[Any]) -> Any:
     """Tell whether a vector is at most as long as steps are to be."""
-    return sum(part * part for part in x) <= CLOSE**2
+    square = 0.0
+    for part in x:
+        square += part * part
+    return square <= CLOSE_SQUARED

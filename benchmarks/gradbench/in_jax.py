@@ -6,6 +6,7 @@ A twin takes the arguments that `read` makes, and returns compiled calls by name
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
@@ -71,7 +72,7 @@ def ode(x: Any, steps: int) -> Functions:
     def by_assignment(x: Any, y: Any) -> Any:
         return jnp.zeros_like(x).at[0].set(x[0]).at[1:].set(x[1:] * y[:-1])
 
-    def last(slope: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+    def last(slope: Callable[[Any, Any], Any], again: bool = False) -> Callable[[Any], Any]:
         h = 2.0 / steps
 
         def integrate(x: Any) -> Any:
@@ -82,11 +83,16 @@ def ode(x: Any, steps: int) -> Functions:
                 k4 = slope(x, y + h * k3)
                 return y + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), None
 
-            return lax.scan(step, jnp.zeros_like(x), None, length=steps)[0][-1]
+            body = jax.checkpoint(step) if again else step
+            return lax.scan(body, jnp.zeros_like(x), None, length=steps)[0][-1]
 
         return jax.grad(integrate)
 
-    forms = {"concatenation": last(by_concatenation), "assignment": last(by_assignment)}
+    forms = {
+        "concatenation": last(by_concatenation),
+        "concatenation, steps computed again": last(by_concatenation, again=True),
+        "assignment": last(by_assignment),
+    }
     return _calls(forms, x)
 
 
@@ -147,7 +153,7 @@ def gmm(alpha: Any, mu: Any, q: Any, l: Any, x: Any, m: int, gamma: float) -> Fu
 def lstm(main: Any, extra: Any, state: Any, sequence: Any) -> Functions:
     layers, width = len(main) // 2, len(extra[0])
 
-    def loss(main: Any, extra: Any, state: Any, sequence: Any) -> Any:
+    def loss(again: bool, main: Any, extra: Any, state: Any, sequence: Any) -> Any:
         weights, biases = main[0::2].reshape(layers, 4, width), main[1::2].reshape(layers, 4, width)
 
         def step(carry: Any, pair: Any) -> tuple[Any, Any]:
@@ -165,10 +171,15 @@ def lstm(main: Any, extra: Any, state: Any, sequence: Any) -> Functions:
             return (tuple(hidden), tuple(cells)), gain
 
         first = (tuple(state[0::2]), tuple(state[1::2]))
-        gains = lax.scan(step, first, (sequence[:-1], sequence[1:]))[1]
+        body = jax.checkpoint(step) if again else step
+        gains = lax.scan(body, first, (sequence[:-1], sequence[1:]))[1]
         return -jnp.sum(gains) / ((len(sequence) - 1) * width)
 
-    return _calls({"scan": jax.grad(loss, (0, 1))}, main, extra, state, sequence)
+    forms = {
+        "scan": jax.grad(partial(loss, False), (0, 1)),
+        "scan, steps computed again": jax.grad(partial(loss, True), (0, 1)),
+    }
+    return _calls(forms, main, extra, state, sequence)
 
 
 def ba(scene: scene_of.Scene) -> Functions:

@@ -6,7 +6,8 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from importlib import import_module
@@ -27,6 +28,7 @@ NAMES = sorted(path.stem for path in Path(__file__).parent.glob("*.py"))
 NAMES = [name for name in NAMES if name not in ("__init__", "table")]
 KINDS: tuple[type[Library], ...] = (Ours, Jax)
 PLAIN, EAGER, COMPILED, JAX = "plain", "eager", "compiled", "JAX"
+AGAIN = "JAX, steps computed again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,18 @@ def ours(ad: Any, module: Any, args: tuple[Any, ...]) -> dict[str, Callable[[], 
         EAGER: lambda: gradient(*args),
         COMPILED: lambda: compiled(*args),
     }
+
+
+@contextmanager
+def steps_computed_again(jax: Any) -> Iterator[None]:
+    """Let loops of JAX keep their states alone, which is faster for some and slower for others."""
+    scan, fori_loop = jax.lax.scan, jax.lax.fori_loop
+    jax.lax.scan = lambda f, *args, **kwargs: scan(jax.checkpoint(f), *args, **kwargs)
+    jax.lax.fori_loop = lambda a, b, f, x: fori_loop(a, b, jax.checkpoint(f), x)
+    try:
+        yield
+    finally:
+        jax.lax.scan, jax.lax.fori_loop = scan, fori_loop
 
 
 def in_jax(jax: Any, module: Any, args: tuple[Any, ...]) -> Callable[[], Any]:
@@ -86,7 +100,11 @@ def measure(name: str, field: Field, plan: Plan) -> tuple[dict[str, Timing], dic
     args = module.example(module.SIZES[plan.size])
     runs = ours(field.present[Ours].ad, module, args)  # type: ignore[attr-defined]
     if Jax in field.present:
-        runs[JAX] = in_jax(field.present[Jax].jax, module, args)  # type: ignore[attr-defined]
+        jax = field.present[Jax].jax  # type: ignore[attr-defined]
+        runs[JAX] = in_jax(jax, module, args)
+        runs[AGAIN] = in_jax(jax, module, args)
+        with steps_computed_again(jax):
+            runs[AGAIN]()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what is not compiled shows in its time
         until = checked(name, runs)
@@ -94,7 +112,10 @@ def measure(name: str, field: Field, plan: Plan) -> tuple[dict[str, Timing], dic
         settle(runs[COMPILED])
         until[COMPILED] += time.process_time() - begin
         checked(name, runs)
-        return race(runs, plan.effort), until
+        timings = race(runs, plan.effort)
+    if JAX in runs:
+        timings[JAX] = min(timings[JAX], timings.pop(AGAIN), key=lambda timing: timing.best)
+    return timings, until
 
 
 def section(field: Field, plan: Plan) -> Section:
