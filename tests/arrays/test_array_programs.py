@@ -192,3 +192,10 @@ def test_determinants_of_singular_matrices_have_cofactors():
     stack = np.stack([np.eye(2), np.ones((2, 2))])
     gradient = ad.grad(lambda a: np.sum(np.linalg.det(a)))(stack)
     np.testing.assert_allclose(gradient, [[[1, 0], [0, 1]], [[1, -1], [-1, 1]]], atol=1e-12)
+
+
+def test_least_squares_of_small_numbers_have_full_rank():
+    """Of x = b / t for the column (t): dx/dt = -b / t², however small t is."""
+    b, t = np.array([3.0, 0.0]), 1e-20
+    f = lambda t: np.linalg.lstsq(t * np.eye(2)[:, :1], b)[0][0]
+    assert ad.grad(f)(t) == pytest.approx(-3.0 / t**2, rel=1e-14)

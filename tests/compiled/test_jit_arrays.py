@@ -778,3 +778,39 @@ def test_weights_that_their_sum_divides_add_up_to_one(scale):
     _, (gradient,) = ArrayProgram(record(ad.grad(f), x)).run([x])
     weights = np.exp(x - x.max())
     np.testing.assert_allclose(gradient, scale * weights / math.fsum(weights), rtol=4e-15)
+
+
+def test_what_is_left_to_numpy_is_said_with_its_line_and_the_reason():
+    def f(x):
+        order = np.argsort(x)  # a line of the user's
+        return np.sum(np.sort(x)[:3]) + np.sum(x[order][:2]) + np.sum(np.cumprod(x[:0]))
+
+    compiled = ad.jit(f, tier="optimised")
+    x = rng.normal(size=400)
+    for _ in range(3):
+        compiled(x)
+    said = [line.strip() for line in compiled.explain().splitlines() if "NumPy:" in line]
+    (sorting,) = [line for line in said if "# a line of the user's" in line]
+    assert sorting.startswith(
+        "NumPy: argsort (400,): no loop is known for it (at test_jit_arrays.py"
+    )
+    assert any("an array has no elements" in line for line in said)
+
+
+def test_numbers_that_are_not_compiled_are_named():
+    compiled = ad.jit(lambda x, i: np.sum(x * i), tier="optimised")
+    for _ in range(3):
+        compiled(rng.normal(size=400), np.arange(400, dtype=np.int16))
+    assert "int16 is not compiled" in compiled.explain()
+
+
+def test_few_lines_of_many_steps_are_loops():
+    """Unrolled, a product of a matrix of constants would be thousands of steps."""
+    matrix = rng.normal(size=(16, 128))
+    gradient = ad.grad(lambda x: np.sum((matrix @ x - 1) ** 2))
+    x = rng.normal(size=128)
+    for tier, says in (("optimised", "BLAS: matmul"), ("tape", "steps on single numbers")):
+        compiled = ad.jit(gradient, tier=tier)
+        for _ in range(3):
+            close(compiled(x), gradient(x), 1e-12, 1e-12)
+        assert says in compiled.explain()

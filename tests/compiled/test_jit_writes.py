@@ -139,6 +139,17 @@ def test_a_step_of_a_stencil_is_one_loop():
     assert uses(agree(steps, draw(100)), "loop") == 3
 
 
+def test_long_chains_before_a_write():
+    def f(x):
+        y, out = x[1:], np.zeros_like(x)
+        for k in range(700):
+            y = np.sin(y) * 0.5 + k
+        out[1:] = y
+        return out * x
+
+    agree(f, draw(300), rtol=1e-11)
+
+
 def random_index(random, shape):
     """Return an index that NumPy takes, and whether it selects something."""
     kind = random.integers(6)

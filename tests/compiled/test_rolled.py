@@ -10,6 +10,7 @@ from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.repeats import cut_at_repeats
 from simpleautodiff.compiled.rolled.roll import roll
 from simpleautodiff.compiled.rolled.rolled_program import LineCall, Move
+from simpleautodiff.compiled.running import rolled_tiers
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
 from simpleautodiff.transforms.loops import fori_loop, scan
 
@@ -308,6 +309,45 @@ def test_a_guard_that_fails_leaves_at_its_step():
     assert status == 1
 
 
+def test_guards_after_what_numpy_computes():
+    def f(x):
+        for _ in range(100):
+            if np.sort(x)[0] > 0.5 and np.median(x) < 9.0:
+                x = x * 0.9
+            x = np.sort(np.sin(x) + 0.3)
+        return np.sum(x)
+
+    slope = ad.jit(ad.grad(f), tier="optimised")
+    for x in (
+        [0.1, 0.7, 0.3],
+        [0.1, 0.7, 0.3],
+        [0.9, 0.8, 2.0],
+        [0.2, 0.7, 0.3],
+        [-5.0, 40.0, 30.0],
+    ):
+        np.testing.assert_allclose(slope(np.array(x)), ad.grad(f)(np.array(x)), rtol=1e-11)
+    [known] = slope.function.known.values()
+    assert all(isinstance(path.program, TieredRolledProgram) for path in known.paths())
+    assert any(isinstance(call, LineCall) for call in known.root.program.rolled.calls)
+
+
+@pytest.mark.usefixtures("anything_is_rolled")
+def test_guards_that_half_precision_decides():
+    def f(x, y):
+        for _ in range(60):
+            y = np.sin(y) + 0.25
+            x = x * np.float16(0.5) if x[0] > 1 else x + np.float16(0.75)
+        return np.sum(x * x), y
+
+    made = ad.jit(f, tier="optimised")
+    for x in ([0.1, 0.7], [0.1, 0.7], [9.0, 8.0], [0.2, 0.7]):
+        found, expected = made(np.array(x, np.float16), 0.3), f(np.array(x, np.float16), 0.3)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    [known] = made.function.known.values()
+    assert [path.program.tier for path in known.paths()] == ["optimised"] * len(known.paths())
+    assert any(isinstance(call, LineCall) for call in known.root.program.rolled.calls)
+
+
 def test_results_may_be_arguments_and_constants_and_the_same_twice():
     def f(x):
         y = x
@@ -419,6 +459,15 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "rows rolled up" in made.explain()
     assert made.source().startswith("body 0:\ngiven v0, v1")
     assert "define i32 @run(" in made.llvm()
+
+
+def test_very_long_programs_are_compiled_at_once(monkeypatch):
+    f, args = PROGRAMS["ordinary_differential_equation"]
+    monkeypatch.setattr(rolled_tiers, "AT_ONCE", 1000)
+    made = ad.jit(gradient(f, args))
+    for _ in range(3):
+        made(*args)
+    assert program_of(made).tier == "optimised"
 
 
 def irregular(count, size):

@@ -464,6 +464,20 @@ CASES = [
         M,
     ),
 ]
+
+
+def is_in_numpy(case):
+    """Tell whether this NumPy has the functions and arguments of a case; the newest has all."""
+    if np.lib.NumpyVersion(np.__version__) >= "2.3.0":
+        return True
+    try:
+        case[1](case[2])
+    except (AttributeError, TypeError):
+        return False
+    return True
+
+
+CASES = [case for case in CASES if is_in_numpy(case)]
 NOT_IN_BATCHES = [  # shapes or kinds of results depend on numbers, or their bits are asked for
     ("emath.sqrt", lambda x: np.abs(np.emath.sqrt(x)) + np.real(np.emath.sqrt(x**2)), M),
     ("emath.log", lambda x: np.abs(np.emath.log(x)) + np.real(np.emath.log2(x)), M),

@@ -3,7 +3,6 @@
 import dataclasses
 import inspect
 import math
-import operator
 
 import numpy as np
 import pytest
@@ -266,11 +265,10 @@ def test_a_straight_through_estimator_is_no_derivative_on_purpose():
 def test_functions_without_a_signature_are_declared():
     hypot = primitive(lambda v, x, y: x / v, lambda v, x, y: y / v)(np.hypot)
     assert ad.grad(hypot, (0, 1))(3.0, 4.0) == (0.6, 0.8)
-    compiled = operator.attrgetter("real")  # inspect.signature raises ValueError
     with pytest.raises(ValueError, match="signature"):
-        inspect.signature(compiled)
-    real = primitive(lambda v, x: 1, points=[1.5])(compiled)
-    assert ad.grad(real)(2.0) == 1.0
+        inspect.signature(math.log)
+    log = primitive(lambda v, x: 1 / x, points=[1.5])(math.log)
+    assert ad.grad(log)(2.0) == 0.5
 
 
 def test_arguments_that_are_not_differentiated_may_be_anything():

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpleautodiff.compiled.array.classify import NUMPY
 from simpleautodiff.compiled.array.complex_parts import split_complex
+from simpleautodiff.compiled.array.schedule import Schedule
+from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import NotRolledError, RolledLayout
@@ -22,7 +25,11 @@ from simpleautodiff.compiled.running.batched_program import batched_program
 from simpleautodiff.compiled.running.rolled_tiers import TieredRolledProgram
 from simpleautodiff.compiled.running.runnable import RunnableProgram
 from simpleautodiff.compiled.running.scalar_tiers import TieredScalarProgram
+from simpleautodiff.compiled.scalar.kernel import Kernel
 from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
+
+WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
+STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
@@ -41,7 +48,7 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         if program is not None:
             return program
     kernel = unroll_if_small(real, options.precise)
-    if kernel is not None:
+    if kernel is not None and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:
         return TieredArrayProgram(recorded, options.precise, options.tier)
@@ -54,6 +61,20 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     return made
 
 
+def _is_better_in_loops(recorded: RecordedProgram, kernel: Kernel, options: Any) -> bool:
+    """Tell whether loops with vectors are faster than all the steps of an unrolled program.
+
+    They are if few lines are many steps, and if nothing of it would be left to NumPy.
+    """
+    steps, lines = len(kernel.program), len(recorded.lines) - recorded.inputs
+    if options.tier not in (None, "optimised") or not TARGET.is_available():
+        return False
+    if steps < WRITTEN_OUT or steps < STEPS_OF_A_LINE * lines:
+        return False
+    plan = Schedule(clean(recorded, options.precise), exact=options.precise)
+    return NUMPY not in plan.how
+
+
 def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
     """Return a long program as calls of bodies; None if it is short, or nothing can be compiled."""
     if options.tier in ("tape", "numpy") or not TARGET.is_available():
@@ -62,7 +83,9 @@ def _roll_up(recorded: RecordedProgram, options: Any) -> RolledProgram | None:
 
 
 def _run_rolled(rolled: RolledProgram, options: Any) -> RunnableProgram | None:
-    """Return what runs a rolled program; None if a body cannot be compiled."""
+    """Return what runs a rolled program; None if a body cannot be compiled, or there is none."""
+    if not rolled.bodies:
+        return None
     try:
         layout = RolledLayout(rolled, options.precise)
     except NotRolledError:

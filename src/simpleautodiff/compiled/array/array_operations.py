@@ -40,8 +40,8 @@ from simpleautodiff.compiled.array.classify import (
 from simpleautodiff.compiled.array.gather import choice
 from simpleautodiff.compiled.array.linalg.matrix_rows import has_scipy
 from simpleautodiff.compiled.array.loops import Loop
-from simpleautodiff.compiled.recording.trace_program import Line, Ref, places
-from simpleautodiff.compiled.scalar.lower_rows import dtype_letter
+from simpleautodiff.compiled.recording.trace_program import Line, RecordedProgram, Ref, places
+from simpleautodiff.compiled.scalar.lower_rows import can_lower, dtype_letter
 from simpleautodiff.rules.array.indexing import is_basic
 
 if TYPE_CHECKING:
@@ -165,3 +165,17 @@ ARRAY_OPERATIONS: dict[str, ArrayOperation] = {
     "cumsum": ArrayOperation(_decide_cumsum, assemble_cumsum),
     "matmul": ArrayOperation(_decide_matmul),
 }
+
+
+def read_by_element(program: RecordedProgram) -> set[int]:
+    """Return the lines that are read by lines that are done element by element."""
+    return {
+        int(place)
+        for line in program.lines
+        if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
+        for place in places(line.args)
+    }
+
+
+def _is_reduction(line: Line) -> bool:
+    return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)

@@ -7,7 +7,6 @@ made of small arrays, or if it fills a part of an array and nothing else needs i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from simpleautodiff.rules.array.shapes import keep_dims
 from simpleautodiff.rules.row import TABLE
 
 CHEAP = 8  # steps that are done again in a later loop, rather than keeping their result in memory
+MOST_INSIDE = 60  # lines that are computed in the loop that writes their result to a part
 SMALLER = 4  # how many times smaller the arrays are that such a result is computed from
 
 
@@ -215,14 +215,22 @@ class Fusion:
         if not self._is_inside(view.root) or not self._is_whole(view, box):
             return False
         large = 2 * math.prod([last - first for first, last in box]) >= math.prod(self.shape)
-        return large and len(set(self._kept_for(view.root))) <= 1
+        return large and self._keeps_little(view.root)
 
-    def _kept_for(self, number: int) -> Iterator[int]:
-        """Yield what has to be in memory for a line to be computed once more."""
-        for arg in places(self.plan.lines[number].args):
-            if self.plan.joins(arg, number):
-                root = self.plan.views[arg].root
-                yield from self._kept_for(root) if self._is_inside(root) else [root]
+    def _keeps_little(self, root: int) -> bool:
+        """Tell whether a line is computed from at most one array in its own order."""
+        inside, kept = [root], set()
+        for number in inside:
+            for arg in places(self.plan.lines[number].args):
+                if self.plan.joins(arg, number):
+                    source = self.plan.views[arg].root
+                    if self._is_inside(source):
+                        inside.append(source)
+                    else:
+                        kept.add(source)
+            if len(inside) > MOST_INSIDE or len(kept) > 1:
+                return False
+        return True
 
     def _is_inside(self, root: int) -> bool:
         return root in self.plan.read_once and self.plan.how[root] == ELEMENT

@@ -16,7 +16,7 @@ import numpy as np
 
 from simpleautodiff.compiled.array.all_any import reduce_bools
 from simpleautodiff.compiled.array.arg_extremes import find_places
-from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes
+from simpleautodiff.compiled.array.array_operations import ARRAY_OPERATIONS, boxes, read_by_element
 from simpleautodiff.compiled.array.boxes import Boxes
 from simpleautodiff.compiled.array.classify import (
     ELEMENT,
@@ -31,6 +31,7 @@ from simpleautodiff.compiled.array.classify import (
     SCATTER,
     VIEW,
 )
+from simpleautodiff.compiled.array.delay import delay
 from simpleautodiff.compiled.array.gather import (
     Distances,
     choice,
@@ -107,7 +108,7 @@ class Schedule:
         self._of_constant: dict[int, int] = {}
         self._new: dict[int, Ref] = {}
         self.bounds: list[tuple[Ref, Ref, int]] = []  # smallest and largest index, and size
-        self._fusable = _read_by_element(program)
+        self._fusable = read_by_element(program)
         self._uses: Counter[int] = Counter(places([
             *[(line.args, line.kwargs) for line in program.lines],
             *program.outputs, *[guard.place for guard in program.guards],
@@ -124,7 +125,7 @@ class Schedule:
             self._new[number] = self._take(number, line)
         self.guards = [self._guard(guard) for guard in program.guards]
         self.outputs = self._own_memory(with_values(program.outputs, self._new))
-        self._delay()
+        delay(self)
 
     # Lines. ---------------------------------------------------------------------------------------
 
@@ -315,35 +316,6 @@ class Schedule:
         args = places((line.args, line.kwargs))
         return max([0, *[self.stage_of(arg) + (not self.joins(arg, number)) for arg in args]])
 
-    def _delay(self) -> None:
-        """Do what only later loops need in these, where that keeps no more in memory."""
-        needed: dict[int, list[int]] = {n: [] for n in range(len(self.lines))}
-        fixed = {self.views[p].root for p in places(self.outputs)}
-        fixed |= {self.views[guard[0]].root for guard in self.guards if guard}
-        for number, line in enumerate(self.lines):
-            for arg in places((line.args, line.kwargs)):
-                root = self.views[arg].root
-                needed.setdefault(root, []).append(number)
-                if self.how[number] != VIEW and not self.joins(arg, number):
-                    fixed.add(root)
-        users = self._users(needed)
-        for number in range(len(self.lines) - 1, -1, -1):
-            how = self.how[number]
-            if (how == ELEMENT or how in LOADED) and number not in fixed and users[number]:
-                latest = min([self.stage[user] for user in users[number]])
-                if latest > self.stage[number] and self._brings_along(number) <= 1:
-                    self.stage[number] = latest
-
-    def _users(self, needed: dict[int, list[int]]) -> list[list[int]]:
-        return [
-            [user for user in needed[number] if self.how[user] != VIEW]
-            for number in range(len(self.lines))
-        ]
-
-    def _brings_along(self, number: int) -> int:
-        args = [arg for arg in self.lines[number].args if self.joins(arg, number)]
-        return len({self.views[arg].root for arg in args})
-
     # Results. -------------------------------------------------------------------------------------
 
     def copy(self, place: Ref) -> Ref:
@@ -417,17 +389,3 @@ class Schedule:
 def squeeze(shape: Shape) -> Shape:
     """Return a shape without axes of length 1."""
     return tuple([n for n in shape if n != 1])
-
-
-def _read_by_element(program: RecordedProgram) -> set[int]:
-    """Return the lines that are read by lines that are done element by element."""
-    return {
-        int(place)
-        for line in program.lines
-        if line.what is not None and (can_lower(line.what, line.dtype) or _is_reduction(line))
-        for place in places(line.args)
-    }
-
-
-def _is_reduction(line: Line) -> bool:
-    return line.name in ARRAY_OPERATIONS and bool(ARRAY_OPERATIONS[line.name].fold)

@@ -245,7 +245,7 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
         needed[place] = True
     for number in range(len(lines) - 1, -1, -1):
         if needed[number]:
-            what, args, kwargs, _, _ = lines[number]
+            what, args, kwargs, *_ = lines[number]
             for arg in args:
                 if type(arg) is Ref:
                     needed[arg] = True
@@ -259,9 +259,9 @@ def without_dead(program: RecordedProgram) -> RecordedProgram:
     for number, line in enumerate(lines):
         if needed[number]:
             of[number] = Ref(len(kept))
-            what, args, kwargs, shape, dtype = line
+            what, args, kwargs, shape, dtype, where = line
             kwargs = with_values(kwargs, of) if kwargs else kwargs
-            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype))
+            kept.append(Line(what, with_values(args, of), kwargs, shape, dtype, where))
     guards = [_renumber(guard, of) for guard in program.guards]
     return RecordedProgram(kept, program.inputs, guards, with_values(program.outputs, of))
 

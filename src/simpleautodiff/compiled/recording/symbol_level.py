@@ -84,7 +84,8 @@ class SymbolLevel(OpaqueLevel):
         symbol = Symbol()
         symbol.level, symbol.concrete, symbol.place = self, value, Ref(len(self.lines))
         shape, dtype = getattr(value, "shape", ()), _dtype(value)
-        self.lines.append(Line(what, args, kwargs, shape, dtype))
+        where = cite_line() if _is_seldom_compiled(what) else ""
+        self.lines.append(Line(what, args, kwargs, shape, dtype, where))
         return symbol
 
     def single(self, line: Line, value: float) -> FloatSymbol:
@@ -242,11 +243,22 @@ def _with_inputs_first(recorded: RecordedProgram, more: int) -> RecordedProgram:
     return RecordedProgram(moved, recorded.inputs + more, guards, with_values(recorded.outputs, of))
 
 
+def _is_seldom_compiled(what: Any) -> bool:
+    """Tell whether a report may have to say where a step was asked for."""
+    if isinstance(what, Primitive):
+        return what.arrays and what.name not in _OFTEN_COMPILED
+    return what is not None and not isinstance(what, np.ufunc) and what is not operator.getitem
+
+
 def _whole(part: Any) -> Any:
     """Return the end of a slice as a plain number."""
     return operator.index(part) if isinstance(part, Symbol) else part
 
 
+_OFTEN_COMPILED = frozenset(
+    ("getitem", "set_item", "scatter", "reshape", "transpose", "broadcast_to", "sum", "sum_to",
+     "max", "min", "matmul", "einsum", "concatenate", "roll", "cumsum", "astype")
+)  # fmt: skip
 _WHERE = TABLE["where"]
 
 

@@ -19,6 +19,7 @@ class Line(NamedTuple):
     kwargs: dict[str, Any]
     shape: tuple[int, ...]
     dtype: np.dtype[Any] | None
+    where: str = ""  # the source line, of what is seldom compiled
 
     @property
     def name(self) -> str:

@@ -67,6 +67,7 @@ class _Rolling:
         self._moves: dict[int, list[Move]] = {}
         self.bodies: list[RecordedProgram] = []
         self._calls: dict[int, BodyCall] = {}
+        self._checks: dict[Any, int] = {}  # bodies that ask one guard
         self._find_views()
         before = self._guards_before()
         for group in found.groups(self.views):
@@ -78,6 +79,8 @@ class _Rolling:
             if start in self._calls:
                 self.calls.append(self._calls[start])
             self.calls += self._moves.get(start, [])
+            if start in found.by_numpy or start in found.moved:
+                self._check_guards(start, before[start])
 
     # Views and moves. -----------------------------------------------------------------------------
 
@@ -174,6 +177,21 @@ class _Rolling:
             if self.found.guards_at:
                 total += sum([len(self.found.guards_at.get(at, ())) for at in range(start, stop)])
         return counts
+
+    def _check_guards(self, start: int, before: int) -> None:
+        """Ask the guards that are known after a line that is in no body: each is one of its own."""
+        for k in self.found.guards_at.get(start, ()):
+            guard = self.found.recorded.guards[k]
+            line = self.lines[guard.place]
+            key = guard.expected, line.shape, line.dtype
+            if key not in self._checks:
+                self._checks[key] = len(self.bodies)
+                given = Line(None, (), {}, line.shape, line.dtype)
+                asked = guard._replace(place=Ref(0))
+                self.bodies.append(RecordedProgram([given], 1, [asked], []))
+            given_bool = Given(self.view(guard.place))
+            self.calls.append(BodyCall(self._checks[key], [given_bool], [], before))
+            before += 1
 
     def _make_body(self, group: Group, before: dict[int, int]) -> None:
         """Make a body of the first stretch, and calls of it of all."""

@@ -133,7 +133,7 @@ class Stretches:
             line = self.lines[number]
             if number in self.dropped:
                 found.append((number - start, views[number].strides))
-            elif line.name in INDEX and self.kinds.free[number]:
+            elif self.kinds.free[number] and line.name in INDEX:
                 found.append(argument_key(line.args[INDEX[line.name]]))
         return tuple(found)
 
@@ -147,7 +147,7 @@ class Stretches:
     def _move_pieces(self) -> None:
         """Let arrays that are put together of many pieces be moves."""
         for number, line in enumerate(self.lines):
-            if line.name == "concatenate" and len(line.args) > PIECES and self._can_move(line):
+            if len(line.args) > PIECES and line.name == "concatenate" and self._can_move(line):
                 self.moved.add(number)
         self._cut(self.moved | {number + 1 for number in self.moved})
 

@@ -20,6 +20,7 @@ from simpleautodiff.compiled.array.loops import Loop
 from simpleautodiff.compiled.array.run_numpy import Replay
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
+from simpleautodiff.compiled.array.why_numpy import explain_numpy
 from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.compile import Code
@@ -135,4 +136,4 @@ def _describe(plan: Schedule, piece: Task) -> str:
         return f"guard {piece.number}: {piece.expected}"
     if isinstance(piece, BoundsCheck):
         return f"bounds of an index: {piece.size}"
-    return f"NumPy: {plan.lines[piece.number].name} {plan.lines[piece.number].shape}"
+    return explain_numpy(plan, piece.number)

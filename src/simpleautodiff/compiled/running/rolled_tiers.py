@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
 from simpleautodiff.compiled.running.runnable import describe_code, describe_failure
 
+AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compile the bodies
+
 
 class TieredRolledProgram:
     """A program that repeats: bodies are compiled, and called as often as they were recorded."""
@@ -30,10 +33,14 @@ class TieredRolledProgram:
         self.fixed = tier
         self.tier = "numpy"
         self.failure = ""
-        self._replay = Replay(rolled.recorded)
         self._compiled: CompiledRolled | None = None
         self._blocks: list[_Block] = []
         self._asked = tier is not None
+
+    @cached_property
+    def _replay(self) -> Replay:
+        """The program line by line, for calls before there is code."""
+        return Replay(self.rolled.recorded)
 
     def prepare(self) -> None:
         """Have the code of a tier that was asked for made now."""
@@ -53,7 +60,8 @@ class TieredRolledProgram:
         """Run the program on what there is by now."""
         if not self._asked:
             self._asked = True
-            later(self.compile, self.fail)
+            at_once = len(self.rolled.recorded.lines) > AT_ONCE
+            (attempt if at_once else later)(self.compile, self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
         try:
