@@ -619,3 +619,11 @@ def test_numbers_of_very_different_size_do_not_overflow_between(kind, large, sma
 
     expected = np.cos(x[:8].astype(float)) * (large + small) * weight
     np.testing.assert_allclose(ad.grad(f)(x)[:8], expected, rtol=5e-3)
+
+
+def test_a_factor_that_leaves_the_range_does_not_wait():
+    """1e30 × 1e30 is inf in float32, and stays it when 1e-30 follows."""
+    f = lambda x: np.sum(x * 1e-30 * 1e30 * 1e30 * np.exp(0 * x))
+    with np.errstate(over="ignore"):
+        for size in (5, 50_000):
+            assert np.all(ad.grad(f)(np.ones(size, np.float32)) == np.inf)
