@@ -197,6 +197,7 @@ def program_of(made):
 @pytest.fixture
 def anything_is_rolled(monkeypatch):
     monkeypatch.setattr(ROLLING, "lines", 1)
+    monkeypatch.setattr(ROLLING, "flat", 0)
     monkeypatch.setattr(ROLLING, "gain", 1.5)
 
 
@@ -282,6 +283,19 @@ def _jax_controls(jax, jnp):
     return f
 
 
+def test_a_program_of_few_steps_is_compiled_as_it_is():
+    def repeated(x):
+        for _ in range(2000):  # one step after the first is left of each, as 0 adds nothing
+            x = x + 0.0 * 1.0
+        for _ in range(200):
+            x = np.sin(x)
+        return x
+
+    made = ad.jit(repeated, tier="optimised")
+    assert made(0.5) == made(0.5) == pytest.approx(repeated(0.5), rel=1e-13)
+    assert not isinstance(program_of(made), TieredRolledProgram)
+
+
 # Guards. ------------------------------------------------------------------------------------------
 
 
@@ -293,6 +307,7 @@ def bouncing(x, k):
     return x * x
 
 
+@pytest.mark.usefixtures("anything_is_rolled")
 def test_a_guard_that_fails_leaves_at_its_step():
     slope = ad.jit(ad.grad(bouncing, (0, 1)), tier="optimised")
     points = [(0.3, 1.2), (0.3, 1.2), (0.31, 1.2), (0.9, 0.7), (0.3, 1.2), (5.0, 1.0)]

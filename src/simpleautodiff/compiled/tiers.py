@@ -30,6 +30,7 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
 STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
+LINES_OF_A_STEP = 5  # with more of them, it is not tried how few steps a long program comes to
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
@@ -42,12 +43,17 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
     if batched is not None:
         return batched
     real = recorded if options.precise else split_complex(recorded)
+    few = len(real.lines) <= LINES_OF_A_STEP * ROLLING.flat
+    kernel = unroll_if_small(real, options.precise) if few else None
+    is_flat = kernel is not None and len(kernel.program) <= ROLLING.flat
+    if kernel is not None and is_flat and not _is_better_in_loops(real, kernel, options):
+        return TieredScalarProgram(kernel, options.tier)
     rolled = _roll_up(real, options)
     if rolled is not None and ROLLING.gain * rolled.size <= len(real.lines):
         program = _run_rolled(rolled, options)
         if program is not None:
             return program
-    kernel = unroll_if_small(real, options.precise)
+    kernel = kernel or unroll_if_small(real, options.precise)
     if kernel is not None and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:

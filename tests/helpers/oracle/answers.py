@@ -134,7 +134,7 @@ def by_jit(program, tier, precise=False):
 def by_rolled(program, precise=False):
     """Answer by a compiled function whose program is rolled up, short as it may be."""
     limits = engines().fast.compiled.rolled.limits.ROLLING
-    small = {"lines": 1, "gain": 0, "short": 2, "least": 6, "long": 40, "most": 12}
+    small = {"lines": 1, "flat": 0, "gain": 0, "short": 2, "least": 6, "long": 40, "most": 12}
     small["scalar"] = 500 * (len(program.statements) % 2)
     before = {name: getattr(limits, name) for name in small}
     for name, size in small.items():
