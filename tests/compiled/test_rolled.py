@@ -467,6 +467,7 @@ def test_what_numpy_computes_is_named():
     assert "NumPy: argsort, 60 times" in made.explain()
 
 
+@pytest.mark.usefixtures("anything_is_rolled")
 def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     f, args = PROGRAMS["ordinary_differential_equation"]
     made = ad.jit(gradient(f, args), tier="optimised")
@@ -476,6 +477,7 @@ def test_it_says_what_was_rolled_up_and_shows_the_bodies():
     assert "define i32 @run(" in made.llvm()
 
 
+@pytest.mark.usefixtures("anything_is_rolled")
 def test_very_long_programs_are_compiled_at_once(monkeypatch):
     f, args = PROGRAMS["ordinary_differential_equation"]
     monkeypatch.setattr(rolled_tiers, "AT_ONCE", 1000)

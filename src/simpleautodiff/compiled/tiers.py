@@ -30,7 +30,7 @@ from simpleautodiff.compiled.scalar.unroll_arrays import unroll_if_small
 
 WRITTEN_OUT = 1000  # steps that an unrolled program may have, however few lines they come from
 STEPS_OF_A_LINE = 16  # with more of them, its arrays are better gone through in loops
-LINES_OF_A_STEP = 5  # with more of them, it is not tried how few steps a long program comes to
+LINES_OF_A_STEP = 2  # with more of them, it is not tried how few steps a long program comes to
 
 
 def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:

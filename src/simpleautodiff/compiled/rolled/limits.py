@@ -10,7 +10,7 @@ class RollingLimits:
     """Sizes that decide how a program is rolled up; the results are the same."""
 
     lines: int = 600  # of a program that is worth it
-    flat: int = 2000  # steps of an unrolled program that is compiled as it is
+    flat: int = 5000  # steps of an unrolled program that is compiled as it is
     gain: float = 4  # how many times fewer lines all bodies have together
     whole: int = 2000  # lines of a program on arrays that is compiled in one piece
     compiled: int = 10_000  # lines of all bodies that are compiled
