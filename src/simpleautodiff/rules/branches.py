@@ -36,10 +36,14 @@ class Masked(PartialAdjoint):
         self.mask = mask
 
     def __add__(self, other: Any) -> Any:
-        """Add an adjoint; the sum of two masked ones has the elements of either."""
-        if type(other) is Masked:
-            return Masked(self.array + other.array, self.mask | other.mask)
-        return other + self.array
+        """Add an adjoint; the sum of two masked ones has the elements of either.
+
+        NumPy does not warn of inf - inf: further back it may be a structural zero.
+        """
+        with np.errstate(invalid="ignore"):
+            if type(other) is Masked:
+                return Masked(self.array + other.array, self.mask | other.mask)
+            return other + self.array
 
     def local_derivative(self, node: Any, k: int) -> Any:
         """Return a local derivative of a node; NumPy may not warn of what does not exist."""
