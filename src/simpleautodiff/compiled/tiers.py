@@ -53,7 +53,8 @@ def make_program(recorded: RecordedProgram, options: Any) -> RunnableProgram:
         program = _run_rolled(rolled, options)
         if program is not None:
             return program
-    kernel = kernel or unroll_if_small(real, options.precise)
+    if not few:
+        kernel = unroll_if_small(real, options.precise)
     if kernel is not None and not _is_better_in_loops(real, kernel, options):
         return TieredScalarProgram(kernel, options.tier)
     if rolled is None or len(recorded.lines) <= ROLLING.whole:

@@ -93,8 +93,6 @@ def _fits(self: Writable, cell: Cell) -> bool:
 def as_cell(self: Writable, index: Any) -> Cell | None:
     """Return an index of integers, as nonnegative ones; None for any other index."""
     full = shape(self)
-    if type(index) is int:  # the commonest
-        return (index % full[0],) if full and -full[0] <= index < full[0] else None
     parts = index if isinstance(index, tuple) else (index,)
     if len(parts) > len(full) or not parts:
         return None
