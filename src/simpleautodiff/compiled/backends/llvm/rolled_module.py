@@ -39,7 +39,7 @@ class NativeRolled:
         self.has_entry = form is not None and can_enter(layout)
         entered = form if self.has_entry else None
         names = [RUN, *(entry_exports() if entered else [])]
-        ir = rolled_module(layout, precise, entered, lanes)
+        ir = rolled_module(layout, precise, lanes, entered)
         self.code = engine.build(ir, level=1, names=names, key=ir)
         if entered:
             prepare_entry(layout, self.code)
@@ -52,7 +52,9 @@ class NativeRolled:
         return int(self._run(block, self._words + 8 * start, self._words + 8 * stop))
 
 
-def rolled_module(layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int) -> str:
+def rolled_module(
+    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
+) -> str:
     """Write all bodies, the function that calls them as the words say, and the way from Python."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]

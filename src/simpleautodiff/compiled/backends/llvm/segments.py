@@ -16,6 +16,8 @@ from simpleautodiff.compiled.array.build_loops import (
     GuardCheck,
     LapackCall,
     NumpyCall,
+    Strips,
+    StripTask,
     Task,
 )
 from simpleautodiff.compiled.array.classify import INPUT
@@ -76,20 +78,35 @@ class _Segment(Builder):
             return self.address(self.load("ptr", "%table"), offset)
         return self.get("%table", self.memory.row(root), "ptr")
 
-    def call(self, piece: Loop | BlasProduct | LapackCall) -> None:
+    def call(self, piece: Loop | BlasProduct | LapackCall | Strips) -> None:
         """Write the call of a function of buffers."""
-        if isinstance(piece, Loop):
-            name, slots = write_loop(self.module, piece, self.lanes)
-        elif isinstance(piece, LapackCall):
-            name, slots = write_factor(self.module, piece)
-        else:
-            name, slots = write_product(self.module, piece)
-        args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
         if isinstance(piece, LapackCall):
+            name, slots = write_factor(self.module, piece)
+            args = ", ".join([f"ptr {self.buffer(slot)}" for slot in slots])
             status = self.new(f"call i32 @{name}({args})")
             self.return_unless(self.new(f"icmp eq i32 {status}, 0"), status)
+        elif isinstance(piece, Strips):
+            with self.counted(piece.count) as strip:
+                self._go_on(piece.tasks, self.new(f"mul nuw nsw i64 {strip}, {piece.rows}"))
+            self._go_on(piece.rest, str(piece.count * piece.rows))
         else:
+            self._go_on([StripTask(piece, {})], "0")
+
+    def _go_on(self, tasks: list[StripTask], row: str) -> None:
+        """Write calls of loops and products, on rows from some row on."""
+        for piece, advances in tasks:
+            name, slots = (
+                write_loop(self.module, piece, self.lanes)
+                if isinstance(piece, Loop)
+                else write_product(self.module, piece)
+            )
+            args = ", ".join([f"ptr {self._at(slot, advances.get(slot), row)}" for slot in slots])
             self.line(f"call void @{name}({args})")
+
+    def _at(self, slot: int, advance: int | None, row: str) -> str:
+        """Write what finds the address of a row of a buffer; without an advance, of its first."""
+        base = self.buffer(slot)
+        return self.address(base, self.new(f"mul i64 {row}, {advance}")) if advance else base
 
     def return_unless(self, condition: str, status: str | int, expected: bool = True) -> None:
         """Write what ends the function with a status where a condition does not hold."""
