@@ -15,7 +15,7 @@ from simpleautodiff.compiled.backends.interface import CompiledRolled
 from simpleautodiff.compiled.backends.targets import TARGET
 from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
-from simpleautodiff.compiled.recording.trace_program import Ref
+from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.rolled_program import LineCall, RolledProgram
 from simpleautodiff.compiled.running.array_runner import address, fit_input
@@ -28,8 +28,15 @@ AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compil
 class TieredRolledProgram:
     """A program that repeats: bodies are compiled, and called as often as they were recorded."""
 
-    def __init__(self, rolled: RolledProgram, layout: RolledLayout, precise: bool, tier: Any):
-        self.rolled, self.layout, self.precise = rolled, layout, precise
+    def __init__(
+        self,
+        recorded: RecordedProgram,
+        rolled: RolledProgram,
+        layout: RolledLayout,
+        precise: bool,
+        tier: Any,
+    ) -> None:
+        self.recorded, self.rolled, self.layout, self.precise = recorded, rolled, layout, precise
         self.fixed = tier
         self.tier = "numpy"
         self.failure = ""
@@ -40,7 +47,7 @@ class TieredRolledProgram:
     @cached_property
     def _replay(self) -> Replay:
         """The program line by line, for calls before there is code."""
-        return Replay(self.rolled.recorded)
+        return Replay(self.recorded)
 
     def prepare(self) -> None:
         """Have the code of a tier that was asked for made now."""
@@ -60,7 +67,7 @@ class TieredRolledProgram:
         """Run the program on what there is by now."""
         if not self._asked:
             self._asked = True
-            at_once = len(self.rolled.recorded.lines) > AT_ONCE
+            at_once = self.layout.has_loops or len(self.rolled.recorded.lines) > AT_ONCE
             (attempt if at_once else later)(self.compile, self.fail)
         if self._compiled is None:
             return self._run_numpy(inputs)
@@ -83,13 +90,13 @@ class TieredRolledProgram:
                 with np.errstate(all="ignore"):
                     value = compute(self.rolled.recorded.lines[step.number], block)
                 block[step.number][...] = value
-            elif step[0] < step[1] and (status := compiled(block.address, *step)):
+            elif step[0] < step[1] and (status := compiled(block.address, block.words, *step)):
                 return status
         return 0
 
     def _run_numpy(self, inputs: Sequence[Any]) -> tuple[int, list[Any]]:
         status, outputs = self._replay.run(list(inputs))
-        places = zip(self.rolled.recorded.outputs, outputs, strict=False)
+        places = zip(self.recorded.outputs, outputs, strict=False)
         return status, [value for place, value in places if type(place) is Ref]
 
     def describe(self) -> list[str]:
@@ -129,6 +136,8 @@ class _Block:
         whole = self.memory[begin:]
         whole[: len(layout.known)] = layout.known
         self.layout, self._whole = layout, whole
+        self._words = layout.words.copy() if layout.has_loops else layout.words
+        self.words = address(self._words)
         self._known: dict[int, Any] = {}
         self.inputs = [self._array(*lies) for lies in layout.inputs]
         self.outputs = [self._array(*lies) for lies in layout.outputs if type(lies) is tuple]
