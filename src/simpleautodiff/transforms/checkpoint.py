@@ -87,13 +87,9 @@ def as_one_node(
         given: tuple[Any, ...] = (bundle,)
         if saved:
             partials, given = (_fill_rule(rule, saved), ZERO), (bundle, Bundle(tuple(saved.saved)))
-        replay = level.record(
-            make_primitive("checkpoint", partials), given, Bundle(tuple(results))
-        )
+        replay = level.record(make_primitive("checkpoint", partials), given, Bundle(tuple(results)))
         outputs = [
-            level.record(pick(i, len(results)), (replay,), result)
-            if _is_number(result)
-            else result
+            level.record(pick(i, len(results)), (replay,), result) if _is_number(result) else result
             for i, result in enumerate(results)
         ]
         return rebuild_results(iter(outputs))
@@ -153,6 +149,8 @@ def _fill_rule(replay: Callable[..., Linear], call: SavedCall) -> Callable[..., 
 
 
 def pack(size: int) -> Primitive:
+    """Make the primitive that bundles its arguments."""
+
     def rule(i: int) -> Callable[..., Linear]:
         return lambda _v, *_xs: Linear(
             lambda dot: Bundle.single(i, dot, size), lambda bar: bar.entries[i]
@@ -162,6 +160,8 @@ def pack(size: int) -> Primitive:
 
 
 def pick(i: int, size: int) -> Primitive:
+    """Make the primitive that takes one entry of a bundle."""
+
     def rule(_v: Any, _x: Bundle) -> Linear:
         return Linear(lambda dot: dot.entries[i], lambda bar: Bundle.single(i, bar, size))
 
@@ -169,5 +169,6 @@ def pick(i: int, size: int) -> Primitive:
 
 
 def make_primitive(name: str, partials: tuple[Any, ...]) -> Primitive:
+    """Make the primitive of a call, whose rules are linear maps."""
     slots = ", ".join(f"{{{i}}}" for i in range(len(partials)))
     return Primitive(name, partials, apply, f"{name}({slots})", name, "a linear map")

@@ -25,6 +25,7 @@ from simpleautodiff.transforms.recorded_call import as_number
 from simpleautodiff.values.pytree import flatten, map_leaves
 
 F = Callable[..., Any]
+GROUP = 256  # rows that are stacked at once
 # While `jit` records: what records a loop by one step of it, or answers None where it cannot.
 RECORDER: ContextVar[Callable[..., tuple[Any, Any] | None] | None] = ContextVar(
     "RECORDER", default=None
@@ -245,4 +246,11 @@ def _stack(ys: list[Any]) -> Any:
     if not ys or not leaves[0]:
         return ys[0] if ys else None
     rebuild = flatten(ys[0])[1]
-    return rebuild(iter([np.stack(column) for column in zip(*leaves, strict=True)]))
+    return rebuild(iter([_stack_rows(column) for column in zip(*leaves, strict=True)]))
+
+
+def _stack_rows(rows: tuple[Any, ...]) -> Any:
+    """Stack rows, many of them in groups: of an array put together, each piece looks at all."""
+    if len(rows) <= GROUP:
+        return np.stack(rows)
+    return np.concatenate([np.stack(rows[k : k + GROUP]) for k in range(0, len(rows), GROUP)])

@@ -10,8 +10,13 @@ import numpy as np
 from simpleautodiff.compiled.array.simplify import without_dead
 from simpleautodiff.compiled.loops.loop_function import LoopFunction
 from simpleautodiff.compiled.recording.body_level import BodyLevel, find_example
-from simpleautodiff.compiled.recording.symbols import not_recorded
-from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref, places, with_values
+from simpleautodiff.compiled.recording.symbols import Symbol, not_recorded
+from simpleautodiff.compiled.recording.trace_program import (
+    RecordedProgram,
+    Ref,
+    places,
+    with_values,
+)
 from simpleautodiff.core.level import Traced, unwrapped
 from simpleautodiff.values.pytree import Rebuild, flatten
 
@@ -36,54 +41,76 @@ class RecordedLoop(NamedTuple):
     rebuild_carry: Rebuild
     rebuild_result: Rebuild
 
+    @property
+    def values(self) -> list[Any]:
+        """What the loop is run on, in the order of the arguments of a step."""
+        return [*self.carry, *self.columns, *self.constants]
+
 
 def record_step(step: Step, carry: Any, xs: Any, rows: int, settings: Any) -> RecordedLoop:
     """Record one step of a loop, with the carry and one row of the xs as symbols."""
-    leaves, rebuild_carry = flatten(carry)
-    leaves = [unwrapped(leaf) for leaf in leaves]
-    columns, rebuild_row = flatten(xs)
-    columns = [unwrapped(column) for column in columns]
-    firsts = [_as_number(find_example(leaf)) for leaf in leaves]
+    (leaves, rebuild_carry), (columns, rebuild_row) = flatten(carry), flatten(xs)
+    leaves, columns = [*map(unwrapped, leaves)], [*map(unwrapped, columns)]
+    first = [_as_number(find_example(leaf)) for leaf in leaves]
     row = [find_example(column)[-1 if step.reverse else 0] for column in columns]
     for _ in range(ROUNDS):
-        level = BodyLevel(settings.estimates, settings.precise)
-        with level:
-            inputs = [level.input(x) for x in (*firsts, *row)]
-            before, x = inputs[: len(leaves)], inputs[len(leaves) :]
-            made = step.f(rebuild_carry(iter(before)), rebuild_row(iter(x)))
-            after = [level.own(leaf) for leaf in flatten(made[0])[0]]
-            results, rebuild_result = flatten(made[1])
-            own = [*after, *map(level.own, results), *map(level.own, made[2:])]
-        wider = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]
-        if all(b.dtype == dtype for b, dtype in zip(before, wider, strict=True)):
+        traced = _trace(step, [*first, *row], (rebuild_carry, rebuild_row), settings)
+        before, after = traced.inputs[: len(leaves)], traced.carry
+        dtypes = [np.result_type(a.dtype, b.dtype) for a, b in zip(before, after, strict=True)]
+        if all(b.dtype == dtype for b, dtype in zip(before, dtypes, strict=True)):
             break
-        firsts = [_cast(x, dtype) for x, dtype in zip(firsts, wider, strict=True)]
-    else:
-        raise not_recorded("a loop whose carried values do not keep their dtype")
-    if any(a.dtype != b.dtype or a.shape != b.shape for a, b in zip(before, after, strict=True)):
+        first = [_cast(x, dtype) for x, dtype in zip(first, dtypes, strict=True)]
+    if [(x.dtype, x.shape) for x in before] != [(x.dtype, x.shape) for x in after]:
         raise not_recorded("a loop whose carried values do not keep their dtype and shape")
-    first = tuple([symbol.concrete for symbol in own])
-    captured = [outer for outer, _ in level.captured.values()]
-    program = without_dead(level.finish(own, len(inputs)))
+    leaves = [_cast(x, b.dtype) for x, b in zip(leaves, before, strict=True)]
+    given = [*leaves, *columns, *[outer for outer, _ in traced.level.captured.values()]]
+    program = without_dead(traced.level.finish(traced.results, len(traced.inputs)))
     kept = _find_needed(program, len(leaves))
-    count = sum([len(leaves) <= k < len(inputs) for k in kept])
-    function = LoopFunction(
-        _keep_inputs(program, kept), len(leaves), count, rows, step.reverse, step.exits, first
-    )
-    leaves = [_cast_value(x, b.dtype) for x, b in zip(leaves, before, strict=True)]
-    given = [*leaves, *columns, *captured]
+    begin, end = len(leaves), sum([k < len(traced.inputs) for k in kept])
     chosen = [given[k] for k in kept]
-    at = len(leaves) + count
-    return RecordedLoop(
-        function, leaves, chosen[len(leaves) : at], chosen[at:], rebuild_carry, rebuild_result
+    function = LoopFunction(
+        _keep_inputs(program, kept),
+        begin,
+        end - begin,
+        rows,
+        step.reverse,
+        step.exits,
+        tuple([symbol.concrete for symbol in traced.results]),
     )
+    return RecordedLoop(
+        function, leaves, chosen[begin:end], chosen[end:], rebuild_carry, traced.rebuild_result
+    )
+
+
+class _Traced(NamedTuple):
+    """A step that was run on symbols."""
+
+    level: BodyLevel
+    inputs: list[Symbol]
+    carry: list[Symbol]
+    results: list[Symbol]  # the carry, the leaves of y, and whether there is a next step
+    rebuild_result: Rebuild
+
+
+def _trace(
+    step: Step, numbers: list[Any], rebuild: tuple[Rebuild, Rebuild], settings: Any
+) -> _Traced:
+    """Run a step on symbols, which have these numbers meanwhile."""
+    level = BodyLevel(settings.estimates, settings.precise)
+    with level:
+        inputs = [level.input(x) for x in numbers]
+        symbols = iter(inputs)
+        carry, y, *go = step.f(*[build(symbols) for build in rebuild])
+        after = [level.own(leaf) for leaf in flatten(carry)[0]]
+        results, rebuild_result = flatten(y)
+        own = [*after, *map(level.own, results), *map(level.own, go)]
+    return _Traced(level, inputs, after, own, rebuild_result)
 
 
 def run_recorded(loop: RecordedLoop, limit: Any, go: Any, run: Callable[..., Any]) -> Any:
     """Run a recorded loop; return the last carry, the results, and what else the loop tells."""
     function = loop.function
-    operands = [limit, go, *loop.carry, *loop.columns, *loop.constants]
-    made = run(function, operands)
+    made = run(function, [limit, go, *loop.values])
     carry = loop.rebuild_carry(iter(made[: function.carries]))
     ys = loop.rebuild_result(iter(made[function.carries : -3]))
     return carry, ys, made[-1]
@@ -99,14 +126,10 @@ def _as_number(x: Any) -> Any:
 
 
 def _cast(x: Any, dtype: Any) -> Any:
-    return x if np.result_type(x) == dtype else np.asarray(x, dtype)[()]
-
-
-def _cast_value(x: Any, dtype: Any) -> Any:
     """Return a first carried value in the dtype that the later ones have."""
-    if isinstance(x, Traced):
-        return x if np.result_type(find_example(x)) == dtype else x.astype(dtype)
-    return _cast(x, dtype)
+    if np.result_type(find_example(x)) == dtype:
+        return x
+    return x.astype(dtype) if isinstance(x, Traced) else np.asarray(x, dtype)[()]  # type: ignore[attr-defined]
 
 
 def _find_needed(program: RecordedProgram, carries: int) -> list[int]:

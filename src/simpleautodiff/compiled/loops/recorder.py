@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 
 from simpleautodiff.compiled.loops.loop_function import ENDLESS
-from simpleautodiff.compiled.loops.record_loop import Step, record_step, run_recorded
-from simpleautodiff.compiled.loops.run_loop import LoopRunner
+from simpleautodiff.compiled.loops.record_loop import (
+    RecordedLoop,
+    Step,
+    record_step,
+    run_recorded,
+)
+from simpleautodiff.compiled.loops.run_loop import LoopOfRowsError, LoopRunner
 from simpleautodiff.compiled.recording.estimates import Estimates
+from simpleautodiff.compiled.recording.symbols import Symbol
 from simpleautodiff.core.level import Traced
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.transforms.snapshots import RECORDER, Steps
@@ -26,6 +32,7 @@ class LoopLimits:
     """Which loops are recorded step by step; the results are the same."""
 
     lines: int = 400  # that all steps of a short loop have together
+    rows: int = 4000  # the same, in a program for one row among many, which has no loops
 
 
 LOOPS = LoopLimits()
@@ -50,6 +57,8 @@ def _record(
         if steps.count is None:
             return _record_while(runner, steps, state, args)
         return _record_counted(runner, steps, state, xs, args) if steps.count > 1 else None
+    except LoopOfRowsError:
+        raise  # a batch of all rows can take the steps together
     except REFUSED:
         return None  # the usual way will do it, or say what is wrong
 
@@ -84,16 +93,28 @@ def _record_counted(
 
     step = Step(f, reverse)
     recorded = record_step(step, state, (numbers, xs), count, runner)
-    if not _is_recorded(recorded) or count * recorded.function.steps <= LOOPS.lines:
+    if not _is_recorded(recorded) or _is_short(recorded, count):
         return None
     if steps.snapshots is not None and steps.snapshots < count:
         return _with_snapshots(runner, step, state, (numbers, xs), count, steps.snapshots)
     return run_recorded(recorded, count, True, runner.run)[:2]  # type: ignore[no-any-return]
 
 
-def _is_recorded(recorded: Any) -> bool:
-    values = [*recorded.carry, *recorded.columns, *recorded.constants]
-    return any(isinstance(x, Traced) for x in values)
+def _is_recorded(recorded: RecordedLoop) -> bool:
+    """Tell whether anything in a loop may be another number at another call."""
+    return any(isinstance(x, Traced) for x in recorded.values)
+
+
+def _is_short(recorded: RecordedLoop, count: int) -> bool:
+    """Tell whether a loop is better recorded step by step: its steps are compiled together."""
+    of_rows = any(_is_of_rows(x) for x in recorded.values)
+    return count * recorded.function.steps <= (LOOPS.rows if of_rows else LOOPS.lines)
+
+
+def _is_of_rows(x: Any) -> bool:
+    while isinstance(x, Traced) and not isinstance(x, Symbol):
+        x = x.value
+    return isinstance(x, Symbol) and x.level.rows
 
 
 def _with_snapshots(

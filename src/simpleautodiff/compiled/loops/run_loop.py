@@ -24,7 +24,7 @@ from simpleautodiff.compiled.loops.record_loop import Step, record_step, run_rec
 from simpleautodiff.compiled.recording.body_level import find_example
 from simpleautodiff.compiled.recording.estimates import Estimates
 from simpleautodiff.compiled.recording.symbol_level import SymbolLevel
-from simpleautodiff.compiled.recording.symbols import not_recorded
+from simpleautodiff.compiled.recording.symbols import NotRecordedError, not_recorded
 from simpleautodiff.core.jet import Jet, JetLevel
 from simpleautodiff.core.level import Level, Traced
 from simpleautodiff.core.linear import ZERO, Linear
@@ -35,6 +35,10 @@ from simpleautodiff.transforms.checkpoint import make_primitive, pack, pick
 from simpleautodiff.transforms.grad import run_jets
 from simpleautodiff.transforms.recorded_call import RecordedCall, as_number
 from simpleautodiff.transforms.vmap import vmap
+
+
+class LoopOfRowsError(NotRecordedError):
+    """A loop that stays one cannot be a part of a program for one row among many."""
 
 
 class Operands(NamedTuple):
@@ -97,7 +101,7 @@ class LoopRunner:
     ) -> list[Any]:
         """Record the loop as one line, with a line for each of its results."""
         if level.rows:
-            raise not_recorded("a loop for each row")
+            raise LoopOfRowsError("a loop that each row takes for itself")
         decides = bool(function.body.guards) or function.exits
         if decides:
             self.estimates.check()
@@ -172,9 +176,7 @@ class LoopRunner:
         """Run the loop whose step is the pushforward of the step."""
         inputs, at = given.inputs, function.carries
         values = [x.value if _is_on(x, level) else x for x in inputs]
-        moving = [
-            k for k, x in enumerate(inputs) if is_smooth(x) and (k < at or _is_on(x, level))
-        ]
+        moving = [k for k, x in enumerate(inputs) if is_smooth(x) and (k < at or _is_on(x, level))]
         higher = {k: _derivatives(inputs[k], level) for k in moving}
         end = at + function.columns
 
@@ -188,11 +190,10 @@ class LoopRunner:
             ys = made[at:stop], {k: smooth[k] for k in smooth if k >= at}
             return after, ys, *made[stop:]
 
-        of = lambda begin, stop: {k: higher[k] for k in moving if begin <= k < stop}  # noqa: E731
         carry, ys, count = self.loop(
             Step(f, function.reverse, function.exits),
-            (values[:at], of(0, at)),
-            (values[at:end], of(at, end)),
+            (values[:at], {k: higher[k] for k in moving if k < at}),
+            (values[at:end], {k: higher[k] for k in moving if at <= k < end}),
             function.rows,
             given.limit,
             given.go,

@@ -74,5 +74,3 @@ def find_example(x: Any) -> Any:
         x = x.concrete if isinstance(x, Symbol) else x.value
         x = unwrapped(x)
     return x[(0,) * batches] if batches else x
-
-

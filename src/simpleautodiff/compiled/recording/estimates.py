@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-class NumbersNeeded(BaseException):  # noqa: N818 - it is no error, and nobody's `except` is to meet it
+class NumbersNeeded(BaseException):
     """What `jit` is told if code goes by a number that was estimated."""
 
 

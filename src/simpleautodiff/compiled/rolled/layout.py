@@ -9,7 +9,7 @@ bodies only, so another number of steps is another list of words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +71,9 @@ class ScalarBody(NamedTuple):
 
     kernel: Kernel
 
-    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+    def words(
+        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
+    ) -> list[int]:
         """Return what it is told at a call."""
         return [*given, *results]
 
@@ -91,7 +93,9 @@ class ArrayBody(NamedTuple):
     tasks: list[Task]
     memory: BufferLayout
 
-    def words(self, given: list[int], results: list[int], layout: RolledLayout) -> list[int]:
+    def words(
+        self, given: Sequence[int], results: Sequence[int], layout: RolledLayout
+    ) -> list[int]:
         """Return what it is told at a call."""
         plan, table = self.memory.plan, [0] * (1 + len(self.memory.table))
         table[0] = layout.scratch

@@ -53,9 +53,7 @@ def roll_loops(recorded: RecordedProgram, precise: bool) -> RolledProgram:
     part = _Part(rolling, recorded, inputs, is_outermost=True)
     outputs = [Ref(part.number(x)) if type(x) is Ref else x for x in recorded.outputs]
     flat = RecordedProgram(rolling.lines, recorded.inputs, recorded.guards, outputs)
-    return RolledProgram(
-        flat, rolling.bodies, rolling.calls, {}, rolling.rows, rolling.constants
-    )
+    return RolledProgram(flat, rolling.bodies, rolling.calls, {}, rolling.rows, rolling.constants)
 
 
 class _RollingLoops:
@@ -168,11 +166,15 @@ class _Part:
         if not results and not guards:
             return
         program = self.program
-        needed = [p for n in inside for p in places((program.lines[n].args, program.lines[n].kwargs))]
+        needed = [
+            p for n in inside for p in places((program.lines[n].args, program.lines[n].kwargs))
+        ]
         outside = dict.fromkeys([p for p in [*needed, *[g.place for g in guards]]
                                  if p in self.numbers])  # fmt: skip
         of = {place: Ref(k) for k, place in enumerate([*outside, *inside])}
-        lines = [Line(None, (), {}, program.lines[p].shape, program.lines[p].dtype) for p in outside]
+        lines = [
+            Line(None, (), {}, program.lines[p].shape, program.lines[p].dtype) for p in outside
+        ]
         for n in inside:
             line = program.lines[n]
             args, kwargs = with_values(line.args, of), with_values(line.kwargs, of)

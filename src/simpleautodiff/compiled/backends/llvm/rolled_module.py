@@ -192,7 +192,9 @@ def _write_loop() -> str:
     row = builder.new(f"add i64 {first}, {gone}")
     builder.line(f"{advance} {builder.new(f'sub i64 0, {row}')})")
     builder.store("i64", "%taken", count)
-    text = builder.text(f"internal i32 @repeat(ptr %block, ptr %at) {ATTRIBUTES}", "ret i32 %answer")
+    text = builder.text(
+        f"internal i32 @repeat(ptr %block, ptr %at) {ATTRIBUTES}", "ret i32 %answer"
+    )
     return text.replace("{\n", "{\nbegin:\n", 1)
 
 
