@@ -15,11 +15,12 @@ from simpleautodiff.compiled.array.complex_parts import split_complex
 from simpleautodiff.compiled.array.schedule import Schedule
 from simpleautodiff.compiled.array.simplify import clean
 from simpleautodiff.compiled.backends.targets import TARGET
+from simpleautodiff.compiled.loops.expand import has_loops
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram
 from simpleautodiff.compiled.rolled.layout import RolledLayout
 from simpleautodiff.compiled.rolled.limits import ROLLING
 from simpleautodiff.compiled.rolled.roll import roll
-from simpleautodiff.compiled.rolled.roll_loops import has_loops, roll_loops
+from simpleautodiff.compiled.rolled.roll_loops import roll_loops
 from simpleautodiff.compiled.rolled.rolled_program import NotRolledError, RolledProgram
 from simpleautodiff.compiled.running.array_tiers import TieredArrayProgram
 from simpleautodiff.compiled.running.batched_program import batched_program

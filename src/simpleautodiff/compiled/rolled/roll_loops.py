@@ -40,11 +40,6 @@ from simpleautodiff.compiled.rolled.single_lines import alone, can_compile
 BOOL, INTEGER = np.dtype(np.bool_), np.dtype(np.int64)
 
 
-def has_loops(recorded: RecordedProgram) -> bool:
-    """Tell whether a program has loops that were recorded by one step."""
-    return any(isinstance(line.what, LoopFunction) for line in recorded.lines)
-
-
 def roll_loops(recorded: RecordedProgram, precise: bool) -> RolledProgram:
     """Return a program with loops as calls of bodies."""
     rolling = _RollingLoops(precise)

@@ -17,15 +17,15 @@ from simpleautodiff.compiled.native.background import attempt, later
 from simpleautodiff.compiled.native.compile import Code
 from simpleautodiff.compiled.recording.trace_program import RecordedProgram, Ref
 from simpleautodiff.compiled.rolled.layout import RolledLayout
-from simpleautodiff.compiled.rolled.rolled_program import LineCall, RolledProgram
+from simpleautodiff.compiled.rolled.rolled_program import LineCall, LoopBegin, RolledProgram
 from simpleautodiff.compiled.running.array_runner import address, fit_input
 from simpleautodiff.compiled.running.array_tiers import format_program
-from simpleautodiff.compiled.running.runnable import describe_code, describe_failure
+from simpleautodiff.compiled.running.runnable import EnteredProgram, describe_code, describe_failure
 
 AT_ONCE = 50_000  # lines: to run more through NumPy takes longer than to compile the bodies
 
 
-class TieredRolledProgram:
+class TieredRolledProgram(EnteredProgram):
     """A program that repeats: bodies are compiled, and called as often as they were recorded."""
 
     def __init__(
@@ -36,10 +36,10 @@ class TieredRolledProgram:
         precise: bool,
         tier: Any,
     ) -> None:
+        super().__init__(sum([type(place) is Ref for place in recorded.outputs]))
         self.recorded, self.rolled, self.layout, self.precise = recorded, rolled, layout, precise
         self.fixed = tier
         self.tier = "numpy"
-        self.failure = ""
         self._compiled: CompiledRolled | None = None
         self._blocks: list[_Block] = []
         self._asked = tier is not None
@@ -54,14 +54,12 @@ class TieredRolledProgram:
         if self.fixed is not None:
             attempt(self.compile, self.fail)
 
-    def fail(self, why: str) -> None:
-        """Note that it could not be compiled: the calls go on without."""
-        self.failure = why
-
     def compile(self) -> None:
         """Compile its bodies."""
-        self._compiled = TARGET.compile_rolled(self.layout, self.precise)
+        self._compiled = TARGET.compile_rolled(self.layout, self.precise, self.form)
         self.tier = "optimised"
+        if self._compiled.has_entry and self.form:
+            self.enter(self._compiled.code, self.form.known)
 
     def run(self, inputs: Sequence[Any], out: Any = None) -> tuple[int, list[Any]]:
         """Run the program on what there is by now."""
@@ -102,16 +100,22 @@ class TieredRolledProgram:
     def describe(self) -> list[str]:
         """Say what it is made of and what was done to it."""
         bodies = [len(body.lines) - body.inputs for body in self.rolled.bodies]
-        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
-        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
-        said = [f"{rows} rows rolled up: {len(calls)} calls of {len(bodies)} bodies"]
-        said.append(f"bodies of {', '.join(map(str, bodies))} rows")
+        said = [self._describe_calls(), f"bodies of {', '.join(map(str, bodies))} rows"]
         numbers = [call.number for call in self.rolled.calls if isinstance(call, LineCall)]
         names = Counter([self.rolled.recorded.lines[number].name for number in numbers])
         said += [f"NumPy: {name}, {count} times" for name, count in names.items()]
         memory = f"memory: {self.layout.size} bytes"
         code = describe_code(self._compiled.code if self._compiled else None)
         return [*said, memory, *code, *describe_failure(self.failure)]
+
+    def _describe_calls(self) -> str:
+        bodies = len(self.rolled.bodies)
+        loops = sum([isinstance(call, LoopBegin) for call in self.rolled.calls])
+        if loops:
+            return f"{loops} loop{'s' * (loops > 1)}, recorded by one step each: {bodies} bodies"
+        rows = sum([len(line.args) > 0 for line in self.rolled.recorded.lines])
+        calls = [call for call in self.rolled.calls if not isinstance(call, LineCall)]
+        return f"{rows} rows rolled up: {len(calls)} calls of {bodies} bodies"
 
     def source(self) -> str:
         """Return the bodies, one step a line."""

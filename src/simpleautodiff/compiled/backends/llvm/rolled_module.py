@@ -6,9 +6,17 @@ import ctypes
 from typing import Any
 
 from simpleautodiff.compiled.array.loops import Loop
+from simpleautodiff.compiled.backends.interface import CallForm
 from simpleautodiff.compiled.backends.llvm.builder import Builder
 from simpleautodiff.compiled.backends.llvm.loop_function import write_loop
 from simpleautodiff.compiled.backends.llvm.module import ATTRIBUTES, Module
+from simpleautodiff.compiled.backends.llvm.rolled_entry import (
+    RUN,
+    can_enter,
+    entry_exports,
+    prepare_entry,
+    write_entry,
+)
 from simpleautodiff.compiled.backends.llvm.scalar_function import write_body
 from simpleautodiff.compiled.backends.llvm.segments import write_segments
 from simpleautodiff.compiled.native import compile as engine
@@ -21,7 +29,6 @@ from simpleautodiff.compiled.rolled.layout import (
     ScalarBody,
 )
 
-RUN = "run"
 REVERSE, MOVING, INSIDE = 8, 9, 10  # where a loop says what
 _HEAD = f"(ptr %block, ptr %words) {ATTRIBUTES}"
 
@@ -33,10 +40,16 @@ class NativeRolled:
     that failed, or what a call of LAPACK answered that failed.
     """
 
-    def __init__(self, layout: RolledLayout, precise: bool, lanes: int) -> None:
-        self.code = engine.build(
-            ir := rolled_module(layout, precise, lanes), level=1, names=[RUN], key=ir
-        )
+    def __init__(
+        self, layout: RolledLayout, precise: bool, form: CallForm | None, lanes: int
+    ) -> None:
+        self.has_entry = form is not None and can_enter(layout)
+        entered = form if self.has_entry else None
+        names = [RUN, *(entry_exports() if entered else [])]
+        ir = rolled_module(layout, precise, lanes, entered)
+        self.code = engine.build(ir, level=1, names=names, key=ir)
+        if entered:
+            prepare_entry(layout, self.code)
         kinds = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p
         self._run = ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self.code.address(RUN))
 
@@ -45,13 +58,17 @@ class NativeRolled:
         return int(self._run(block, words + 8 * start, words + 8 * stop))
 
 
-def rolled_module(layout: RolledLayout, precise: bool, lanes: int) -> str:
-    """Write all bodies, and the function that calls them as the words say."""
+def rolled_module(
+    layout: RolledLayout, precise: bool, lanes: int, form: CallForm | None = None
+) -> str:
+    """Write all bodies, the function that calls them as the words say, and the way from Python."""
     module = Module(precise)
     lengths = [_write(module, k, body, lanes) for k, body in enumerate(layout.bodies)]
     module.functions.append(_write_run(lengths, layout.has_loops))
     if layout.has_loops:
         module.functions += [_write_loop(), _write_advance()]
+    if form is not None:
+        write_entry(module, layout, form, lanes)
     return module.text()
 
 
