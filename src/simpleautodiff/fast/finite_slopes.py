@@ -11,9 +11,8 @@ import numpy as np
 
 from simpleautodiff.core.level import Traced
 from simpleautodiff.core.linear import Linear, LinearRule
-from simpleautodiff.core.liveness import values_read
 from simpleautodiff.core.node import Constant, Node
-from simpleautodiff.core.primitive import REALS, TABLE, Primitive
+from simpleautodiff.core.primitive import REALS, TABLE, Primitive, values_read
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.values.functions import is_array
 

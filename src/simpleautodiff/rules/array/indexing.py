@@ -75,7 +75,7 @@ def flat_indices(index: Any, full: tuple[int, ...]) -> Any:
         level: Any = max((part.level for part in batches), key=lambda level: level.number)
         return level.one_by_one(lambda one: flat_indices(one, full), (index,))
     indices = np.arange(math.prod(full)).reshape(full)
-    return getitem(indices, index) if batches else indices[index]
+    return getitem(indices, index) if batches or is_recorded(index) else indices[index]
 
 
 def mark_index(index: Any, full: tuple[int, ...]) -> Any:
