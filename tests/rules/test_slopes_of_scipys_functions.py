@@ -6,10 +6,12 @@ functions that mpmath knows are compared with it in `test_rows`, to rounding.
 
 import numpy as np
 import pytest
+import scipy.special
 
 from simpleautodiff.core.linear import ZERO, Linear
 from simpleautodiff.errors import AutodiffError
 from simpleautodiff.rules import TABLE
+from simpleautodiff.rules.scalar.endless_series import zeta_value
 
 ROWS = {name: row for name, row in TABLE.items() if row.floats and not row.arrays}
 POINTS = [
@@ -85,3 +87,10 @@ def test_an_error_of_1e_9_shows():
     expected, error = slope_by_differences(np.sin, 0.7)
     assert error < 1e-11
     assert abs(expected - np.cos(0.7)) < 1e-12
+
+
+@pytest.mark.parametrize("s", [2.0, 3.0])
+@pytest.mark.parametrize("q", [-10_002.0, -10_001.5, -10_000.0, -9_999.5, -3.0])
+def test_zeta_left_of_zero_is_scipys_on_poles_and_between(s, q):
+    found, expected = zeta_value(s, q), scipy.special.zeta(s, q)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
